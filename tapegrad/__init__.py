@@ -1,0 +1,1 @@
+"""NumPy-like automatic differentiation on a flat Wengert tape."""

@@ -1,0 +1,1 @@
+"""Compiled loops: islands that import numba, numpy and math only, and are called by address."""

@@ -1,0 +1,125 @@
+"""Raw memory and calls by address, as Numba intrinsics.
+
+Everything that the engine compiles works on addresses held in 64-bit integers: columns of the tape, frames of
+instructions, elements of buffers. An address is turned into a pointer as a whole and indexed from there, never
+computed by integer arithmetic on one side of the conversion only.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+_I64 = ir.IntType(64)
+
+
+def _pointer(builder, address, element, index):
+    """Pointer to element `index` of the array of `element` that starts at `address`."""
+    base = builder.inttoptr(address, element.as_pointer())
+    return builder.gep(base, [index])
+
+
+def _loader(numba_type, llvm_type):
+    """An intrinsic ``load(address, index)`` for one element type."""
+
+    @intrinsic
+    def load(typingctx, address, index):
+        def codegen(context, builder, signature, args):
+            return builder.load(_pointer(builder, args[0], llvm_type, args[1]))
+
+        return numba_type(types.int64, types.int64), codegen
+
+    return load
+
+
+def _storer(numba_type, llvm_type):
+    """An intrinsic ``store(address, index, value)`` for one element type."""
+
+    @intrinsic
+    def store(typingctx, address, index, value):
+        def codegen(context, builder, signature, args):
+            builder.store(args[2], _pointer(builder, args[0], llvm_type, args[1]))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, numba_type), codegen
+
+    return store
+
+
+load_i64 = _loader(types.int64, _I64)
+load_i32 = _loader(types.int32, ir.IntType(32))
+load_u8 = _loader(types.uint8, ir.IntType(8))
+load_f64 = _loader(types.float64, ir.DoubleType())
+load_f32 = _loader(types.float32, ir.FloatType())
+store_i64 = _storer(types.int64, _I64)
+store_i32 = _storer(types.int32, ir.IntType(32))
+store_u8 = _storer(types.uint8, ir.IntType(8))
+store_f64 = _storer(types.float64, ir.DoubleType())
+store_f32 = _storer(types.float32, ir.FloatType())
+
+
+@intrinsic
+def call_kernel(typingctx, kernel, frame, loops):
+    """Call the kernel at address `kernel`: ``int64 kernel(int64 frame, int64 loops)``."""
+
+    def codegen(context, builder, signature, args):
+        function = ir.FunctionType(_I64, [_I64, _I64]).as_pointer()
+        return builder.call(builder.inttoptr(args[0], function), args[1:])
+
+    return types.int64(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def call_loop(typingctx, loops, entry, operands, count, strides):
+    """Call entry `entry` of the table `loops`: a NumPy inner loop ``void (char **, intp *, intp *, void *)``.
+
+    `operands`, `count` and `strides` are addresses of the arrays that such a loop takes.
+    """
+
+    def codegen(context, builder, signature, args):
+        table, entry_, operands_, count_, strides_ = args
+        slot = builder.shl(entry_, _I64(1))
+        function = builder.load(_pointer(builder, table, _I64, slot))
+        data = builder.load(_pointer(builder, table, _I64, builder.add(slot, _I64(1))))
+        signature_ = ir.FunctionType(ir.VoidType(), [_I64] * 4).as_pointer()
+        builder.call(builder.inttoptr(function, signature_), [operands_, count_, strides_, data])
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), codegen
+
+
+@intrinsic
+def stack_words(typingctx, count):
+    """Address of `count` (a literal) 64-bit words on the stack of the calling function."""
+    if not isinstance(count, types.IntegerLiteral):
+        return None
+    size = count.literal_value
+
+    def codegen(context, builder, signature, args):
+        with builder.goto_entry_block():
+            block = builder.alloca(ir.ArrayType(_I64, size))
+            block.align = 64
+        return builder.ptrtoint(block, _I64)
+
+    return types.int64(count), codegen
+
+
+@intrinsic
+def compare_and_swap(typingctx, address, expected, desired):
+    """Atomically replace the word at `address` by `desired` if it is `expected`; whether it was."""
+
+    def codegen(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], _I64.as_pointer())
+        result = builder.cmpxchg(pointer, args[1], args[2], "acq_rel", "monotonic")
+        return builder.zext(builder.extract_value(result, 1), _I64)
+
+    return types.int64(types.int64, types.int64, types.int64), codegen
+
+
+# The C library's allocator and block moves. Numba resolves the names in the running process.
+malloc = types.ExternalFunction("malloc", types.int64(types.int64))
+calloc = types.ExternalFunction("calloc", types.int64(types.int64, types.int64))
+realloc = types.ExternalFunction("realloc", types.int64(types.int64, types.int64))
+free = types.ExternalFunction("free", types.void(types.int64))
+memcpy = types.ExternalFunction("memcpy", types.int64(types.int64, types.int64, types.int64))
+memset = types.ExternalFunction("memset", types.int64(types.int64, types.int32, types.int64))
+memcmp = types.ExternalFunction("memcmp", types.int32(types.int64, types.int64, types.int64))

@@ -1,0 +1,1 @@
+"""The sweeps: execution of instructions forwards and backwards."""

@@ -1,0 +1,1 @@
+"""The tape: columns of instructions, slots and buffers."""
