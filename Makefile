@@ -1,0 +1,46 @@
+# Everything runs in .venv, which is made anew from pyproject.toml whenever that has changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := tapegrad tests perf
+# Two test processes: more of them compile the same kernels at the same time on a fresh machine.
+PYTEST_FLAGS ?= -n auto --maxprocesses=2
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint gen perf clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/.installed ## install, then fit the 27 NIST regressions from both starting points
+	$(BIN)/tapegrad fit
+
+test: $(VENV)/.installed-test ## install, then run the whole test suite
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+lint: $(VENV)/.installed-test ## check format, style and types
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy tapegrad
+
+gen: $(VENV)/.installed-test ## generate the elementwise kernels from the op table
+	$(BIN)/python -m tapegrad.kernels._generate
+
+perf: $(VENV)/.installed-perf ## install the peers (about 2 GB, see pyproject.toml), then run the benchmarks
+	$(BIN)/python -m perf
+
+clean: ## remove the virtual environment and everything that tools leave behind
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+# A stamp is touched only after its installation succeeded, so an interrupted one is taken up again.
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@ $(VENV)/.installed

@@ -1,0 +1,69 @@
+"""``tapegrad info``."""
+
+import argparse
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+
+def _version(package: str) -> str:
+    """The version of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _threading() -> str:
+    """Numba's threading layer and its number of threads."""
+    import numba
+
+    threads = numba.get_num_threads()  # starts the layer, which has no name before
+    return f"{numba.threading_layer()}, {threads} thread{'s' if threads != 1 else ''}"
+
+
+def _size(count: float) -> str:
+    """A number of bytes, to be read."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"
+
+
+def _contents(folder: Path) -> str:
+    """How much there is in the cache folder."""
+    sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
+    return f"{len(sizes)} file{'s' if len(sizes) != 1 else ''}, {_size(sum(sizes))}"
+
+
+def _kernels() -> str:
+    """How many of the package's kernels need no compilation any more."""
+    from tapegrad import loader
+
+    kernels = loader.kernels()
+    return f"{sum(map(loader.is_cached, kernels))} of {len(kernels)} cached"
+
+
+def _rows() -> Iterator[tuple[str, str]]:
+    """What is printed: a name and a value a line."""
+    from tapegrad import cache
+
+    yield "tapegrad", _version("tapegrad")
+    yield "python", platform.python_version()
+    for package in ("numba", "llvmlite", "numpy", "scipy"):
+        yield package, _version(package)
+    yield "threading layer", _threading()
+    folder = cache.folder()
+    yield "cache folder", "none: no folder can be written" if folder is None else str(folder)
+    if folder is not None:
+        yield "cache contents", _contents(folder)
+    yield "kernels", _kernels()
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print versions, threads and the state of the cache."""
+    for name, value in _rows():
+        print(f"{name:<15}  {value}")
+    return 0

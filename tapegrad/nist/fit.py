@@ -1,0 +1,96 @@
+"""Nonlinear least squares with exact Jacobians from a replayed tape."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tapegrad
+from tapegrad.nist.problems import Array, Problem
+
+CERTIFIED_DIGITS = 11.0
+# Tolerances that ask for all the digits there are.
+SETTINGS: dict[str, Any] = {
+    "method": "trf",
+    "x_scale": "jac",
+    "ftol": 1e-15,
+    "xtol": 1e-15,
+    "gtol": 1e-15,
+    "max_nfev": 20_000,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What became of one problem from one starting point.
+
+    Attributes
+    ----------
+    name, level : str
+        The problem and its level of difficulty.
+    start : int
+        1 or 2.
+    nfev, njev : int
+        Evaluations of the residuals and of their Jacobian.
+    milliseconds : float
+        Duration of the whole fit: recording, replays, and the optimiser's own work.
+    digits : float
+        Digits to which the worst of the parameters agrees with the certified ones, 11 at most.
+    rss : float
+        Residual sum of squares.
+    parameters : array
+        The fitted parameters.
+    success : bool
+        Whether the optimiser says that it converged.
+    """
+
+    name: str
+    level: str
+    start: int
+    nfev: int
+    njev: int
+    milliseconds: float
+    digits: float
+    rss: float
+    parameters: Array
+    success: bool
+
+
+def agreeing_digits(fitted: NDArray[np.float64], certified: NDArray[np.float64]) -> float:
+    """Digits to which all of `fitted` agree with `certified`, from 0 to the 11 that are certified."""
+    error = float(np.max(np.abs(fitted - certified) / np.abs(certified)))
+    if not np.isfinite(error):
+        return 0.0
+    return float(np.clip(-np.log10(max(error, 10.0**-CERTIFIED_DIGITS)), 0.0, CERTIFIED_DIGITS))
+
+
+def fit(problem: Problem, start: int) -> Fit:
+    """Fit `problem` from its starting point 1 or 2.
+
+    The trust region reflective method of SciPy, with the parameters scaled by the columns of the Jacobian: in
+    one problem their sizes differ by up to ten orders of magnitude.
+    """
+    from scipy.optimize import least_squares
+
+    residuals = tapegrad.jit(problem.residuals)
+    jacobian = tapegrad.jacobian(residuals)
+    begun = time.perf_counter()
+    with np.errstate(
+        all="ignore"
+    ):  # a trial step may overflow: the optimiser rejects it and takes a shorter one
+        result = least_squares(residuals, problem.starts[start - 1], jacobian, **SETTINGS)
+    elapsed = time.perf_counter() - begun
+    return Fit(
+        name=problem.name,
+        level=problem.level,
+        start=start,
+        nfev=int(result.nfev),
+        njev=int(result.njev),
+        milliseconds=1e3 * elapsed,
+        digits=agreeing_digits(result.x, problem.certified),
+        rss=float(2 * result.cost),
+        parameters=result.x,
+        success=bool(result.success),
+    )

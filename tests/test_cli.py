@@ -1,0 +1,211 @@
+"""The command line."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tapegrad import cache, loader, nist
+from tapegrad.cli import main, progress
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture
+def disagreeing(monkeypatch):
+    """Every fit agrees to three digits only."""
+    problem = nist.load("Misra1a")
+    fit = nist.Fit("Misra1a", "lower", 1, 10, 9, 1.5, 3.0, 0.125, problem.certified * 1.001, True)
+    monkeypatch.setattr(nist, "fit", lambda problem, start: fit)
+
+
+@pytest.fixture
+def no_threads(monkeypatch):
+    """The threads of Numba are not started."""
+    monkeypatch.setattr("tapegrad.cli.info._threading", lambda: "none, 1 thread")
+
+
+@pytest.fixture
+def kernels(monkeypatch, tmp_path):
+    """Three kernels, of which one is cached; the list of those that are loaded."""
+    loaded = []
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(loader, "kernels", lambda: ["sin", "cos", "exp"])
+    monkeypatch.setattr(loader, "is_cached", lambda name: name == "sin")
+    monkeypatch.setattr(loader, "load", lambda name: loaded.append(name) or 1)
+    return loaded
+
+
+def ink(file):
+    """The share of a picture that is not white, and its number of colours."""
+    from matplotlib.image import imread
+
+    pixels = imread(file)[..., :3].reshape(-1, 3)
+    return np.mean(np.any(pixels < 1, axis=1)), len(np.unique(pixels, axis=0))
+
+
+def run_module(*arguments):
+    """``python -m tapegrad`` in another process."""
+    command = [sys.executable, "-m", "tapegrad", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["fit", "--help"], ["info", "--help"], ["warmup", "--help"]]
+)
+def test_help(arguments, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 0
+    assert "usage: tapegrad" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["fit", "--start", "3"]])
+def test_nonsense_is_refused(arguments, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2
+    assert "usage: tapegrad" in capsys.readouterr().err
+
+
+def test_the_package_is_a_command():
+    done = run_module("--help")
+    assert done.returncode == 0
+    assert all(command in done.stdout for command in ("fit", "info", "warmup"))
+
+
+def test_unknown_problem_lists_the_known_ones(capsys):
+    assert main(["fit", "Misra1a", "Misra7"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "unknown problem Misra7;" in err
+    assert all(name in err for name in nist.names())
+
+
+def test_table(capsys):
+    assert main(["fit", "misra1a", "Thurber", "MISRA1A"]) == 0
+    out, err = capsys.readouterr()
+    title, rule, *rows, empty, total = out.splitlines()
+    assert title.split()[:3] == ["problem", "difficulty", "start"]
+    assert set(rule) == {"-", " "}
+    assert [row.split()[:3] for row in rows] == [
+        ["Misra1a", "lower", "1"],
+        ["Misra1a", "lower", "2"],
+        ["Thurber", "higher", "1"],
+        ["Thurber", "higher", "2"],
+    ]
+    assert {len(row) for row in rows} == {len(title)}
+    assert rows[0].split()[-1] == "1.2455138894e-01"
+    assert empty == ""
+    assert total.startswith("4 fits, 4 agree to 6 digits or more, ")
+    assert err == ""
+
+
+def test_one_start(capsys):
+    assert main(["fit", "DanWood", "--start", "2"]) == 0
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert rows[0].split()[:3] == ["DanWood", "lower", "2"]
+    assert rows[-1].startswith("1 fit, 1 agree")
+
+
+def test_json(capsys):
+    assert main(["fit", "Nelson", "--json"]) == 0
+    out, err = capsys.readouterr()
+    result = json.loads(out)
+    assert err == ""
+    assert result["total"]["fits"] == result["total"]["agreeing"] == 2
+    first, second = result["fits"]
+    assert (first["name"], first["start"], second["start"]) == ("Nelson", 1, 2)
+    assert first["agrees"] is first["success"] is True
+    np.testing.assert_allclose(first["parameters"], nist.load("Nelson").certified, rtol=1e-6)
+    np.testing.assert_array_equal(first["certified"], nist.load("Nelson").certified)
+
+
+def test_disagreement_is_an_exit_code(disagreeing, capsys):
+    assert main(["fit", "Misra1a", "--start", "1"]) == 1
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[2].split()[6:8] == ["3.0", "!"]
+    assert rows[-1].startswith("1 fit, 0 agree")
+
+
+@pytest.mark.parametrize("names", [["Misra1a"], ["Nelson", "ENSO", "Lanczos1"]])
+def test_plot(names, tmp_path, capsys):
+    file = tmp_path / "fits.png"
+    assert main(["fit", *names, "--plot", str(file)]) == 0
+    assert f"wrote {file}" in capsys.readouterr().err
+    assert file.read_bytes().startswith(SIGNATURE)
+    share, colours = ink(file)
+    assert 0.02 < share < 0.5
+    assert colours > 50
+
+
+def test_plot_as_vectors(tmp_path):
+    file = tmp_path / "fits.svg"
+    assert main(["fit", "Rat43", "--start", "1", "--plot", str(file)]) == 0
+    assert "<svg" in file.read_text(encoding="utf-8")
+
+
+def test_plot_without_matplotlib_names_the_extra(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("tapegrad.cli.fit.find_spec", lambda name: None)
+    assert main(["fit", "Misra1a", "--plot", str(tmp_path / "fits.png")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "pip install 'tapegrad[plot]'" in err
+
+
+@pytest.mark.parametrize("file", ["no/such/folder/fits.png", "fits.nonsense"])
+def test_plot_that_cannot_be_written(file, tmp_path, capsys):
+    assert main(["fit", "Misra1a", "--plot", str(tmp_path / file)]) == 2
+    assert "tapegrad fit: cannot draw:" in capsys.readouterr().err
+
+
+def test_progress_is_one_rewritten_line_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress.Progress(2) as steps:
+        steps.step("one")
+        steps.step("two")
+    assert capsys.readouterr().err == "\r\x1b[K[1/2] one\r\x1b[K[2/2] two\r\x1b[K"
+
+
+def test_info():
+    # In a process of its own: it starts the threads of Numba, after which this one could not fork.
+    done = run_module("info")
+    assert done.returncode == 0, done.stderr
+    lines = dict(line.split("  ", 1) for line in done.stdout.splitlines())
+    assert {"tapegrad", "python", "numba", "llvmlite", "numpy", "scipy", "threading layer"} < set(lines)
+    assert lines["numpy"].strip() == np.__version__
+    assert "thread" in lines["threading layer"]
+    cached, of, total, _ = lines["kernels"].split()
+    assert 0 <= int(cached) <= int(total)
+    assert of == "of"
+
+
+def test_info_counts_the_files_of_the_cache(kernels, no_threads, tmp_path, capsys):
+    (tmp_path / "a").write_bytes(bytes(1500))
+    (tmp_path / "b").write_bytes(bytes(1000))
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert f"cache folder     {tmp_path}\n" in out
+    assert "cache contents   2 files, 2.5 kB\n" in out
+    assert "kernels          1 of 3 cached\n" in out
+
+
+def test_info_without_a_cache(no_threads, monkeypatch, capsys):
+    monkeypatch.setattr(cache, "folder", lambda: None)
+    assert main(["info"]) == 0
+    assert "cache folder     none" in capsys.readouterr().out
+
+
+def test_warmup_compiles_what_is_not_cached(kernels, capsys):
+    assert main(["warmup"]) == 0
+    assert kernels == ["cos", "exp"]
+    assert capsys.readouterr().out.startswith("2 kernels compiled in ")
+
+
+def test_warmup_without_a_cache(kernels, monkeypatch, capsys):
+    monkeypatch.setattr(cache, "folder", lambda: None)
+    assert main(["warmup"]) == 1
+    assert kernels == []
+    assert "no folder can be written" in capsys.readouterr().err
