@@ -1,0 +1,14 @@
+"""What tapegrad must reach, measured beside its peers: ``python -m perf``.
+
+========== ==================================================================================
+workloads  the functions that are differentiated, as data, each with an independent answer
+peers      adapters: how each library gives value and gradient of a workload
+conditions what all of them share: how memory is kept, how threads wait
+timer      one clock for all of them, interleaved in one run, every answer checked first
+figures    what is measured and what it must reach
+processes  runs a measurement that needs a process of its own (start-up, memory)
+programs   those measurements
+machine    what all this was measured on
+report     the results as a table, as JSON and as Markdown
+========== ==================================================================================
+"""

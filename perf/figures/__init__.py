@@ -1,0 +1,12 @@
+"""The figures: what is measured and what it must reach. One file a kind, one entry a figure."""
+
+from perf.figures.base import Figure as Figure
+from perf.figures.base import Outcome as Outcome
+from perf.figures.base import Settings as Settings
+from perf.figures.base import Target as Target
+from perf.figures.memory import MEMORY
+from perf.figures.races import RACES
+from perf.figures.replay import REPLAY
+from perf.figures.start import START
+
+FIGURES: dict[str, Figure] = {figure.name: figure for figure in (*REPLAY, *RACES, *START, *MEMORY)}

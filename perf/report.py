@@ -1,0 +1,124 @@
+"""The results: as a table for the terminal, as JSON, as Markdown."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from perf.figures.base import Figure, Outcome, Target
+from perf.timer import Timing
+
+_TARGET_HEAD = ("measured", "target", "verdict", "what")
+_TIMING_HEAD = ("median", "quartiles", "contender")
+
+
+@dataclass
+class Report:
+    """Every figure of a run with what it found, or why it failed."""
+
+    machine: dict[str, Any]
+    outcomes: list[tuple[Figure, Outcome]] = field(default_factory=list)
+    failures: list[tuple[Figure, str]] = field(default_factory=list)
+
+    def text(self) -> str:
+        """For the terminal."""
+        parts = [_machine(self.machine)]
+        for figure, outcome in self.outcomes:
+            parts.append(figure_text(figure, outcome))
+        parts += [f"{figure.title}\n  FAILED: {reason}" for figure, reason in self.failures]
+        return "\n\n".join([*parts, self.summary()])
+
+    def markdown(self) -> str:
+        """The same for a page: first all targets, then the timings of each figure."""
+        rows = [
+            (figure.title, target.what, *_target(target)[:3])
+            for figure, outcome in self.outcomes
+            for target in outcome.targets
+        ]
+        parts = ["# Measured", _machine(self.machine), _pipes(("figure", "what", *_TARGET_HEAD[:3]), rows)]
+        for figure, outcome in self.outcomes:
+            if outcome.timings:
+                rows = [_timing(timing) for timing in outcome.timings]
+                parts += [f"## {figure.title}", _pipes(_TIMING_HEAD, rows)]
+            if outcome.notes:
+                parts.append("\n".join(f"- {figure.name}: {note}" for note in outcome.notes))
+        parts += [f"## {figure.title}\n\nFailed: {reason}" for figure, reason in self.failures]
+        return "\n\n".join([*parts, self.summary()]) + "\n"
+
+    def json(self) -> dict[str, Any]:
+        """Everything, as data; times in seconds."""
+        figures = [
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "targets": [asdict(target) | {"verdict": target.verdict} for target in outcome.targets],
+                "timings": [asdict(timing) for timing in outcome.timings],
+                "notes": outcome.notes,
+            }
+            for figure, outcome in self.outcomes
+        ]
+        failures = [{"name": figure.name, "reason": reason} for figure, reason in self.failures]
+        return {"machine": self.machine, "figures": figures, "failures": failures}
+
+    def summary(self) -> str:
+        """One line: how many targets are reached."""
+        verdicts = [target.verdict for _, outcome in self.outcomes for target in outcome.targets]
+        counts = [f"{verdicts.count(kind)} {kind}" for kind in ("reached", "missed", "not measured")]
+        return f"{len(verdicts)} targets: {', '.join(counts)}; {len(self.failures)} figures failed"
+
+
+def figure_text(figure: Figure, outcome: Outcome) -> str:
+    """One figure for the terminal."""
+    parts = [figure.title]
+    if outcome.targets:
+        parts.append(_columns(_TARGET_HEAD, [_target(target) for target in outcome.targets]))
+    if outcome.timings:
+        parts.append(_columns(_TIMING_HEAD, [_timing(timing) for timing in outcome.timings]))
+    return "\n".join([*parts, *(f"  - {note}" for note in outcome.notes)])
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A number with its unit, to three digits; seconds are scaled."""
+    if value is None:
+        return "-"
+    if unit == "s":
+        for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")):
+            if abs(value) >= scale or name == "ns":
+                return f"{_digits(value / scale)} {name}"
+    return f"{_digits(value)} {unit}".rstrip()
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, without an exponent where a reader needs none."""
+    if value != 0 and not 1e-3 <= abs(value) < 1e6:
+        return f"{value:.2g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _target(target: Target) -> tuple[str, ...]:
+    limit = f"{'>=' if target.at_least else '<='} {quantity(target.limit, target.unit)}"
+    return quantity(target.measured, target.unit), limit, target.verdict, target.what
+
+
+def _timing(timing: Timing) -> tuple[str, ...]:
+    quartiles = f"{quantity(timing.low, 's')} - {quantity(timing.high, 's')}"
+    return quantity(timing.median, "s"), quartiles, timing.name
+
+
+def _machine(machine: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    return (
+        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, load {machine['load']}; "
+        f"Python {machine['python']}, {versions}; {machine['measured']}"
+    )
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Aligned by spaces; the last column is free."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head) - 1)]
+    template = "  " + "".join(f"{{:>{width}}}  " for width in widths) + "{}"
+    return "\n".join(template.format(*row) for row in (head, *rows))
+
+
+def _pipes(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))

@@ -1,0 +1,161 @@
+"""The benchmarks give right answers, reject wrong ones and can be read. Nothing here is about speed."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+# `perf` is not part of the package; appended, so that an installed tapegrad still comes first.
+sys.path.append(str(Path(__file__).parent.parent))
+
+from perf import workloads
+from perf.figures import FIGURES, Figure, Outcome, Target
+from perf.figures.races import RACES, Race
+from perf.figures.replay import LENGTHS, slope
+from perf.peers import PEERS, Unavailable, enter
+from perf.report import Report, figure_text, quantity
+from perf.timer import Contender, Pace, Timing, WrongAnswer, check, race
+
+CASES = [
+    *((workload, size) for workload in workloads.WORKLOADS.values() for size in (2, 10, 100)),
+    *((workloads.arithmetic(length), width) for length in (1, 2, 3, 10, 30) for width in (1, 8)),
+]
+IDS = [f"{workload.name}-{size}" for workload, size in CASES]
+BRIEF = Pace(batch=1e-5, contender=1e-4, rounds=(2, 3))
+SQUARE = 4.0, np.array([4.0])
+
+
+def timing(name, median):
+    return Timing(name, median, 0.9 * median, 1.1 * median, 9, 100)
+
+
+@pytest.mark.parametrize(("workload", "size"), CASES, ids=IDS)
+def test_reference_is_the_derivative(workload, size):
+    x = workload.build(size)
+    value, gradient = workload.reference(x)
+    assert value == pytest.approx(float(workload.function(np, x)), rel=1e-12)
+    for i in range(min(size, 4)):
+        step = np.zeros(size)
+        step[i] = 1e-6
+        difference = workload.function(np, x + step) - workload.function(np, x - step)
+        assert gradient[i] == pytest.approx(difference / 2e-6, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("peer", PEERS.values(), ids=PEERS)
+@pytest.mark.parametrize(("workload", "size"), CASES[:6], ids=IDS[:6])
+def test_peer_gives_the_reference(workload, size, peer):
+    x = workload.build(size)
+    try:
+        contender = peer.enter(workload, x)
+    except Unavailable as reason:
+        pytest.skip(f"{peer.name}: {reason}")
+    contender.before()
+    check(contender, workload.reference(x))
+    check(contender, workload.reference(x))  # nothing is left over from the first call
+
+
+@pytest.mark.parametrize("name", ["tapegrad replay", "tapegrad eager"])
+@pytest.mark.parametrize(("workload", "size"), CASES[6:], ids=IDS[6:])
+def test_arithmetic_chain(workload, size, name):
+    x = workload.build(size)
+    check(PEERS[name].enter(workload, x), workload.reference(x))
+
+
+@pytest.mark.parametrize(
+    "wrong", [(4.1, [4.0]), (4.0, [4.1]), (4.0, 4.0), (np.nan, [4.0]), (4.0, [np.nan])], ids=str
+)
+def test_timer_rejects_a_wrong_answer(wrong):
+    calls = []
+    contender = Contender("wrong", lambda: calls.append(0) or wrong)
+    with pytest.raises(WrongAnswer, match="wrong"):
+        race([contender], SQUARE, BRIEF)
+    assert len(calls) == 1
+
+
+def test_timer_takes_turns_and_keeps_the_order():
+    order = []
+    contenders = [
+        Contender(name, lambda: SQUARE, before=lambda name=name: order.append(name))
+        for name in ("a", "b", "c")
+    ]
+    timings = race(contenders, SQUARE, BRIEF)
+    assert [timing.name for timing in timings] == ["a", "b", "c"]
+    assert all(timing.low <= timing.median <= timing.high for timing in timings)
+    assert sorted(order[-3:]) == sorted(order[-6:-3]) == ["a", "b", "c"]
+
+
+def test_a_missing_peer_is_noted():
+    workload = workloads.WORKLOADS["rosenbrock"]
+    contenders, notes = enter(workload, workload.build(5), without={peer.package for peer in PEERS.values()})
+    assert contenders == []
+    assert len(notes) == len(PEERS)
+
+
+def test_verdicts():
+    assert Target("t", 1.0, 2.0, "s").verdict == "reached"
+    assert Target("t", 3.0, 2.0, "s").verdict == "missed"
+    assert Target("t", 3.0, 2.0, "x", at_least=True).verdict == "reached"
+    assert Target("t", None, 2.0, "s").verdict == "not measured"
+
+
+def test_a_race_is_judged_against_the_fastest_of_a_peer():
+    judged = Race("ours", "rosenbrock", 10, within=3e-6, faster=(("torch", 4), ("absent", 2)))
+    found = judged.targets([timing("ours", 2e-6), timing("torch two", 9e-6), timing("torch one", 6e-6)])
+    assert [(target.measured, target.verdict) for target in found] == [
+        (2e-6, "reached"),
+        (pytest.approx(3), "missed"),
+        (None, "not measured"),
+    ]
+
+
+def test_every_race_names_peers_that_exist():
+    for figure in RACES:
+        rivals = [figure.measure.subject, *(peer for peer, _ in figure.measure.faster)]
+        assert all(any(name.startswith(rival) for name in PEERS) for rival in rivals)
+
+
+def test_slope_of_a_straight_line():
+    each, fixed = slope([timing(f"{n} instructions on 8", 2e-6 + 20e-9 * n) for n in LENGTHS])
+    assert each == pytest.approx(20e-9)
+    assert fixed == pytest.approx(2e-6)
+
+
+def test_quantities_are_scaled():
+    found = [quantity(value, "s") for value in (2.5, 0.0123, 3.21e-6, 28e-9, None)]
+    assert found == ["2.5 s", "12.3 ms", "3.21 us", "28 ns", "-"]
+    assert quantity(1234.5, "bytes") == "1,234 bytes"
+    assert quantity(12.0, "x") == "12 x"
+
+
+def test_report_renders():
+    figure = next(iter(FIGURES.values()))
+    outcome = Outcome([Target("one call", 2e-6, 3e-6, "s")], [timing("ours", 2e-6)], ["a remark"])
+    machine = {
+        "processor": "P",
+        "cores": 2,
+        "system": "S",
+        "python": "3",
+        "load": 0,
+        "measured": "now",
+        "versions": {},
+    }
+    failed = Figure("failed", "A figure that failed", lambda settings: outcome)
+    report = Report(machine, [(figure, outcome)], [(failed, "for a reason")])
+    for text in (report.text(), report.markdown()):
+        for part in (
+            figure.title,
+            "one call",
+            "2 us",
+            "<= 3 us",
+            "reached",
+            "ours",
+            "a remark",
+            "for a reason",
+        ):
+            assert part in text
+    data = json.loads(json.dumps(report.json()))
+    assert data["figures"][0]["targets"][0]["verdict"] == "reached"
+    assert data["figures"][0]["timings"][0]["median"] == 2e-6
+    assert figure_text(figure, outcome).startswith(figure.title)
