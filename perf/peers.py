@@ -25,7 +25,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Peer:
-    """An adapter: `prepare` makes a contender's `call`, perhaps also `read` and `before`, of a workload at `x`."""
+    """An adapter: `prepare` makes a contender's `call`, and perhaps `read` and `before`, for a workload at x."""
 
     name: str
     package: str
