@@ -25,7 +25,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Peer:
-    """An adapter: `prepare` makes a contender's `call`, and perhaps `read` and `before`, for a workload at x."""
+    """An adapter: `prepare` makes a contender's `call`, and perhaps `read` and `before`."""
 
     name: str
     package: str
