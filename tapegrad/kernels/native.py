@@ -7,6 +7,7 @@ computed by integer arithmetic on one side of the conversion only.
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 _I64 = ir.IntType(64)
@@ -123,3 +124,70 @@ free = types.ExternalFunction("free", types.void(types.int64))
 memcpy = types.ExternalFunction("memcpy", types.int64(types.int64, types.int64, types.int64))
 memset = types.ExternalFunction("memset", types.int64(types.int64, types.int32, types.int64))
 memcmp = types.ExternalFunction("memcmp", types.int32(types.int64, types.int64, types.int64))
+
+
+# Access by byte offset, where one source serves several element types: `zero` is any value of that type.
+
+
+def _offset_pointer(context, builder, address, offset, element):
+    """Pointer to an element of Numba type `element`, `offset` bytes after `address`."""
+    base = builder.inttoptr(address, ir.IntType(8).as_pointer())
+    return builder.bitcast(builder.gep(base, [offset]), context.get_value_type(element).as_pointer())
+
+
+@intrinsic
+def load_at(typingctx, address, offset, zero):
+    """The element of the type of `zero` that lies `offset` bytes after `address`."""
+
+    def codegen(context, builder, signature, args):
+        return builder.load(_offset_pointer(context, builder, args[0], args[1], zero))
+
+    return zero(types.int64, types.int64, zero), codegen
+
+
+@intrinsic
+def store_at(typingctx, address, offset, value, zero):
+    """Store `value`, converted to the type of `zero`, `offset` bytes after `address`."""
+
+    def codegen(context, builder, signature, args):
+        element = context.cast(builder, args[2], value, zero)
+        builder.store(element, _offset_pointer(context, builder, args[0], args[1], zero))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, value, zero), codegen
+
+
+@intrinsic
+def size_of(typingctx, zero):
+    """Bytes of an element of the type of `zero`, a constant in compiled code."""
+
+    def codegen(context, builder, signature, args):
+        return _I64(zero.bitwidth // 8)
+
+    return types.int64(zero), codegen
+
+
+@intrinsic
+def call_by_reference(typingctx, loops, entry, arguments):
+    """Call entry `entry` of the table `loops` as Fortran does: every argument is a pointer.
+
+    Of the tuple `arguments`, a 64-bit integer is passed on as an address; any other value is put on the stack
+    and its address passed.
+    """
+
+    def codegen(context, builder, signature, args):
+        function = builder.load(_pointer(builder, args[0], _I64, builder.shl(args[1], _I64(1))))
+        passed = []
+        for value, kind in zip(cgutils.unpack_tuple(builder, args[2]), arguments, strict=True):
+            if kind == types.int64:
+                passed.append(value)
+            else:
+                with builder.goto_entry_block():
+                    place = builder.alloca(value.type)
+                builder.store(value, place)
+                passed.append(builder.ptrtoint(place, _I64))
+        signature_ = ir.FunctionType(ir.VoidType(), [_I64] * len(passed)).as_pointer()
+        builder.call(builder.inttoptr(function, signature_), passed)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, arguments), codegen
