@@ -37,7 +37,7 @@ def _block_sum(address: int, stride: int, first: int, last: int, zero: Any) -> A
 @_helper
 def _line_sum(address: int, stride: int, count: int, zero: Any) -> Any:
     """Sum over blocks, with the rounding error of adding each block's sum carried along (Neumaier 1974)."""
-    first = np.int64(0)  # a plain 0 would have the sum of a block compiled twice
+    first: Any = np.int64(0)  # a plain 0 would have the sum of a block compiled twice
     if count <= _BLOCK:
         return _block_sum(address, stride, first, count, zero)
     total, lost = 0.0, 0.0

@@ -1,0 +1,66 @@
+"""Running one kernel on a frame that a test fills in, and lines of elements to run it on."""
+
+import ctypes
+import functools
+
+import numpy as np
+import pytest
+
+from tapegrad import compiler, library
+from tapegrad.kernels import frame
+
+DTYPES = {"f64": np.float64, "f32": np.float32}
+SOURCES = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "b8": np.bool_}
+both_dtypes = pytest.mark.parametrize("dtype", ["f64", "f32"])
+add_or_store = pytest.mark.parametrize("store", [0, 1], ids=["add", "store"])
+OUT_OF_RANGE = 2
+_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+@functools.cache
+def loops():
+    library.ensure(["dgemm", "sgemm", "dgemv", "sgemv"])
+    return library.table()
+
+
+@functools.cache
+def compiled(module, name):
+    return _SIGNATURE(compiler.compile_kernel(getattr(module, name)))
+
+
+def at(array):
+    return 0 if array is None else array.ctypes.data
+
+
+def run(
+    module, name, count=0, x=(), y=None, x_bar=(), y_bar=None, stride=0, y_stride=0, store=0, params=None
+):
+    words = np.zeros(frame.WORDS, np.int64)
+    words[frame.COUNT] = count
+    words[frame.X : frame.X + len(x)] = [at(a) for a in x]
+    words[frame.X_BAR : frame.X_BAR + len(x_bar)] = [at(a) for a in x_bar]
+    words[frame.Y], words[frame.Y_BAR] = at(y), at(y_bar)
+    words[frame.STRIDE], words[frame.Y_STRIDE], words[frame.STORE] = stride, y_stride, store
+    if params is not None:
+        params = np.array(params, np.int64)
+        words[frame.PARAMS] = params.ctypes.data
+    return compiled(module, name)(words.ctypes.data, loops())
+
+
+def rng():
+    return np.random.default_rng(20)
+
+
+def lines(dtype, count, seed=0):
+    """The same numbers as a contiguous, a spread, a reversed and an unaligned line."""
+    dtype = np.dtype(dtype)
+    data = np.random.default_rng(seed).standard_normal(count).astype(dtype)
+    spread, reversed_ = np.zeros(3 * count + 1, dtype)[: 3 * count : 3], np.zeros(count, dtype)[::-1]
+    odd = np.zeros(count, np.dtype([("pad", "i1"), ("value", dtype)]))["value"]
+    for line in (spread, reversed_, odd):
+        line[...] = data
+    return [data, spread, reversed_, odd]
+
+
+def one_stride(line):
+    return line.strides[0]

@@ -1,0 +1,202 @@
+"""Kernels that read and write rows and regions, against NumPy's indexing, on raw frames."""
+
+import numpy as np
+import pytest
+from frames import DTYPES, OUT_OF_RANGE, SOURCES, both_dtypes, rng, run
+
+from tapegrad.kernels import index, region
+
+# gather
+
+
+def sources(dtype):
+    """A 6 x 4 matrix of distinct numbers in several layouts, one with no columns to speak of."""
+    data = (rng().permutation(24).reshape(6, 4) % (2 if dtype == np.bool_ else 24)).astype(dtype)
+    wide = np.zeros((12, 9), dtype)[::2, 1::2]
+    wide[...] = data
+    return [data, wide, np.asfortranarray(data), data[::-1], data[:, ::-1], data[:, 2:3], data[:, :0]]
+
+
+def row_params(x, wrap=1):
+    return [x.shape[0], x.strides[0], x.shape[1], x.strides[1], wrap]
+
+
+@pytest.mark.parametrize("dtype", SOURCES)
+@pytest.mark.parametrize("rows", [[], [2], [0, 5, 5, -1, -6, 3]], ids=str)
+def test_gather(dtype, rows):
+    rows = np.array(rows, np.int64)
+    for x in sources(SOURCES[dtype]):
+        y = np.zeros((rows.size, x.shape[1]), x.dtype)
+        assert run(index, f"gather_forward_{dtype}", rows.size, x=[x, rows], y=y, params=row_params(x)) == 0
+        np.testing.assert_array_equal(y, x[rows])
+
+
+@both_dtypes
+def test_gather_reverse_accumulates_repeated_rows(dtype):
+    rows = np.array([0, 5, 5, -1, -6, 3])
+    for x_bar in sources(DTYPES[dtype]):
+        y_bar = rng().integers(0, 100, (rows.size, x_bar.shape[1])).astype(x_bar.dtype)
+        want = x_bar.copy()
+        np.add.at(want, rows, y_bar)
+        frame_ = {"x": [None, rows], "x_bar": [x_bar], "y_bar": y_bar, "params": row_params(x_bar)}
+        assert run(index, f"gather_reverse_{dtype}", rows.size, **frame_) == 0
+        np.testing.assert_array_equal(x_bar, want)
+
+
+@pytest.mark.parametrize(("bad", "wrap"), [(6, 1), (-7, 1), (-1, 0), (6, 0), (2**62, 1), (-(2**63), 1)])
+def test_indexes_out_of_range_write_nothing(bad, wrap):
+    rows, x, guard_ = np.array([1, bad]), np.ones((6, 4)), np.full((2, 4), 9.0)
+    y, buffer = guard_.copy(), np.full((6, 4), 9.0)
+    params = row_params(x, wrap)
+    assert run(index, "gather_forward_f64", 2, x=[x, rows], y=y, params=params) == OUT_OF_RANGE
+    assert (
+        run(index, "gather_reverse_f64", 2, x=[x, rows], x_bar=[buffer], y_bar=x, params=params)
+        == OUT_OF_RANGE
+    )
+    operands = [x, guard_, rows]
+    params += [24, 8]
+    assert run(index, "scatter_write_forward_f64", 2, x=operands, y=buffer, params=params) == OUT_OF_RANGE
+    bars = {"x_bar": [buffer, y], "y_bar": x}
+    assert run(index, "scatter_write_reverse_f64", 2, x=operands, params=params, **bars) == OUT_OF_RANGE
+    np.testing.assert_array_equal(y, guard_)
+    np.testing.assert_array_equal(buffer, 9)
+
+
+# write
+
+REGIONS = [
+    np.s_[2],
+    np.s_[1:4],
+    np.s_[::2, 1:],
+    np.s_[::-1, ::2],
+    np.s_[1, 2, 3, ...],
+    np.s_[:, 1, ::-2],
+    np.s_[...],
+    np.s_[2:2],
+    np.s_[:, None, 1:3, :, None],
+]
+
+
+def write_params(buffer, key, value):
+    region = buffer[key]
+    value = np.broadcast_to(value, region.shape)
+    offset = region.ctypes.data - buffer.ctypes.data if region.size else 0
+    return [buffer.size, offset, region.ndim, *region.shape, *region.strides, *value.strides]
+
+
+def values_for(shape, dtype):
+    """Values to write: full, transposed in memory, one element, one broadcast along the first dimension."""
+    full = np.asarray(rng().standard_normal(shape), dtype)
+    return [
+        full,
+        np.asarray(full, order="F"),
+        full.ravel()[:1].reshape(()) if full.size else full,
+        full[:1] if shape else full,
+    ]
+
+
+def summed_to(array, shape):
+    """The sum over the dimensions along which `shape` is broadcast to the array's."""
+    array = array.sum(axis=tuple(range(array.ndim - len(shape))))
+    broadcast = tuple(d for d, extent in enumerate(shape) if extent == 1 != array.shape[d])
+    return array.sum(axis=broadcast, keepdims=True)
+
+
+@both_dtypes
+@pytest.mark.parametrize("key", REGIONS, ids=str)
+@pytest.mark.parametrize("in_place", [False, True])
+def test_write(dtype, key, in_place):
+    old = rng().standard_normal((5, 4, 6)).astype(DTYPES[dtype])
+    for value in values_for(old[key].shape, old.dtype):
+        x = old.copy()
+        y = x if in_place else np.full_like(x, np.nan)
+        want = old.copy()
+        want[key] = value
+        assert (
+            run(region, f"write_forward_{dtype}", x=[x, value], y=y, params=write_params(x, key, value)) == 0
+        )
+        np.testing.assert_array_equal(y, want)
+        np.testing.assert_array_equal(x, want if in_place else old)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_write_of_a_part_of_the_buffer_itself(in_place):
+    x = np.arange(10.0)
+    y = x if in_place else np.zeros(10)
+    run(region, "write_forward_f64", x=[x, x[:-1]], y=y, params=write_params(x, np.s_[1:], x[:-1]))
+    np.testing.assert_array_equal(y, [0, 0, 1, 2, 3, 4, 5, 6, 7, 8])
+
+
+@both_dtypes
+@pytest.mark.parametrize("store", [0, 1, 2, 3])
+@pytest.mark.parametrize("key", REGIONS, ids=str)
+def test_write_reverse(dtype, store, key):
+    y_bar = rng().integers(-9, 9, (5, 4, 6)).astype(DTYPES[dtype])
+    for value in values_for(y_bar[key].shape, y_bar.dtype):
+        x_bar, value_bar = np.full_like(y_bar, 100), np.full_like(value, 200)
+        outside = y_bar.copy()
+        outside[key] = 0
+        want = outside if store & 1 else x_bar + outside
+        into_value = summed_to(y_bar[key], value.shape)
+        params = write_params(y_bar, key, value)
+        kept = y_bar.copy()
+        bars = {"x_bar": [x_bar, value_bar], "y_bar": y_bar}
+        assert run(region, f"write_reverse_{dtype}", store=store, params=params, **bars) == 0
+        np.testing.assert_array_equal(x_bar, want)
+        np.testing.assert_array_equal(value_bar, into_value + (0 if store & 2 else 200))
+        np.testing.assert_array_equal(y_bar, kept)
+
+
+def test_write_reverse_of_one_operand_only():
+    y_bar, x_bar, value_bar = np.arange(6.0), np.zeros(6), np.zeros(2)
+    params = write_params(x_bar, np.s_[1:3], value_bar)
+    run(region, "write_reverse_f64", x_bar=[x_bar, None], y_bar=y_bar, params=params)
+    run(region, "write_reverse_f64", x_bar=[None, value_bar], y_bar=y_bar, params=params)
+    np.testing.assert_array_equal(x_bar, [0, 0, 0, 3, 4, 5])
+    np.testing.assert_array_equal(value_bar, [1, 2])
+
+
+# scatter_write
+
+
+@both_dtypes
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("rows", [[], [4], [0, 5, 5, -1, -6, 3]], ids=str)
+def test_scatter_write(dtype, in_place, rows):
+    rows, old = np.array(rows, np.int64), rng().standard_normal((6, 4)).astype(DTYPES[dtype])
+    full = rng().standard_normal((rows.size, 4)).astype(old.dtype)
+    for value, step in [(full, old.itemsize), (np.array([7], old.dtype), 0)]:
+        x, want = old.copy(), old.copy()
+        y = x if in_place else np.full_like(x, np.nan)
+        want[rows] = value
+        params = [*row_params(x), x.size, step]
+        assert (
+            run(index, f"scatter_write_forward_{dtype}", rows.size, x=[x, value, rows], y=y, params=params)
+            == 0
+        )
+        np.testing.assert_array_equal(y, want)
+
+
+def test_scatter_write_of_a_part_of_the_buffer_itself():
+    x, rows = np.arange(12.0).reshape(6, 2), np.array([1, 2, 3])
+    params = [*row_params(x), x.size, 8]
+    run(index, "scatter_write_forward_f64", 3, x=[x, x[:3], rows], y=x, params=params)
+    np.testing.assert_array_equal(x.ravel(), [0, 1, 0, 1, 2, 3, 4, 5, 8, 9, 10, 11])
+
+
+@both_dtypes
+@pytest.mark.parametrize("store", [0, 1, 2, 3])
+@pytest.mark.parametrize("scalar", [False, True])
+def test_scatter_write_reverse_follows_the_last_write(dtype, store, scalar):
+    rows = np.array([0, 5, 5, -1, -6, 3])  # rows 0 and 5 are written last by entries 4 and 3
+    y_bar = rng().integers(-9, 9, (6, 4)).astype(DTYPES[dtype])
+    x_bar, value_bar = np.full_like(y_bar, 100), np.full(1 if scalar else (6, 4), 200, y_bar.dtype)
+    outside, from_rows = y_bar.copy(), np.zeros_like(y_bar)
+    outside[rows] = 0
+    from_rows[[4, 3, 5]] = y_bar[[0, 5, 3]]
+    params = [*row_params(x_bar), x_bar.size, 0 if scalar else x_bar.itemsize]
+    frame_ = {"x": [None, None, rows], "x_bar": [x_bar, value_bar], "y_bar": y_bar, "params": params}
+    assert run(index, f"scatter_write_reverse_{dtype}", rows.size, store=store, **frame_) == 0
+    np.testing.assert_array_equal(x_bar, outside + (0 if store & 1 else 100))
+    want = from_rows.sum() if scalar else from_rows
+    np.testing.assert_array_equal(value_bar, want + (0 if store & 2 else 200))
