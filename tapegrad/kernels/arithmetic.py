@@ -1,0 +1,72 @@
+"""Scalar functions of elementwise kernels that are compiled in line and vectorise, as Numba intrinsics.
+
+They keep the element type (Numba's own would widen float32 here and there) and have no branches.
+"""
+
+from typing import Any
+
+from numba import types
+from numba.extending import intrinsic
+
+
+def _unary(name: str) -> Any:
+    """An intrinsic for LLVM's function `name` of one floating-point number."""
+
+    @intrinsic
+    def function(typingctx, x):
+        def codegen(context, builder, signature, args):
+            return builder.call(builder.module.declare_intrinsic(name, [args[0].type]), args)
+
+        return x(x), codegen
+
+    return function
+
+
+absolute = _unary("llvm.fabs")
+sqrt = _unary("llvm.sqrt")
+
+
+@intrinsic
+def square(typingctx, x):
+    """`x` times `x`."""
+
+    def codegen(context, builder, signature, args):
+        return builder.fmul(args[0], args[0])
+
+    return x(x), codegen
+
+
+@intrinsic
+def where(typingctx, condition, x, y):
+    """`x` if `condition` else `y`, both evaluated."""
+    if not isinstance(condition, types.Boolean) or x != y:
+        return None
+
+    def codegen(context, builder, signature, args):
+        return builder.select(*args)
+
+    return x(condition, x, x), codegen
+
+
+def _extremum(ordered: str, yields: int) -> Any:
+    """An intrinsic: the first operand if it is `ordered` to the second or operand `yields` is NaN."""
+
+    @intrinsic
+    def extremum(typingctx, x, y):
+        if x != y:
+            return None
+
+        def codegen(context, builder, signature, args):
+            first = builder.fcmp_ordered(ordered, *args)
+            missing = builder.fcmp_unordered("uno", args[yields], args[yields])
+            return builder.select(builder.or_(first, missing), *args)
+
+        return x(x, x), codegen
+
+    return extremum
+
+
+maximum = _extremum(">=", 0)
+minimum = _extremum("<=", 0)
+fmax = _extremum(">=", 1)
+fmin = _extremum("<=", 1)

@@ -1,0 +1,160 @@
+"""Elementwise kernels in f64: special.
+
+Generated from tapegrad/ops.py by `make gen`; do not edit.
+"""
+
+from tapegrad.kernels.arithmetic import square, where
+from tapegrad.kernels.blocks import BLOCK, bar_f64, call_unary, operand_f64, whole_f64
+from tapegrad.kernels.cotangents import close_f64, contributions_f64, end_f64, load_masked_f64, open_f64
+from tapegrad.kernels.entries import entry
+from tapegrad.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
+from tapegrad.kernels.native import load_f64, load_i64, stack_words, store_f64
+
+ADD = entry("add", "d")
+DIGAMMA = entry("digamma", "d")
+ERF = entry("erf", "d")
+ERFC = entry("erfc", "d")
+EXP = entry("exp", "d")
+LGAMMA = entry("lgamma", "d")
+POSITIVE = entry("positive", "d")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "erf_forward_f64": ("erf",),
+    "erf_reverse_f64": ("add", "exp", "positive"),
+    "erfc_forward_f64": ("erfc",),
+    "erfc_reverse_f64": ("add", "exp", "positive"),
+    "lgamma_forward_f64": ("lgamma",),
+    "lgamma_reverse_f64": ("add", "digamma", "positive"),
+}
+
+
+def erf_forward_f64(frame: int, loops: int) -> int:
+    """y = erf(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, ERF, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def erf_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (two_over_sqrt_pi * exp(-square(x0))) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = -square(x0_i)
+                store_f64(t4, i, value)
+            call_unary(loops, EXP, n, t4, 8, t4, 8)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                value = bar * (1.1283791670955126 * t4_i)
+                value = where(bar == 0.0, 0.0, value)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def erfc_forward_f64(frame: int, loops: int) -> int:
+    """y = erfc(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, ERFC, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def erfc_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (-two_over_sqrt_pi * exp(-square(x0))) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = -square(x0_i)
+                store_f64(t4, i, value)
+            call_unary(loops, EXP, n, t4, 8, t4, 8)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                value = bar * (-1.1283791670955126 * t4_i)
+                value = where(bar == 0.0, 0.0, value)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def lgamma_forward_f64(frame: int, loops: int) -> int:
+    """y = lgamma(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, LGAMMA, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def lgamma_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (digamma(x0)) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            t4 = scratch + 6144
+            call_unary(loops, DIGAMMA, n, x0, 8, t4, 8)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                value = bar * t4_i
+                value = where(bar == 0.0, 0.0, value)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0

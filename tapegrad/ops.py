@@ -1,0 +1,355 @@
+"""THE TABLE: every op, in one row each.
+
+An elementwise row states the primal and the partials as text over ``x0, x1, x2`` (the operands) and
+``y`` (the result). The same text is compiled into kernels, evaluated by NumPy, evaluated by mpmath at
+30 digits as a test oracle, and applied to Tensors to differentiate a derivative. What must be kept for
+the reverse sweep follows from the names that a partial reads. Partials are written to be accurate
+relative to their own size over the whole domain and not to overflow on the way; the kinks are stated
+here and nowhere else.
+"""
+
+import ast
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+CONSTANTS: dict[str, float] = {
+    "pi": math.pi,
+    "ln2": math.log(2.0),
+    "log2e": math.log2(math.e),
+    "log10e": math.log10(math.e),
+    "two_over_sqrt_pi": 2.0 / math.sqrt(math.pi),
+    "inf": math.inf,
+}
+PRIMALS = frozenset(("x0", "x1", "x2", "y"))
+Domain = tuple[float, float]
+
+
+@functools.cache
+def _code(text: str) -> CodeType:
+    return compile(text, f"<{text}>", "eval")
+
+
+@functools.cache
+def names_in(text: str) -> frozenset[str]:
+    """Every name that `text` reads: primals, constants and functions."""
+    return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
+
+
+def evaluate(text: str, namespace: Mapping[str, Any], **values: Any) -> Any:
+    """Value of `text` with the functions (and constants, if any) of `namespace` and primals `values`."""
+    return eval(_code(text), {"__builtins__": {}, **CONSTANTS, **namespace, **values})
+
+
+class _NumPyNames(dict[str, Any]):
+    """NumPy's functions by name, and SciPy's under ours."""
+
+    def __missing__(self, name: str) -> Any:
+        from tapegrad.library import SCIPY, ufunc  # only for texts that name such a function
+
+        self[name] = ufunc(name) if name in SCIPY else getattr(np, name)
+        return self[name]
+
+
+_NUMPY = _NumPyNames()
+
+
+def evaluate_numpy(text: str, **values: Any) -> Any:
+    """Value of `text` with NumPy's functions; floating-point warnings are silent."""
+    functions = names_in(text) - PRIMALS - CONSTANTS.keys()
+    with np.errstate(all="ignore"):
+        return evaluate(text, {name: _NUMPY[name] for name in functions}, **values)
+
+
+@dataclass(frozen=True)
+class Op:
+    """A row of the elementwise table.
+
+    Attributes
+    ----------
+    family
+        Names the generated file that the row's kernels stand in.
+    domains
+        For each operand the interval from which tests draw it.
+    ufunc
+        NumPy's ufunc of the same meaning, if there is one.
+    boolean_operands
+        Operands that are booleans and have no cotangent.
+    predicate
+        The result is boolean; there is nothing to differentiate.
+    """
+
+    name: str
+    family: str
+    primal: str
+    partials: tuple[str, ...]
+    domains: tuple[Domain, ...]
+    ufunc: str | None = None
+    boolean_operands: tuple[int, ...] = ()
+    predicate: bool = False
+
+    @property
+    def arity(self) -> int:
+        return len(self.domains)
+
+    def needs(self, operand: int) -> frozenset[str]:
+        """The primals that the partial by `operand` reads."""
+        return _needs(self.partials[operand]) if self.partials else frozenset()
+
+    @property
+    def keeps_operands(self) -> frozenset[int]:
+        """Operands whose primal some partial reads."""
+        read = frozenset[str]().union(*map(_needs, self.partials))
+        return frozenset(j for j in range(self.arity) if f"x{j}" in read)
+
+    @property
+    def keeps_result(self) -> bool:
+        """Whether some partial reads the result."""
+        return any("y" in _needs(text) for text in self.partials)
+
+    def module(self, dtype: str) -> str:
+        """The module of this row's kernels for `dtype` ("f64" or "f32")."""
+        return f"tapegrad.kernels.elementwise_{self.family}_{dtype}"
+
+
+def _needs(text: str) -> frozenset[str]:
+    return names_in(text) & PRIMALS
+
+
+@dataclass(frozen=True)
+class Structural:
+    """A row of the table of structural ops, whose kernels are written by hand.
+
+    Attributes
+    ----------
+    kind
+        How an instruction is bound to loops: "accumulate", "lines", "products" or "whole", or "elementwise".
+    kernel
+        The kernels' place as ``module.function``, with ``{dtype}`` and ``{direction}`` to be filled in.
+    reads
+        For each operand the primals that its cotangent is computed from; `None` where it has none.
+    dtypes
+        Dtypes of the operand that chooses the kernel, `variant`.
+    result
+        Dtype of the result, where it is not that operand's.
+    writes
+        Operands whose cotangent the reverse kernel can write instead of adding to it.
+    """
+
+    name: str
+    kind: str
+    kernel: str
+    reads: tuple[tuple[str, ...] | None, ...]
+    dtypes: tuple[str, ...] = ("f64", "f32")
+    variant: int = 0
+    result: str | None = None
+    writes: tuple[int, ...] = ()
+
+    @property
+    def arity(self) -> int:
+        return len(self.reads)
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether there is a reverse kernel."""
+        return any(reads is not None for reads in self.reads)
+
+
+def _row(family: str, name: str, primal: str, partials: tuple[str, ...], *domains: Domain, **rest: Any) -> Op:
+    known = isinstance(getattr(np, name, None), np.ufunc)
+    return Op(name, family, primal, partials, domains, name if known else None, **rest)
+
+
+def _test(name: str, primal: str, arity: int) -> Op:
+    return _row("predicates", name, primal, (), *[(-2.0, 2.0)] * arity, predicate=True)
+
+
+def _larger(a: str, b: str, missing: str) -> str:
+    """The share of `a` in a selection from `a` and `b`: a tie is shared; all of it where `missing` holds."""
+    return f"where({a}=={b}, 0.5, where(({a}>{b})|{missing}, 1, 0))"
+
+
+def _smaller(a: str, b: str, missing: str) -> str:
+    return f"where({a}=={b}, 0.5, where(({a}<{b})|{missing}, 1, 0))"
+
+
+def _both(share: Any, missing: str) -> tuple[str, str]:
+    """The shares of both operands; NaN in the `missing` operand ("own" or "other") gives all to one."""
+    own, other = ("x0", "x1") if missing == "own" else ("x1", "x0")
+    return share("x0", "x1", f"({own}!={own})"), share("x1", "x0", f"({other}!={other})")
+
+
+_ANY = (-4.0, 4.0)
+_POSITIVE = (0.1, 4.0)
+
+_ARITHMETIC = (
+    _row("arithmetic", "add", "x0+x1", ("1", "1"), _ANY, _ANY),
+    _row("arithmetic", "subtract", "x0-x1", ("1", "-1"), _ANY, _ANY),
+    _row("arithmetic", "multiply", "x0*x1", ("x1", "x0"), _ANY, _ANY),
+    _row("arithmetic", "divide", "x0/x1", ("1/x1", "-y/x1"), _ANY, _POSITIVE),
+    _row("arithmetic", "negative", "-x0", ("-1",), _ANY),
+    _row("arithmetic", "positive", "x0", ("1",), _ANY),
+    _row("arithmetic", "reciprocal", "1/x0", ("-square(y)",), _POSITIVE),
+    _row("arithmetic", "square", "square(x0)", ("2*x0",), _ANY),
+    _row("arithmetic", "sqrt", "sqrt(x0)", ("0.5/y",), _POSITIVE),
+    _row("arithmetic", "cbrt", "cbrt(x0)", ("1/(3*square(y))",), _POSITIVE),
+    _row("arithmetic", "floor", "floor(x0)", ("0",), _ANY),
+    _row("arithmetic", "ceil", "ceil(x0)", ("0",), _ANY),
+    _row("arithmetic", "rint", "rint(x0)", ("0",), _ANY),
+    _row("arithmetic", "trunc", "trunc(x0)", ("0",), _ANY),
+    _row("arithmetic", "sign", "sign(x0)", ("0",), _ANY),
+)
+
+# abs'(0) = 0. A tie of maximum, minimum, fmax and fmin is shared equally. clip passes its closed interval,
+# and where the limits are crossed the result is the upper one, as in NumPy. relu'(0) = 0.
+_SELECTION = (
+    _row("selection", "absolute", "absolute(x0)", ("where(x0>0, 1, where(x0<0, -1, x0))",), _ANY),
+    _row("selection", "maximum", "maximum(x0, x1)", _both(_larger, "own"), _ANY, _ANY),
+    _row("selection", "minimum", "minimum(x0, x1)", _both(_smaller, "own"), _ANY, _ANY),
+    _row("selection", "fmax", "fmax(x0, x1)", _both(_larger, "other"), _ANY, _ANY),
+    _row("selection", "fmin", "fmin(x0, x1)", _both(_smaller, "other"), _ANY, _ANY),
+    _row(
+        "selection", "where", "where(x0, x1, x2)", ("0", "where(x0, 1, 0)", "where(x0, 0, 1)"),
+        (0.0, 1.0), _ANY, _ANY, boolean_operands=(0,),
+    ),
+    _row(
+        "selection", "clip", "minimum(maximum(x0, x1), x2)",
+        (
+            "where((x0<x1)|(x0>x2), 0, 1)",
+            "where((x0<x1)&(x1<=x2), 1, 0)",
+            "where((x0>x2)|(x1>x2), 1, 0)",
+        ),
+        _ANY, (-2.0, -1.0), (1.0, 2.0),
+    ),
+    _row("selection", "relu", "maximum(x0, 0)", ("where(x0>0, 1, 0)",), _ANY),
+)  # fmt: skip
+
+# x**0 has derivative 0, and so has 0**x by the exponent, for x >= 0. logaddexp's partials do not read the
+# result, which has lost the small difference that they depend on.
+_EXPONENTIAL = (
+    _row(
+        "exponential", "power", "power(x0, x1)",
+        ("where(x1==0, 0, x1*power(x0, x1-1))", "where((x0==0)&(x1>=0), 0, y*log(x0))"),
+        _POSITIVE, (-3.0, 3.0),
+    ),
+    _row("exponential", "exp", "exp(x0)", ("y",), _ANY),
+    _row("exponential", "exp2", "exp2(x0)", ("ln2*y",), _ANY),
+    _row("exponential", "expm1", "expm1(x0)", ("exp(x0)",), _ANY),
+    _row("exponential", "log", "log(x0)", ("1/x0",), _POSITIVE),
+    _row("exponential", "log2", "log2(x0)", ("log2e/x0",), _POSITIVE),
+    _row("exponential", "log10", "log10(x0)", ("log10e/x0",), _POSITIVE),
+    _row("exponential", "log1p", "log1p(x0)", ("1/(1+x0)",), (-0.9, 4.0)),
+    _row(
+        "exponential", "logaddexp", "logaddexp(x0, x1)",
+        ("where(x0==x1, 0.5, 1/(1+exp(x1-x0)))", "where(x0==x1, 0.5, 1/(1+exp(x0-x1)))"), _ANY, _ANY,
+    ),
+    _row(
+        "exponential", "logaddexp2", "logaddexp2(x0, x1)",
+        ("where(x0==x1, 0.5, 1/(1+exp2(x1-x0)))", "where(x0==x1, 0.5, 1/(1+exp2(x0-x1)))"), _ANY, _ANY,
+    ),
+    _row("exponential", "sigmoid", "1/(1+exp(-x0))", ("y/(1+exp(x0))",), (-20.0, 20.0)),
+    _row(
+        "exponential", "softplus", "maximum(x0, 0)+log1p(exp(-absolute(x0)))", ("1/(1+exp(-x0))",),
+        (-20.0, 20.0),
+    ),
+)  # fmt: skip
+
+# sinc near 0 by its power series in (pi x)**2: the closed form cancels there.
+_SINC_SERIES = "1/3-v*(1/30-v*(1/840-v*(1/45360-v*(1/3991680-v*(1/518918400-v*(1/93405312000))))))"
+_SINC_NEAR_0 = "-pi*(pi*x0)*(" + _SINC_SERIES.replace("v", "square(pi*x0)") + ")"
+
+# arctan2(0, 0) and hypot(0, 0) have derivative 0. arctan2's partials are x1/(x0**2 + x1**2), nothing squared.
+_TRIGONOMETRIC = (
+    _row("trigonometric", "sin", "sin(x0)", ("cos(x0)",), (-1.5, 4.5)),
+    _row("trigonometric", "cos", "cos(x0)", ("-sin(x0)",), (0.1, 3.0)),
+    _row("trigonometric", "tan", "tan(x0)", ("1+square(y)",), (-1.5, 1.5)),
+    _row("trigonometric", "arcsin", "arcsin(x0)", ("1/sqrt((1-x0)*(1+x0))",), (-0.999, 0.999)),
+    _row("trigonometric", "arccos", "arccos(x0)", ("-1/sqrt((1-x0)*(1+x0))",), (-0.999, 0.999)),
+    _row("trigonometric", "arctan", "arctan(x0)", ("1/(1+square(x0))",), _ANY),
+    _row(
+        "trigonometric", "arctan2", "arctan2(x0, x1)",
+        (
+            "where((x0==0)&(x1==0), 0, 1/(x1+x0*(x0/x1)))",
+            "where((x0==0)&(x1==0), 0, -1/(x0+x1*(x1/x0)))",
+        ),
+        _POSITIVE, _ANY,
+    ),
+    _row(
+        "trigonometric", "hypot", "hypot(x0, x1)",
+        ("where(y==0, 0, x0/y)", "where(y==0, 0, x1/y)"), _ANY, _ANY,
+    ),
+    _row(
+        "trigonometric", "sinc", "where(x0==0, 1, sin(pi*x0)/(pi*x0))",
+        (f"where(absolute(x0)<0.25, {_SINC_NEAR_0}, (cos(pi*x0)-y)/x0)",), (-1.2, 1.2),
+    ),
+)  # fmt: skip
+
+_HYPERBOLIC = (
+    _row("hyperbolic", "sinh", "sinh(x0)", ("cosh(x0)",), _ANY),
+    _row("hyperbolic", "cosh", "cosh(x0)", ("sinh(x0)",), _ANY),
+    _row("hyperbolic", "tanh", "tanh(x0)", ("1/square(cosh(x0))",), (-20.0, 20.0)),
+    _row(
+        "hyperbolic", "arcsinh", "arcsinh(x0)",
+        ("where(absolute(x0)<1e9, 1/sqrt(1+square(x0)), 1/absolute(x0))",), _ANY,
+    ),
+    _row("hyperbolic", "arccosh", "arccosh(x0)", ("1/(sqrt(x0-1)*sqrt(x0+1))",), (1.001, 4.0)),
+    _row("hyperbolic", "arctanh", "arctanh(x0)", ("1/((1-x0)*(1+x0))",), (-0.999, 0.999)),
+)  # fmt: skip
+
+_SPECIAL = (
+    _row("special", "erf", "erf(x0)", ("two_over_sqrt_pi*exp(-square(x0))",), _ANY),
+    _row("special", "erfc", "erfc(x0)", ("-two_over_sqrt_pi*exp(-square(x0))",), _ANY),
+    _row("special", "lgamma", "lgamma(x0)", ("digamma(x0)",), _POSITIVE),
+)
+
+_PREDICATES = (
+    _test("less", "x0<x1", 2),
+    _test("less_equal", "x0<=x1", 2),
+    _test("greater", "x0>x1", 2),
+    _test("greater_equal", "x0>=x1", 2),
+    _test("equal", "x0==x1", 2),
+    _test("not_equal", "x0!=x1", 2),
+    _test("isnan", "x0!=x0", 1),
+    _test("isinf", "absolute(x0)==inf", 1),
+    _test("isfinite", "absolute(x0)<inf", 1),
+)
+
+ELEMENTWISE: tuple[Op, ...] = (
+    *_ARITHMETIC, *_SELECTION, *_EXPONENTIAL, *_TRIGONOMETRIC, *_HYPERBOLIC, *_SPECIAL, *_PREDICATES,
+)  # fmt: skip
+
+_ALL = ("f64", "f32", "i64", "b8")
+STRUCTURAL: tuple[Structural, ...] = (
+    Structural("sum", "accumulate", "accumulate.accumulate_{dtype}", ((),)),
+    Structural("prod_reduce", "lines", "prod.prod_reduce_{direction}_{dtype}", (("x0", "y"),)),
+    Structural("max_reduce", "lines", "reduce.max_reduce_{direction}_{dtype}", (("x0", "y"),)),
+    Structural("min_reduce", "lines", "reduce.min_reduce_{direction}_{dtype}", (("x0", "y"),)),
+    Structural("cumsum", "lines", "scan.cumsum_{direction}_{dtype}", ((),)),
+    Structural("matmul", "products", "matmul.matmul_{direction}_{dtype}", (("x1",), ("x0",))),
+    # x1: row numbers
+    Structural("gather", "whole", "index.gather_{direction}_{dtype}", (("x1",), None), dtypes=_ALL),
+    # x0: the old contents of a buffer, x1: what is written into a region of it
+    Structural("write", "whole", "region.write_{direction}_{dtype}", ((), ()), writes=(0,)),
+    # the same, x2: row numbers
+    Structural(
+        "scatter_write", "whole", "index.scatter_write_{direction}_{dtype}", (("x2",), ("x2",), None), writes=(0,)
+    ),
+    Structural(
+        "cast_f64", "elementwise", "cast.cast_{dtype}_f64_{direction}", ((),), ("f32", "i64", "b8"), result="f64"
+    ),
+    Structural(
+        "cast_f32", "elementwise", "cast.cast_{dtype}_f32_{direction}", ((),), ("f64", "i64", "b8"), result="f32"
+    ),
+    # A replay stops where a value that Python has seen while recording is another one.
+    Structural("guard", "whole", "guard.guard_{direction}", (None,), dtypes=_ALL),
+    Structural("truth_guard", "whole", "guard.truth_guard_{direction}_{dtype}", (None,), dtypes=_ALL),
+)
+
+BY_NAME: dict[str, Op] = {op.name: op for op in ELEMENTWISE}
+_ROWS: tuple[Op | Structural, ...] = (*ELEMENTWISE, *STRUCTURAL)
+CODES: dict[str, int] = {row.name: code for code, row in enumerate(_ROWS)}

@@ -1,0 +1,211 @@
+"""The op table against NumPy and mpmath: every primal, every partial, every stated kink."""
+
+import math
+from pathlib import Path
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from tapegrad.kernels import _generate
+from tapegrad.ops import BY_NAME, CODES, ELEMENTWISE, STRUCTURAL, Op, evaluate, evaluate_numpy, names_in
+
+DIFFERENTIABLE = [op for op in ELEMENTWISE if not op.predicate]
+PARTIALS = [
+    pytest.param(op, j, id=f"{op.name}-{j}")
+    for op in DIFFERENTIABLE
+    for j in range(op.arity)
+    if j not in op.boolean_operands
+]
+MP = {
+    "pi": mp.mpf(0), "ln2": mp.mpf(0), "inf": mp.inf,  # the constants are set at 30 digits below
+    "where": lambda condition, x, y: x if condition else y,
+    "square": lambda x: x * x, "absolute": mp.fabs, "sqrt": mp.sqrt, "power": mp.power, "cbrt": mp.cbrt,
+    "exp": mp.exp, "exp2": lambda x: mp.power(2, x), "expm1": mp.expm1, "log": mp.log, "log1p": mp.log1p,
+    "log2": lambda x: mp.log(x, 2), "log10": mp.log10, "sin": mp.sin, "cos": mp.cos, "tan": mp.tan,
+    "arcsin": mp.asin, "arccos": mp.acos, "arctan": mp.atan, "arctan2": mp.atan2, "hypot": mp.hypot,
+    "sinh": mp.sinh, "cosh": mp.cosh, "tanh": mp.tanh, "arcsinh": mp.asinh, "arccosh": mp.acosh,
+    "arctanh": mp.atanh, "maximum": max, "minimum": min, "fmax": max, "fmin": min, "sign": mp.sign,
+    "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
+    "logaddexp2": lambda x, y: mp.log(mp.power(2, x) + mp.power(2, y), 2),
+    "erf": mp.erf, "erfc": mp.erfc, "lgamma": mp.loggamma, "digamma": mp.digamma,
+    "floor": mp.floor, "ceil": mp.ceil, "rint": mp.nint,
+    "trunc": lambda x: mp.floor(x) if x > 0 else mp.ceil(x),
+}  # fmt: skip
+
+
+def points(op: Op, count: int) -> list[tuple[float, ...]]:
+    """Random operands of a row, and the ends of its domain."""
+    rng = np.random.default_rng(len(op.name) + 100 * op.arity)
+    inner = [tuple(float(rng.uniform(*domain)) for domain in op.domains) for _ in range(count)]
+    ends = [tuple(domain[end] for domain in op.domains) for end in (0, 1)]
+    rows = inner if _has_kink_at_the_ends(op) else inner + ends
+    return [
+        tuple(bool(x > 0.5) if j in op.boolean_operands else x for j, x in enumerate(row)) for row in rows
+    ]
+
+
+def _has_kink_at_the_ends(op: Op) -> bool:
+    """Where both operands have one domain, its ends are ties; the rounding functions jump there."""
+    return len(set(op.domains)) < op.arity or op.partials == ("0",)
+
+
+def in_mp(text: str, **values: object) -> object:
+    constants = {
+        "pi": +mp.pi, "ln2": mp.log(2), "log2e": 1 / mp.log(2), "log10e": 1 / mp.log(10),
+        "two_over_sqrt_pi": 2 / mp.sqrt(mp.pi),
+    }  # fmt: skip
+    return evaluate(text, {**MP, **constants}, **values)
+
+
+def operands_in_mp(row: tuple[float, ...]) -> list[object]:
+    return [x if isinstance(x, bool) else mp.mpf(x) for x in row]
+
+
+def derivative(op: Op, j: int, row: tuple[float, ...]) -> object:
+    """The derivative of the primal by operand `j`, by differences at high precision."""
+    operands = operands_in_mp(row)
+
+    def along(x: object) -> object:
+        return in_mp(op.primal, **{f"x{k}": x if k == j else value for k, value in enumerate(operands)})
+
+    return mp.diff(along, operands[j], h=mp.mpf(10) ** -25)
+
+
+def is_close(value: object, expected: object, tolerance: float) -> bool:
+    return bool(mp.fabs(mp.mpf(value) - expected) <= tolerance * mp.fabs(expected))
+
+
+@pytest.mark.parametrize(("op", "j"), PARTIALS)
+def test_partial_is_the_derivative_of_the_primal(op: Op, j: int) -> None:
+    with mp.workdps(60):
+        for row in points(op, 8):
+            values = {f"x{k}": x for k, x in enumerate(operands_in_mp(row))}
+            partial = in_mp(op.partials[j], **values, y=in_mp(op.primal, **values))
+            assert is_close(partial, derivative(op, j, row), 1e-14), row
+
+
+@pytest.mark.parametrize(("op", "j"), PARTIALS)
+def test_partial_is_accurate_in_float64(op: Op, j: int) -> None:
+    with mp.workdps(60):
+        for row in points(op, 20):
+            values = {f"x{k}": np.asarray(x) for k, x in enumerate(row)}
+            partial = evaluate_numpy(op.partials[j], **values, y=evaluate_numpy(op.primal, **values))
+            assert is_close(float(partial), derivative(op, j, row), 1e-12), row
+
+
+@pytest.mark.parametrize("op", [op for op in ELEMENTWISE if op.ufunc], ids=lambda op: op.name)
+def test_primal_is_the_ufunc(op: Op) -> None:
+    columns = [np.array(column) for column in zip(*points(op, 50), strict=True)]
+    result = evaluate_numpy(op.primal, **{f"x{j}": column for j, column in enumerate(columns)})
+    expected = getattr(np, op.ufunc)(*columns)
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
+def test_row_is_well_formed(op: Op) -> None:
+    assert len(op.partials) == (0 if op.predicate else op.arity)
+    assert len(op.domains) == op.arity
+    read = {f"x{j}" for j in range(op.arity)}
+    assert names_in(op.primal) & {"x0", "x1", "x2", "y"} <= read
+    for j in range(len(op.partials)):
+        assert op.needs(j) <= read | {"y"}
+    assert op.keeps_operands == {
+        j for j in range(op.arity) for text in op.partials if f"x{j}" in names_in(text)
+    }
+
+
+def test_codes_count_all_rows() -> None:
+    assert sorted(CODES.values()) == list(range(len(ELEMENTWISE) + len(STRUCTURAL)))
+    assert len(BY_NAME) == len(ELEMENTWISE)
+
+
+INF, NAN = math.inf, math.nan
+KINKS = [
+    ("absolute", (0.0,), (0.0,)),
+    ("relu", (0.0,), (0.0,)),
+    ("maximum", (2.0, 2.0), (0.5, 0.5)),
+    ("maximum", (NAN, 2.0), (1.0, 0.0)),
+    ("maximum", (2.0, NAN), (0.0, 1.0)),
+    ("minimum", (2.0, 2.0), (0.5, 0.5)),
+    ("minimum", (2.0, NAN), (0.0, 1.0)),
+    ("fmax", (2.0, 2.0), (0.5, 0.5)),
+    ("fmax", (NAN, 2.0), (0.0, 1.0)),
+    ("fmax", (2.0, NAN), (1.0, 0.0)),
+    ("fmin", (NAN, 2.0), (0.0, 1.0)),
+    ("clip", (1.0, 1.0, 2.0), (1.0, 0.0, 0.0)),
+    ("clip", (2.0, 1.0, 2.0), (1.0, 0.0, 0.0)),
+    ("clip", (0.0, 1.0, 2.0), (0.0, 1.0, 0.0)),
+    ("clip", (3.0, 1.0, 2.0), (0.0, 0.0, 1.0)),
+    *[("clip", (x, 2.0, 1.0), (0.0, 0.0, 1.0)) for x in (0.0, 1.0, 1.5, 2.0, 3.0)],
+    ("hypot", (0.0, 0.0), (0.0, 0.0)),
+    ("arctan2", (0.0, 0.0), (0.0, 0.0)),
+    ("arctan2", (0.0, -2.0), (-0.5, 0.0)),
+    ("arctan2", (2.0, 0.0), (0.0, -0.5)),
+    ("power", (3.0, 0.0), (0.0, math.log(3.0))),
+    ("power", (0.0, 0.0), (0.0, 0.0)),
+    ("power", (0.0, 1.0), (1.0, 0.0)),
+    ("power", (0.0, 2.0), (0.0, 0.0)),
+    ("power", (0.0, 0.5), (INF, 0.0)),
+    ("power", (-3.0, 2.0), (-6.0, NAN)),
+    ("sqrt", (0.0,), (INF,)),
+    ("cbrt", (0.0,), (INF,)),
+    ("sinc", (0.0,), (0.0,)),
+    ("logaddexp", (INF, 1.0), (1.0, 0.0)),
+    ("logaddexp", (-INF, 1.0), (0.0, 1.0)),
+    ("logaddexp", (-INF, -INF), (0.5, 0.5)),
+    ("logaddexp2", (INF, INF), (0.5, 0.5)),
+    ("sigmoid", (-INF,), (0.0,)),
+    ("sigmoid", (INF,), (0.0,)),
+    ("softplus", (-INF,), (0.0,)),
+    ("softplus", (INF,), (1.0,)),
+    ("tanh", (INF,), (0.0,)),
+    ("arctan2", (INF, 1.0), (0.0, 0.0)),
+    ("arctan2", (1.0, INF), (0.0, 0.0)),
+]
+
+
+@pytest.mark.parametrize(("name", "operands", "expected"), KINKS)
+def test_kink(name: str, operands: tuple[float, ...], expected: tuple[float, ...]) -> None:
+    op = BY_NAME[name]
+    values = {f"x{j}": np.asarray(x) for j, x in enumerate(operands)}
+    y = evaluate_numpy(op.primal, **values)
+    partials = [float(evaluate_numpy(text, **values, y=y)) for text in op.partials]
+    np.testing.assert_allclose(partials, expected, rtol=1e-15)
+
+
+EXTREMES = [
+    ("hypot", (1e200, 3e200)), ("hypot", (1e-200, 3e-200)), ("arctan2", (1e200, 3e200)),
+    ("arctan2", (1e-200, 3e-200)), ("arctan2", (1e-5, -1e20)), ("arctanh", (1 - 1e-12,)),
+    ("arccosh", (1 + 1e-12,)),
+    ("arccosh", (1e200,)), ("arcsinh", (-1e200,)), ("arcsin", (-1 + 1e-12,)),
+    ("tanh", (300.0,)), ("tanh", (1e-12,)),
+    ("sigmoid", (-700.0,)), ("sigmoid", (300.0,)), ("softplus", (-700.0,)), ("logaddexp", (3000.0, 2990.0)),
+    ("logaddexp", (-3000.0, -3001.0)), ("sinc", (1e-9,)), ("sinc", (0.2499,)), ("sinc", (0.2501,)),
+    ("expm1", (-50.0,)), ("log1p", (-1 + 1e-12,)), ("reciprocal", (1e-100,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "operands"), EXTREMES)
+def test_partial_is_accurate_far_out(name: str, operands: tuple[float, ...]) -> None:
+    op = BY_NAME[name]
+    values = {f"x{j}": np.asarray(x) for j, x in enumerate(operands)}
+    y = evaluate_numpy(op.primal, **values)
+    with mp.workdps(700):
+        exact = {f"x{j}": mp.mpf(x) for j, x in enumerate(operands)}
+        expected = [in_mp(text, **exact, y=in_mp(op.primal, **exact)) for text in op.partials]
+    for text, value in zip(op.partials, expected, strict=True):
+        assert is_close(float(evaluate_numpy(text, **values, y=y)), value, 1e-12)
+
+
+def test_generated_kernels_are_those_of_the_table() -> None:
+    assert _generate.main(["--check"]) == 0
+    written = {path.name for path in _generate.files()}
+    assert written == {path.name for path in Path(_generate.__file__).parent.glob("elementwise_*.py")}
+
+
+def test_check_reports_a_file_that_differs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(_generate, "_FOLDER", tmp_path)
+    assert _generate.main(["--check"]) == 1
+    assert _generate.main([]) == 0
+    assert _generate.main(["--check"]) == 0
