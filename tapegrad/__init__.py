@@ -1,1 +1,39 @@
-"""NumPy-like automatic differentiation on a flat Wengert tape."""
+"""NumPy-like automatic differentiation on a flat Wengert tape, swept by Numba kernels.
+
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0, 3.0])
+    >>> tg.sum(tg.sin(x) * x).backward()
+    >>> x.grad
+    array([ 1.38177329,  0.07700376, -2.82885747])
+
+Functions carry NumPy's names and take Tensors, arrays and numbers; ``np.sin(x)`` does the same as ``tg.sin(x)``.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as _np
+
+from tapegrad.creation import CREATION as _CREATION
+from tapegrad.errors import FreedGraphError as FreedGraphError
+from tapegrad.errors import TracedValueError as TracedValueError
+from tapegrad.errors import UnsupportedError as UnsupportedError
+from tapegrad.protocols import FUNCTIONS as _FUNCTIONS
+from tapegrad.state import no_autodiff as no_autodiff
+from tapegrad.state import no_grad as no_grad
+from tapegrad.tensor import Tensor as Tensor
+
+__version__ = "0.1.0"
+
+pi = _np.pi
+e = _np.e
+inf = _np.inf
+nan = _np.nan
+newaxis = None
+
+# The functions' names stand in the table of ops and in the modules that define them, and nowhere else.
+globals().update(_FUNCTIONS)
+globals().update({_function.__name__: _function for _function in _CREATION})
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

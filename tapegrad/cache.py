@@ -1,4 +1,4 @@
-"""Where compiled code is kept between processes, and how a function is compiled into it.
+"""Where compiled code is kept between processes.
 
 Numba's own disk cache keys a function by its source file and bytecode. It does not notice a change in another
 file that the function calls, nor one in the compiler flags. Here every function is kept in a folder named by a
@@ -18,10 +18,9 @@ from typing import Any
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
-from numba.core.ccallback import CFunc
 
 _PACKAGE = Path(__file__).parent
-_COMPILED = ("cache.py", "kernels", "tape", "sweep")
+_COMPILED = ("cache.py", "compiler.py", "kernels", "tape", "sweep")
 _UNUSED_AFTER = 60 * 24 * 3600.0  # seconds until a folder of another version is removed
 
 
@@ -85,6 +84,7 @@ class _Locator(_CacheLocator):
 
     def __init__(self, function: Callable[..., Any], path: Path) -> None:
         self._function = function
+        self._py_file = function.__code__.co_filename  # Numba's warnings name it
         self._path = path
 
     def get_cache_path(self) -> str:
@@ -110,33 +110,12 @@ class _Cache(FunctionCache):
     _impl_class = _Impl
 
 
-def _cache_of(function: Callable[..., Any]) -> Any:
+def cache_of(function: Callable[..., Any]) -> Any:
+    """The cache that a compiled function reads and writes; one that keeps nothing where no folder is writable."""
     return NullCache() if folder() is None else _Cache(function)
 
 
-def native(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit` with the engine's flags and cache; compiled at the first call.
-
-    Calls between Python and such a function pass 64-bit integers and floats, nothing else.
-    """
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(error_model="numpy", **flags)(function)
-        dispatcher._cache = _cache_of(function)
-        return dispatcher
-
-    return decorate
-
-
-def compile_kernel(function: Callable[..., Any], **flags: Any) -> int:
-    """Compile ``int64 kernel(int64 frame, int64 loops)`` or load it from the cache; its address."""
-    signature = numba.types.int64(numba.types.int64, numba.types.int64)
-    options = {"nopython": True, "error_model": "numpy", **flags}
-    compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
-    compiled._cache = _cache_of(function)
-    compiled.compile()
-    _KEEP_ALIVE.append(compiled)
-    return int(compiled.address)
-
-
-_KEEP_ALIVE: list[CFunc] = []
+def holds(module: str, function: str) -> bool:
+    """Whether the cache folder holds a compiled function."""
+    path = folder()
+    return path is not None and any(path.glob(f"{module.rpartition('.')[2]}.{function}-*.nbi"))

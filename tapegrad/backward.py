@@ -1,0 +1,193 @@
+"""Gradients of eager results: `backward`, `grad` and what clears it."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import loader
+from tapegrad.errors import FreedGraphError, TracedValueError
+from tapegrad.state import EAGER
+from tapegrad.storage import Storage, is_tensor, show
+from tapegrad.sweep import eager
+from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_WANTED, OVERWRITE, reverse_sweep, set_wanted
+from tapegrad.tape.layout import DIFFERENTIABLE, E_FREED, E_KERNEL, NONE, ORPHAN
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+_HEADER = EAGER.header
+_WORDS = EAGER.words
+
+
+def _seed(root: "Tensor", gradient: Any) -> np.ndarray:
+    """The gradient that was given, in the root's dtype and shape."""
+    value = gradient.data if is_tensor(gradient) else np.asarray(gradient)
+    if value.dtype.kind not in "biuf":
+        raise TypeError(f"backward: a gradient of dtype {value.dtype} for a Tensor of dtype {root.dtype}")
+    try:
+        if np.broadcast_shapes(value.shape, root.shape) == root.shape:
+            return np.ascontiguousarray(np.broadcast_to(value, root.shape), dtype=root.dtype)
+    except ValueError:
+        pass
+    raise ValueError(
+        f"backward: a gradient of shape {value.shape} does not broadcast to the Tensor's shape {root.shape}"
+    )
+
+
+def _differentiable_slot(root: Storage) -> int:
+    """The root's slot; an error if nothing flows back from it."""
+    slot = root._slot_on(EAGER) if root.dtype.kind == "f" else -1
+    if slot < 0 or not root._describe().flags & DIFFERENTIABLE:
+        raise RuntimeError(
+            "backward on a constant: it was made from constants or integers, inside no_grad(), or by detach(), so no"
+            " gradient can flow back from it"
+        )
+    return slot
+
+
+def _run(slot: int, seed: np.ndarray | None, options: int) -> None:
+    """Sweep backwards, loading the reverse kernels that are missing."""
+    address = 0 if seed is None else id(seed)
+    while True:
+        status = reverse_sweep(_HEADER, slot, address, options, id(_missing))
+        if status == 0:
+            return
+        if status == E_FREED:
+            raise FreedGraphError(
+                "backward through a part of the graph that an earlier backward() has freed; pass retain_graph=True"
+                " to the earlier one"
+            )
+        assert status == E_KERNEL
+        loader.load_code(int(_missing[0]), int(_missing[1]), 1)
+
+
+_missing = np.zeros(2, np.int64)
+
+
+class BackwardMethods:
+    """Differentiation of eager results."""
+
+    __slots__ = ()
+
+    def backward(
+        self,
+        gradient: Any = None,
+        *,
+        retain_graph: bool = False,
+        inputs: "Tensor | Iterable[Tensor] | None" = None,
+        accumulate: bool = True,
+    ) -> None:
+        """Add the gradient of this Tensor to `grad` of every Tensor it was computed from.
+
+        Parameters
+        ----------
+        gradient
+            The gradient to start from, broadcastable to this Tensor's shape. Ones by default, so that
+            ``t.backward()`` is ``t.sum().backward()``.
+        retain_graph
+            Keep the graph for another sweep. Otherwise it is freed, and going through it again raises.
+        inputs
+            Give these Tensors a gradient, and no others.
+        accumulate
+            ``False``: replace gradients of earlier sweeps instead of adding to them.
+
+        Raises
+        ------
+        RuntimeError
+            On a constant, and when the graph has been freed (`FreedGraphError`).
+        ValueError
+            If `gradient` does not broadcast to this Tensor's shape.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([1.0, 2.0, 3.0])
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        array([2., 4., 6.])
+        """
+        slot = _differentiable_slot(self)  # type: ignore[arg-type]
+        seed = None if gradient is None else _seed(self, gradient)  # type: ignore[arg-type]
+        options = (KEEP_GRAPH if retain_graph else 0) | (0 if accumulate else OVERWRITE)
+        if inputs is None:
+            _run(slot, seed, options)
+        else:
+            _run_for(_listed(inputs), slot, seed, options)
+        if _WORDS[ORPHAN] != NONE:
+            EAGER.drop_orphans()
+
+    @property
+    def grad(self) -> np.ndarray | None:
+        """The gradient that sweeps have added up, as a NumPy array; ``None`` before the first.
+
+        The gradient of a view is the same view of its base's gradient.
+        """
+        slot, tape = self._slot, self._tape  # type: ignore[attr-defined]
+        if slot < 0:
+            return None
+        if tape is not EAGER:
+            raise TracedValueError("grad of a Tensor of a recording: use tapegrad.grad on the recorded function")
+        slot = self._slot_on(EAGER)  # type: ignore[attr-defined]
+        _collect_former(self)  # type: ignore[arg-type]
+        return show(_HEADER, slot, True)
+
+    def clear_grad(self, set_to_zero: bool = True) -> None:
+        """Set the gradient to zero where it lies; with ``set_to_zero=False``, to ``None``."""
+        self._clear(set_to_zero)
+
+    def null_grad(self) -> "Tensor":
+        """Set the gradient to ``None``; returns the Tensor itself."""
+        self._clear(False)
+        return self  # type: ignore[return-value]
+
+    def _clear(self, keep_memory: bool) -> None:
+        slot = self._slot  # type: ignore[attr-defined]
+        if slot < 0:
+            return
+        slot = self._slot_on(EAGER)  # type: ignore[attr-defined]
+        _collect_former(self)  # type: ignore[arg-type]
+        if keep_memory and self._base is not None:  # type: ignore[attr-defined]
+            gradient = show(_HEADER, slot, True)
+            if gradient is not None:
+                gradient[...] = 0
+            return
+        eager.clear_cotangent(_HEADER, slot, keep_memory)
+
+
+def _collect_former(tensor: Storage) -> None:
+    """Add what graphs recorded before an undifferentiated write have sent to the leaf's old buffers."""
+    former = getattr(tensor, "_former", None)
+    if not former:
+        return
+    for slot in former:
+        eager.move_cotangent(_HEADER, slot, tensor._slot)
+    used = [slot for slot in former if eager.is_used(_HEADER, slot)]
+    for slot in set(former) - set(used):
+        eager.drop(_HEADER, slot)
+    tensor._former = used
+
+
+def _listed(inputs: Any) -> list[Storage]:
+    """The Tensors of `inputs`, each of which must be able to have a gradient."""
+    listed = [inputs] if is_tensor(inputs) else list(inputs)
+    if not listed:
+        raise ValueError("backward: inputs is empty; leave it out to give every Tensor its gradient")
+    for value in listed:
+        if not is_tensor(value):
+            raise TypeError(f"backward: inputs must be Tensors, not {type(value).__name__}")
+        if value.constant:
+            raise ValueError("backward: one of the inputs is a constant, into which no gradient flows")
+    return listed
+
+
+def _run_for(inputs: list[Storage], slot: int, seed: np.ndarray | None, options: int) -> None:
+    """Sweep for the gradients of some Tensors only."""
+    slots = [value._slot_on(EAGER) for value in inputs]
+    for wanted in slots:
+        set_wanted(_HEADER, wanted, 1)
+    try:
+        _run(slot, seed, options | ONLY_WANTED)
+    finally:
+        for wanted in slots:
+            set_wanted(_HEADER, wanted, 0)

@@ -1,0 +1,141 @@
+"""How functions are compiled: entry points for Python, helpers, and kernels called by address."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numba.core.event
+from numba import types
+from numba.core.ccallback import CFunc
+
+from tapegrad.cache import cache_of, folder
+
+_NOTICEABLE = 1.0  # seconds of compilation after which the user is told
+
+
+def native(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
+    """`numba.njit` with the engine's flags and cache; compiled at the first call.
+
+    Calls between Python and such a function pass 64-bit integers and floats, nothing else.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(error_model="numpy", no_cfunc_wrapper=True, **flags)(function)
+        dispatcher._cache = cache_of(function)
+        return dispatcher
+
+    return decorate
+
+
+def helper(function: Callable[..., Any]) -> Any:
+    """`numba.njit` for functions that only compiled code calls; compiled once, whatever the literals passed.
+
+    Numba compiles a function anew for each combination of literal arguments. Here every integer and boolean
+    argument is an int64.
+    """
+    dispatcher = numba.njit(error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+    template = dispatcher.get_call_template
+
+    def get_call_template(args: tuple[Any, ...], kws: Any) -> Any:
+        return template(tuple(_widened(arg) for arg in args), kws)
+
+    dispatcher.get_call_template = get_call_template
+    return dispatcher
+
+
+def _widened(arg: Any) -> Any:
+    """The type that a helper takes for an argument of type `arg`."""
+    plain = types.unliteral(arg)
+    return types.int64 if isinstance(plain, types.Integer | types.Boolean) else plain
+
+
+def _compile(function: Callable[..., Any], arguments: int, **flags: Any) -> int:
+    """Compile a C function of so many int64 arguments that returns an int64, or take it from the cache."""
+    signature = numba.types.int64(*[numba.types.int64] * arguments)
+    options = {"nopython": True, "error_model": "numpy", **flags}
+    compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
+    compiled._cache = cache_of(function)
+    with _announced():
+        compiled.compile()
+    _KEEP_ALIVE.append(compiled)
+    return int(compiled.address)
+
+
+def compile_kernel(function: Callable[..., Any], **flags: Any) -> int:
+    """Address of ``int64 kernel(int64 frame, int64 loops)``, compiled or taken from the cache."""
+    return _compile(function, 2, **flags)
+
+
+def compile_driver(function: Callable[..., Any]) -> int:
+    """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, splittable)``."""
+    return _compile(function, 5, parallel=True)
+
+
+_KEEP_ALIVE: list[CFunc] = []
+
+
+# --- saying why the first call takes long ------------------------------------------------------------------------
+
+
+class _Announcer(numba.core.event.Listener):
+    """Says once on stderr that kernels are being compiled, when that has taken a noticeable time."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.started = 0.0
+        self.depth = 0
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        if self.depth == 0:
+            self.started = time.perf_counter()
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.seconds += time.perf_counter() - self.started
+            if self.seconds > _NOTICEABLE and not self.said:
+                self.said = True
+                print(self.message(), file=sys.stderr)
+
+    @staticmethod
+    def message() -> str:
+        path = folder()
+        kept = f"they are kept in {path}" if path else "no cache folder is writable: every process compiles anew"
+        return f"tapegrad: compiling kernels on first use ({kept}; `tapegrad warmup` compiles all of them)"
+
+
+_announcer = _Announcer()
+
+
+class _announced:
+    """Counts the time of a compilation towards the announcement."""
+
+    def __enter__(self) -> None:
+        _announcer.on_start(None)
+
+    def __exit__(self, *exception: object) -> None:
+        _announcer.on_end(None)
+
+
+def _is_ours(event: Any) -> bool:
+    function = getattr(event.data.get("dispatcher"), "py_func", None)
+    return getattr(function, "__module__", "").startswith("tapegrad.")
+
+
+class _OurEvents(numba.core.event.Listener):
+    """Passes on the compilations of this package's functions."""
+
+    def on_start(self, event: Any) -> None:
+        if _is_ours(event):
+            _announcer.on_start(event)
+
+    def on_end(self, event: Any) -> None:
+        if _is_ours(event):
+            _announcer.on_end(event)
+
+
+numba.core.event.register("numba:compile", _OurEvents())

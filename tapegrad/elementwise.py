@@ -1,0 +1,212 @@
+"""The elementwise functions, whose names come from the table of ops, and the operators of a Tensor."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.errors import UnsupportedError
+from tapegrad.ops import CODES, ELEMENTWISE, Op
+from tapegrad.record import apply, as_float, binary, reflected, unary
+from tapegrad.state import modes, thread
+from tapegrad.storage import Storage, is_tensor
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+ADD, SUBTRACT, MULTIPLY, DIVIDE = CODES["add"], CODES["subtract"], CODES["multiply"], CODES["divide"]
+POWER, NEGATIVE, POSITIVE, ABSOLUTE = CODES["power"], CODES["negative"], CODES["positive"], CODES["absolute"]
+_POWERS = {2: CODES["square"], 0.5: CODES["sqrt"], -1: CODES["reciprocal"], 1: POSITIVE}
+_ALIASES = {"abs": "absolute", "true_divide": "divide", "pow": "power", "acos": "arccos", "asin": "arcsin"} | {
+    "atan": "arctan",
+    "acosh": "arccosh",
+    "asinh": "arcsinh",
+    "atanh": "arctanh",
+    "atan2": "arctan2",
+}
+
+
+def _power(x: Any, exponent: Any) -> "Tensor":
+    """``x ** exponent``; the powers that have a row of their own take it."""
+    if type(exponent) in (int, float) and exponent in _POWERS and is_tensor(x) and x.dtype.kind == "f":
+        return unary(_POWERS[exponent], x)
+    return binary(POWER, x, exponent) if is_tensor(x) else apply(POWER, x, exponent)
+
+
+def _function(row: Op) -> Callable[..., "Tensor"]:
+    """The public function of a row."""
+    code = CODES[row.name]
+    if row.name == "power":
+        function = _named(_power, row)
+    elif row.arity == 1:
+
+        def function(x: Any, /) -> "Tensor":
+            return unary(code, x) if is_tensor(x) else apply(code, x)
+
+    elif row.arity == 2:
+
+        def function(x1: Any, x2: Any, /) -> "Tensor":
+            return binary(code, x1, x2) if is_tensor(x1) else apply(code, x1, x2)
+
+    else:
+
+        def function(x1: Any, x2: Any, x3: Any, /) -> "Tensor":
+            return apply(code, x1, x2, x3)
+
+    return _named(function, row)
+
+
+def _named(function: Callable[..., "Tensor"], row: Op) -> Callable[..., "Tensor"]:
+    """Give a function the name and the description of its row."""
+    function.__name__ = function.__qualname__ = row.name
+    lines = [f"{row.name}, element by element: ``{row.primal}``.", ""]
+    for j, partial in enumerate(row.partials):
+        lines.append(f"Partial by x{j}: ``{partial}``.")
+    lines += ["", "Operands broadcast as NumPy's do. Returns a Tensor."]
+    function.__doc__ = "\n".join(lines)
+    return function
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {row.name: _function(row) for row in ELEMENTWISE}
+FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in _ALIASES.items()})
+
+
+def where(condition: Any, x: Any, y: Any, /) -> "Tensor":
+    """Elements of `x` where `condition` holds, of `y` elsewhere.
+
+    An element that is not selected gets the gradient 0, whatever its partial.
+
+    Parameters
+    ----------
+    condition, x, y
+        Tensors, arrays or numbers that broadcast. `condition` is taken as true where it is not 0.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([0.0, 4.0])
+    >>> tg.where(x > 0, tg.sqrt(x), 0).backward()
+    >>> x.grad
+    array([0.  , 0.25])
+    """
+    return apply(CODES["where"], condition, x, y)
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None) -> "Tensor":
+    """Limit elements to the closed interval from `a_min` to `a_max`; `None` is no limit."""
+    low = -np.inf if a_min is None else a_min
+    high = np.inf if a_max is None else a_max
+    return apply(CODES["clip"], a, low, high)
+
+
+FUNCTIONS["where"] = where
+FUNCTIONS["clip"] = clip
+
+
+def _compare(name: str, numpy_operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A comparison: NumPy's booleans, or in a recording booleans that are computed anew at each replay."""
+    code = CODES[name]
+
+    def compare(self: Storage, other: Any) -> Any:
+        if modes.active and thread.tape.recording:
+            return apply(code, self, other)
+        return numpy_operator(self.data, other.data if is_tensor(other) else other)
+
+    compare.__name__ = f"__{name}__"
+    return compare
+
+
+_LOGIC: dict[Any, Callable[..., Any]] = {
+    np.logical_not: lambda x: FUNCTIONS["equal"](x, 0.0),
+    np.bitwise_and: lambda x, y: FUNCTIONS["not_equal"](x * y, 0.0),
+    np.bitwise_or: lambda x, y: FUNCTIONS["not_equal"](x + y, 0.0),
+    np.bitwise_xor: lambda x, y: FUNCTIONS["not_equal"](x, y),
+}
+
+
+def _boolean(function: Any, *operands: Any) -> Any:
+    """A logical operator on booleans: by NumPy, or in a recording by arithmetic on 0 and 1, so that it is replayed."""
+    if not (modes.active and thread.tape.recording):
+        return function(*[value.data if is_tensor(value) else value for value in operands])
+    for value in operands:
+        if getattr(value, "dtype", np.dtype(type(value))) != bool:
+            raise UnsupportedError(f"{function.__name__} of a Tensor is supported for booleans only")
+    numbers = [as_float(value, np.dtype(np.float64), thread.tape, False) for value in operands]
+    return _LOGIC[function](*numbers)
+
+
+class ElementwiseMethods:
+    """Operators of a Tensor that work element by element."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> "Tensor":
+        return binary(ADD, self, other)  # type: ignore[arg-type]
+
+    def __radd__(self, other: Any) -> "Tensor":
+        return reflected(ADD, self, other)  # type: ignore[arg-type]
+
+    def __sub__(self, other: Any) -> "Tensor":
+        return binary(SUBTRACT, self, other)  # type: ignore[arg-type]
+
+    def __rsub__(self, other: Any) -> "Tensor":
+        return reflected(SUBTRACT, self, other)  # type: ignore[arg-type]
+
+    def __mul__(self, other: Any) -> "Tensor":
+        return binary(MULTIPLY, self, other)  # type: ignore[arg-type]
+
+    def __rmul__(self, other: Any) -> "Tensor":
+        return reflected(MULTIPLY, self, other)  # type: ignore[arg-type]
+
+    def __truediv__(self, other: Any) -> "Tensor":
+        return binary(DIVIDE, self, other)  # type: ignore[arg-type]
+
+    def __rtruediv__(self, other: Any) -> "Tensor":
+        return reflected(DIVIDE, self, other)  # type: ignore[arg-type]
+
+    def __pow__(self, exponent: Any) -> "Tensor":
+        return _power(self, exponent)
+
+    def __rpow__(self, base: Any) -> "Tensor":
+        return reflected(POWER, self, base)  # type: ignore[arg-type]
+
+    def __neg__(self) -> "Tensor":
+        return unary(NEGATIVE, self)  # type: ignore[arg-type]
+
+    def __pos__(self) -> "Tensor":
+        return unary(POSITIVE, self)  # type: ignore[arg-type]
+
+    def __abs__(self) -> "Tensor":
+        return unary(ABSOLUTE, self)  # type: ignore[arg-type]
+
+    def __floordiv__(self, other: Any) -> "Tensor":
+        raise UnsupportedError("floor_divide of Tensors is not supported; write floor(x / y)")
+
+    def __mod__(self, other: Any) -> "Tensor":
+        raise UnsupportedError("remainder of Tensors is not supported; write x - y * floor(x / y)")
+
+    def __invert__(self) -> Any:
+        return _boolean(np.logical_not, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _boolean(np.bitwise_and, self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return _boolean(np.bitwise_or, self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return _boolean(np.bitwise_xor, self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    __lt__ = _compare("less", np.less)
+    __le__ = _compare("less_equal", np.less_equal)
+    __gt__ = _compare("greater", np.greater)
+    __ge__ = _compare("greater_equal", np.greater_equal)
+    __eq__ = _compare("equal", np.equal)  # type: ignore[assignment]
+    __ne__ = _compare("not_equal", np.not_equal)  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+    def clip(self, a_min: Any = None, a_max: Any = None) -> "Tensor":
+        """Limit elements to the closed interval from `a_min` to `a_max`."""
+        return clip(self, a_min, a_max)

@@ -1,0 +1,31 @@
+"""From the error numbers of compiled code to exceptions that say what happened and what to write instead."""
+
+from typing import Any
+
+from tapegrad.tape.layout import E_MEMORY, E_NDIM, E_SHAPES, E_STATUS, MAX_NDIM
+
+
+class FreedGraphError(RuntimeError):
+    """A reverse sweep came to a part of the graph that an earlier one has released."""
+
+
+class TracedValueError(TypeError):
+    """A value of a recording was asked for as a plain number or array."""
+
+
+class UnsupportedError(TypeError):
+    """A NumPy function, an argument or a dtype that tapegrad does not differentiate."""
+
+
+def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:
+    """Raise the exception for an error number of a recording function."""
+    listed = ", ".join(map(str, shapes))
+    if code == E_SHAPES:
+        raise ValueError(f"{op}: operands of shapes {listed} do not broadcast")
+    if code == E_NDIM:
+        raise ValueError(f"{op}: more than {MAX_NDIM} dimensions are not supported")
+    if code == E_MEMORY:
+        raise MemoryError(f"{op}: not enough memory for the result of operands of shapes {listed}")
+    if code <= E_STATUS:
+        raise RuntimeError(f"{op}: the kernel stopped with status {E_STATUS - code}; operands of shapes {listed}")
+    raise RuntimeError(f"{op}: error {code} from the engine; operands of shapes {listed}")

@@ -1,0 +1,171 @@
+"""Ways out of the graph: plain numbers and arrays, copies, and other dtypes.
+
+In eager code they are allowed where they are explicit. While a function is being recorded, a value that depends on
+its arguments is guarded (a replay stops where it is another one, and that way is recorded, too) or refused.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import state
+from tapegrad.errors import TracedValueError, UnsupportedError
+from tapegrad.ops import CODES
+from tapegrad.record import cast, unary
+from tapegrad.state import thread
+from tapegrad.storage import check_dtype, from_array
+from tapegrad.structural import record_into
+from tapegrad.sweep import eager
+from tapegrad.tape.layout import B8, NONE
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+_COPY, _GUARD, _TRUTH = CODES["positive"], CODES["guard"], CODES["truth_guard"]
+
+
+def _guard(tensor: Any, code: int, params: np.ndarray) -> None:
+    """Record that a replay must find the same here."""
+    tape = tensor._tape
+    # The result is nothing but what keeps the instruction alive: its handle is never dropped.
+    result = eager.allocate(tape.header, B8, id(np.empty(0, np.int64)), 0)
+    record_into(tape, code, result, [tensor._slot_on(tape)], params, "guard", False)
+
+
+def guarded_array(tensor: Any) -> np.ndarray:
+    """The contents of a recorded integer or boolean Tensor, guarded byte for byte."""
+    array = np.ascontiguousarray(tensor.data_or_traced()).copy()
+    if not tensor.data_or_traced().flags.c_contiguous:
+        tensor._refuse("the contents of a non-contiguous view")
+    tensor._tape.expected.append(array)
+    _guard(tensor, _GUARD, np.array([array.nbytes, array.ctypes.data], np.int64))
+    return array
+
+
+def plain_array(tensor: Any, what: str) -> np.ndarray:
+    """The contents as NumPy sees them: guarded while recording where they are integers or booleans, else refused."""
+    if tensor._traced():
+        if tensor.dtype.kind == "f":
+            tensor._refuse(what)
+        return guarded_array(tensor)
+    return tensor.data_or_traced()  # type: ignore[no-any-return]
+
+
+def _one_element(tensor: Any, what: str) -> None:
+    if tensor.size != 1:
+        raise TypeError(f"{what} of a Tensor of shape {tensor.shape}: only one of size one can be converted")
+
+
+class EscapeMethods:
+    """Conversions of a Tensor."""
+
+    __slots__ = ()
+
+    def item(self) -> Any:
+        """The one element as a Python number.
+
+        Raises
+        ------
+        TypeError
+            If there is not exactly one element, or while the function that computed it is being recorded.
+        """
+        _one_element(self, "item()")
+        return plain_array(self, "item()").item()
+
+    def __float__(self) -> float:
+        _one_element(self, "float()")
+        return float(plain_array(self, "float()").item())
+
+    def __int__(self) -> int:
+        _one_element(self, "int()")
+        if self._traced() and self.dtype.kind == "f":  # type: ignore[attr-defined]
+            return _guarded_int(self)
+        return int(plain_array(self, "int()").item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind == "f" or self.size != 1:  # type: ignore[attr-defined]
+            raise TypeError("only an integer Tensor of size one can be an index")
+        return int(plain_array(self, "index").item())
+
+    def __bool__(self) -> bool:
+        if self.size != 1:  # type: ignore[attr-defined]
+            raise ValueError(
+                f"the truth value of a Tensor of shape {self.shape} is ambiguous; use where()"  # type: ignore[attr-defined]
+            )
+        truth = bool(self.data_or_traced().item())  # type: ignore[attr-defined]
+        if self._traced():  # type: ignore[attr-defined]
+            _guard(self, _TRUTH, np.array([truth], np.int64))
+        return truth
+
+    def numpy(self) -> np.ndarray:
+        """The primal as a NumPy array on the same memory; the same as `data`."""
+        return self.data  # type: ignore[attr-defined, no-any-return]
+
+    def tolist(self) -> Any:
+        """Elements as nested lists of Python numbers."""
+        return plain_array(self, "tolist()").tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if self.dtype.kind == "f" and not self._traced():  # type: ignore[attr-defined]
+            _, differentiate = state.current()
+            if differentiate and not self.constant:  # type: ignore[attr-defined]
+                raise TypeError(
+                    "NumPy asks for this Tensor as a plain array, which would lose its gradient: call .data,"
+                    " .detach() or .item() to leave the graph, or use a function of tapegrad"
+                )
+        array = plain_array(self, "np.asarray()")
+        if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
+            raise ValueError("a copy is needed to convert the dtype")
+        return np.array(array, dtype, copy=bool(copy)) if copy else array.astype(dtype or array.dtype, copy=False)
+
+    def __reduce__(self) -> Any:
+        if self._slot >= 0 and not self.constant and self._describe()[eager.D_PRODUCER] != NONE:  # type: ignore[attr-defined]
+            raise TypeError("a Tensor that was computed cannot be pickled or deep-copied: detach() it, or copy() it")
+        return _rebuild, (self.data, self.constant)  # type: ignore[attr-defined]
+
+    def detach(self) -> "Tensor":
+        """A constant with a copy of the contents: no gradient flows through it."""
+        if self.dtype.kind != "f":  # type: ignore[attr-defined]
+            return from_array(plain_array(self, "detach()").copy(), constant=True)
+        with state.no_grad():
+            return unary(_COPY, self)  # type: ignore[arg-type]
+
+    def copy(self) -> "Tensor":
+        """A copy on memory of its own; the gradient flows through."""
+        if self.dtype.kind != "f":  # type: ignore[attr-defined]
+            return from_array(plain_array(self, "copy()").copy(), constant=True)
+        return unary(_COPY, self)  # type: ignore[arg-type]
+
+    def astype(self, dtype: Any, copy: bool = True) -> "Tensor":
+        """Elements converted to another dtype; to integers and booleans without a gradient."""
+        target = np.dtype(dtype)
+        check_dtype(target, "astype")
+        own: np.dtype[Any] = self.dtype  # type: ignore[attr-defined]
+        if target == own:
+            return self.copy() if copy else self  # type: ignore[return-value]
+        if target.kind == "f":
+            return cast(self, target, state.current()[0])  # type: ignore[arg-type]
+        if self._traced() and own.kind == "f":  # type: ignore[attr-defined]
+            raise UnsupportedError(
+                f"astype({target}) of a value that is being recorded: use floor(), rint() or trunc(), which stay in"
+                " floating point"
+            )
+        return from_array(self.data_or_traced().astype(target), constant=True)  # type: ignore[attr-defined]
+
+
+def _rebuild(array: np.ndarray, constant: bool) -> "Tensor":
+    """A Tensor from what a pickle holds."""
+    return from_array(array, constant)
+
+
+def _guarded_int(tensor: Any) -> int:
+    """int() of a recorded float: guarded by its integer part."""
+    whole = unary(CODES["trunc"], tensor)
+    array = whole.data_or_traced().copy()
+    tape = tensor._tape
+    assert tape is thread.tape
+    if not np.isfinite(array).all():
+        raise TracedValueError(f"int() of {array.item()} while a function is being recorded")
+    tape.expected.append(array)
+    _guard(whole, _GUARD, np.array([array.nbytes, array.ctypes.data], np.int64))
+    return int(array.item())

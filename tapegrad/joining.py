@@ -1,0 +1,96 @@
+"""Join Tensors: each piece is copied into its part of the result, and takes its part of the cotangent back."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from tapegrad import state
+from tapegrad.ops import CODES
+from tapegrad.shaping import expand_dims
+from tapegrad.storage import from_array
+from tapegrad.structural import allocate, as_tensor, record_into
+from tapegrad.sweep import eager
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+_COPY = CODES["positive"]
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> "Tensor":
+    """Join along an axis that is there already; with ``axis=None``, join the flattened arrays.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to join or the other extents differ.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.concatenate([tg.zeros(2), tg.ones(1)])
+    Tensor([0., 0., 1.])
+    """
+    pieces = [as_tensor(a, "concatenate") for a in arrays]
+    if not pieces:
+        raise ValueError("concatenate: need at least one array to join")
+    if axis is None:
+        pieces, axis = [p.reshape(-1) for p in pieces], 0
+    if all(p.dtype.kind != "f" for p in pieces):
+        return from_array(np.concatenate([np.asarray(p) for p in pieces], axis), constant=True)
+    dtype = np.result_type(*[p.dtype for p in pieces])
+    pieces = [p if p.dtype == dtype else p.astype(dtype) for p in pieces]
+    shape = _joined_shape([p.shape for p in pieces], axis)
+    return _join(pieces, normalize_axis_index(axis, len(shape)), shape, dtype)
+
+
+def _joined_shape(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
+    """The shape of the result."""
+    first = shapes[0]
+    if not first:
+        raise ValueError("concatenate: 0-dimensional arrays cannot be joined; stack() them")
+    axis = normalize_axis_index(axis, len(first))
+    for shape in shapes:
+        if len(shape) != len(first) or any(e != f for k, (e, f) in enumerate(zip(shape, first)) if k != axis):  # noqa: B905
+            raise ValueError(f"concatenate: shapes {first} and {shape} differ in more than axis {axis}")
+    return (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
+
+
+def _join(pieces: list["Tensor"], axis: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> "Tensor":
+    """Copy each piece into its part of a new buffer: instructions that follow one another and write one buffer."""
+    tape, differentiate = state.current()
+    slots = [p._slot_on(tape) for p in pieces]
+    result = allocate(tape, dtype, shape, "concatenate")
+    whole = result.data_or_traced()
+    start = 0
+    for piece, slot in zip(pieces, slots, strict=True):
+        stop = start + piece.shape[axis]
+        part = whole[(slice(None),) * axis + (slice(start, stop),)]
+        into = eager.view_array(tape.header, result._slot, id(part))
+        record_into(tape, _COPY, into, [slot], None, "concatenate", differentiate)
+        eager.drop(tape.header, into)
+        start = stop
+    return result
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> "Tensor":
+    """Join along a new axis.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to join or the shapes differ.
+    """
+    pieces = [as_tensor(a, "stack") for a in arrays]
+    if not pieces:
+        raise ValueError("stack: need at least one array to join")
+    shapes = {p.shape for p in pieces}
+    if len(shapes) > 1:
+        raise ValueError(f"stack: all shapes must be the same, not {', '.join(map(str, sorted(shapes)))}")
+    axis = normalize_axis_index(axis, pieces[0].ndim + 1)
+    return concatenate([expand_dims(p, axis) for p in pieces], axis)
+
+
+FUNCTIONS = {"concatenate": concatenate, "stack": stack}

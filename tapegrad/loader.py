@@ -1,0 +1,187 @@
+"""From op codes to kernels: the tables that compiled code looks ops up in, filled as ops are first used."""
+
+import importlib
+import itertools
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from tapegrad import cache, compiler, library
+from tapegrad.ops import CODES, ELEMENTWISE, STRUCTURAL, Op, Structural
+from tapegrad.sweep.layout import CONTROL_WORDS, DRIVER, DRIVER_REFUSED, DRIVER_UNKNOWN, LOCK, THREADS
+from tapegrad.sweep.parallel import parallel_driver
+from tapegrad.tape import layout
+
+DTYPE_NAMES = ("f64", "f32", "i64", "b8")
+DIRECTIONS = ("forward", "reverse")
+_KINDS = {
+    "elementwise": layout.ELEMENTWISE,
+    "accumulate": layout.ACCUMULATE,
+    "lines": layout.LINES,
+    "products": layout.PRODUCTS,
+    "whole": layout.WHOLE,
+}
+_BITS = {"x0": 1, "x1": 2, "x2": 4, "y": layout.READS_Y}
+
+# Elements from which a second thread pays: a launch costs 2.5 us.
+_GRAIN = 32_768
+_COSTLY_GRAIN = 8_192
+_CHEAP_FAMILIES = ("arithmetic", "selection", "predicates")
+
+
+class KernelName(NamedTuple):
+    """One kernel: an op, the dtype that chooses among its kernels, and a direction."""
+
+    op: str
+    dtype: str
+    direction: str
+
+    def __str__(self) -> str:
+        return f"{self.op} {self.direction} {self.dtype}"
+
+
+_ROWS: dict[str, Op | Structural] = {row.name: row for row in (*ELEMENTWISE, *STRUCTURAL)}
+_NAMES = tuple(_ROWS)
+_kernels = np.zeros((len(CODES), layout.DTYPE_COUNT, 2), np.int64)
+_control = np.zeros(CONTROL_WORDS, np.int64)
+
+
+def _reads_mask(names: object) -> int:
+    return sum(_BITS[name] for name in names) if names else 0  # type: ignore[attr-defined]
+
+
+def _elementwise_words(row: Op) -> list[int]:
+    reads = [_reads_mask(row.needs(j)) for j in range(row.arity)]
+    return [
+        layout.ELEMENTWISE,
+        row.arity,
+        row.arity - 1,
+        layout.B8 if row.predicate else -1,
+        *(reads + [0, 0, 0])[:3],
+        _GRAIN if row.family in _CHEAP_FAMILIES else _COSTLY_GRAIN,
+        layout.B8 if 0 in row.boolean_operands else -1,
+        0,
+    ]
+
+
+def _structural_words(row: Structural) -> list[int]:
+    reads = [_reads_mask(names) for names in row.reads]
+    grains = {"elementwise": _GRAIN, "accumulate": _GRAIN, "lines": -_GRAIN}
+    return [
+        _KINDS[row.kind],
+        row.arity,
+        row.variant,
+        DTYPE_NAMES.index(row.result) if row.result else -1,
+        *(reads + [0, 0, 0])[:3],
+        grains.get(row.kind, 0),
+        -1,
+        sum(1 << j for j in row.writes),
+    ]
+
+
+_op_table = np.array(
+    [_elementwise_words(r) if isinstance(r, Op) else _structural_words(r) for r in _ROWS.values()], np.int64
+)
+
+
+def tables() -> dict[int, int]:
+    """The words of a tape's header that lead to the tables: word -> address."""
+    return {
+        layout.KERNELS: int(_kernels.ctypes.data),
+        layout.OP_TABLE: int(_op_table.ctypes.data),
+        layout.LOOPS: library.table(),
+        layout.CONTROL: int(_control.ctypes.data),
+    }
+
+
+def _dtypes(row: Op | Structural) -> tuple[str, ...]:
+    return row.dtypes if isinstance(row, Structural) else ("f64", "f32")
+
+
+def _has(row: Op | Structural, dtype: str, direction: str) -> bool:
+    """Whether a row has a kernel for a dtype and a direction."""
+    if dtype not in _dtypes(row):
+        return False
+    if direction == "forward":
+        return True
+    differentiable = row.differentiable if isinstance(row, Structural) else not row.predicate
+    return differentiable and dtype in ("f64", "f32")
+
+
+def _place(name: KernelName) -> tuple[str, str]:
+    """Module and function of a kernel."""
+    row = _ROWS[name.op]
+    if isinstance(row, Op):
+        return row.module(name.dtype), f"{name.op}_{name.direction}_{name.dtype}"
+    module, function = row.kernel.format(dtype=name.dtype, direction=name.direction).split(".")
+    return f"tapegrad.kernels.{module}", function
+
+
+def kernels() -> list[KernelName]:
+    """Every kernel of the package."""
+    combinations: Iterator[tuple[str, str, str]] = itertools.product(_NAMES, DTYPE_NAMES, DIRECTIONS)
+    return [KernelName(*c) for c in combinations if _has(_ROWS[c[0]], c[1], c[2])]
+
+
+def is_cached(name: KernelName) -> bool:
+    """Whether a kernel's machine code is in the cache folder."""
+    module, function = _place(name)
+    return cache.holds(module, function)
+
+
+def load(name: KernelName) -> int:
+    """Compile a kernel, or take it from the cache, and enter it into the table of kernels; its address."""
+    code = CODES[name.op]
+    at = (code, DTYPE_NAMES.index(name.dtype), DIRECTIONS.index(name.direction))
+    if _kernels[at] == 0:
+        module_name, function = _place(name)
+        module = importlib.import_module(module_name)
+        library.ensure(getattr(module, "LIBRARY", {}).get(function, ()))
+        _kernels[at] = compiler.compile_kernel(getattr(module, function), **getattr(module, "FLAGS", {}))
+    return int(_kernels[at])
+
+
+def load_code(code: int, dtype: int, direction: int) -> int:
+    """`load` by op code, dtype code and direction code (0 forward, 1 reverse)."""
+    return load(KernelName(_NAMES[code], DTYPE_NAMES[dtype], DIRECTIONS[direction]))
+
+
+def load_driver() -> None:
+    """Load the parallel driver: from now on large instructions run on all threads."""
+    if _control[DRIVER] == DRIVER_UNKNOWN:
+        _control[THREADS] = numba.get_num_threads()
+        _control[DRIVER] = compiler.compile_driver(parallel_driver)
+
+
+def run_serially() -> None:
+    """Run everything in this process on one thread from now on."""
+    _control[DRIVER] = DRIVER_REFUSED
+
+
+def _after_fork() -> None:
+    """In a forked child: threads do not survive a fork, so a parent's driver must not be entered again."""
+    _control[LOCK] = 0
+    if _control[DRIVER] > DRIVER_REFUSED:
+        run_serially()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def op_name(code: int) -> str:
+    """Name of an op by its code."""
+    return _NAMES[code]
+
+
+def row(code: int) -> Op | Structural:
+    """The row of the table of an op by its code."""
+    return _ROWS[_NAMES[code]]
+
+
+def op_words(code: int) -> np.ndarray:
+    """What the engine knows of an op."""
+    return _op_table[code]

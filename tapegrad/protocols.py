@@ -1,0 +1,89 @@
+"""NumPy's protocols: ``np.sin(t)`` and ``np.sum(t)`` do what ``tapegrad.sin(t)`` and ``tapegrad.sum(t)`` do."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from tapegrad import creation, elementwise, joining, linalg, reductions, shaping
+from tapegrad.errors import UnsupportedError
+from tapegrad.ops import ELEMENTWISE
+from tapegrad.storage import is_tensor
+
+_UFUNCS: dict[str, Any] = {row.ufunc: elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.ufunc}
+_UFUNCS["matmul"] = linalg.matmul
+_REDUCTIONS: dict[str, Any] = {
+    "add": reductions.sum,
+    "multiply": reductions.prod,
+    "maximum": reductions.max,
+    "minimum": reductions.min,
+}
+FUNCTIONS: dict[str, Any] = {
+    **elementwise.FUNCTIONS,
+    **reductions.FUNCTIONS,
+    **shaping.FUNCTIONS,
+    **linalg.FUNCTIONS,
+    **joining.FUNCTIONS,
+    **creation.FUNCTIONS,
+}
+_INSPECTIONS = {"shape": lambda a: a.shape, "ndim": lambda a: a.ndim, "size": lambda a: a.size}
+# Comparisons: the operator, and the one with the operands exchanged.
+_SWAPPED = {
+    "less": ("__lt__", "__gt__"),
+    "less_equal": ("__le__", "__ge__"),
+    "greater": ("__gt__", "__lt__"),
+    "greater_equal": ("__ge__", "__le__"),
+    "equal": ("__eq__", "__eq__"),
+    "not_equal": ("__ne__", "__ne__"),
+}
+
+
+def _kept(function: str, arguments: dict[str, Any], allowed: tuple[str, ...]) -> dict[str, Any]:
+    """The keyword arguments that say something; those that are not supported are refused."""
+    said = {k: v for k, v in arguments.items() if v is not None and v is not np._NoValue}
+    for name in said:
+        if name not in allowed:
+            raise UnsupportedError(f"{function}: the argument {name!r} is not supported for Tensors")
+    return said
+
+
+class ProtocolMethods:
+    """What NumPy asks of an object that takes part in its functions."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
+        name = ufunc.__name__
+        if method == "__call__" and name in _UFUNCS:
+            _kept(name, arguments, ())
+            if name in _SWAPPED:
+                return _compare(name, *inputs)
+            return _UFUNCS[name](*inputs)
+        if method == "reduce" and name in _REDUCTIONS:
+            return _REDUCTIONS[name](inputs[0], **_kept(name, {"axis": 0, **arguments}, ("axis", "keepdims")))
+        called = name if method == "__call__" else f"{name}.{method}"
+        raise UnsupportedError(f"numpy.{called} is not supported for Tensors; use .data to leave the graph")
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        name = function.__name__
+        if name in _INSPECTIONS and not kwargs and len(args) == 1:
+            return _INSPECTIONS[name](args[0])
+        if name not in FUNCTIONS:
+            raise UnsupportedError(f"numpy.{name} is not supported for Tensors; use .data to leave the graph")
+        said = {k: v for k, v in kwargs.items() if v is not None and v is not np._NoValue}
+        return _call(name, FUNCTIONS[name], args, said)
+
+
+def _call(name: str, function: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
+    """Call our function as NumPy's was called; say which argument is not supported."""
+    try:
+        inspect.signature(function).bind(*args, **arguments)
+    except TypeError as error:
+        raise UnsupportedError(f"numpy.{name} of Tensors: {error}") from None
+    return function(*args, **arguments)
+
+
+def _compare(name: str, x: Any, y: Any) -> Any:
+    """A comparison, by the operator of the operand that is a Tensor."""
+    return getattr(x, _SWAPPED[name][0])(y) if is_tensor(x) else getattr(y, _SWAPPED[name][1])(x)

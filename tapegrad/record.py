@@ -1,0 +1,168 @@
+"""Record an elementwise op: operands of any kind in, a Tensor out."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import loader, state
+from tapegrad.errors import raise_for
+from tapegrad.ops import CODES, Op, evaluate_numpy
+from tapegrad.state import EAGER, modes
+from tapegrad.storage import Description, check_dtype, from_array, from_slot, is_tensor
+from tapegrad.sweep import eager
+from tapegrad.sweep.eager import D_DTYPE
+from tapegrad.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
+from tapegrad.tape.tape import DTYPE_CODES, Tape
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+_elementwise = eager.record_elementwise
+_with_number = eager.record_with_number
+_HEADER = EAGER.header
+_CASTS = {0: CODES["cast_f64"], 1: CODES["cast_f32"]}
+
+
+def unary(code: int, x: "Tensor") -> "Tensor":
+    """Record an op of one operand, the short way where there is one."""
+    if not modes.active and x._tape is EAGER and x._base is None:
+        slot = _elementwise(_HEADER, code, x._slot, -1, -1, 1)
+        if slot >= 0:
+            return from_slot(EAGER, slot)
+    return apply(code, x)
+
+
+def binary(code: int, x: "Tensor", other: Any) -> "Tensor":
+    """Record ``op(x, other)`` for a Tensor x, the short way where there is one."""
+    if not modes.active and x._tape is EAGER and (x._base is None or x._version == x._base._version):
+        kind = type(other)
+        if kind is float or kind is int:
+            slot = _with_number(_HEADER, code, x._slot, float(other), 0, 1)
+        elif kind is type(x) and other._tape is EAGER:
+            slot = _elementwise(_HEADER, code, x._slot, other._slot_on(EAGER), -1, 1)
+        else:
+            return apply(code, x, other)
+        if slot >= 0:
+            return from_slot(EAGER, slot)
+    return apply(code, x, other)
+
+
+def reflected(code: int, x: "Tensor", other: Any) -> "Tensor":
+    """Record ``op(other, x)`` for a Tensor x."""
+    if not modes.active and x._tape is EAGER and x._base is None and type(other) in (float, int):
+        slot = _with_number(_HEADER, code, x._slot, float(other), 1, 1)
+        if slot >= 0:
+            return from_slot(EAGER, slot)
+    return apply(code, other, x)
+
+
+def apply(code: int, *operands: Any) -> "Tensor":
+    """Record an elementwise op of operands of any kind: Tensors, arrays, numbers, nested lists.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
+    UnsupportedError
+        For dtypes that are not supported.
+    """
+    row = loader.row(code)
+    assert isinstance(row, Op)
+    values = [value if is_tensor(value) or type(value) in (int, float) else _array(value, row) for value in operands]
+    floats = [value for j, value in enumerate(values) if j not in row.boolean_operands]
+    dtype = np.result_type(*[getattr(value, "dtype", value) for value in floats])
+    if all(getattr(value, "dtype", _INTEGER).kind != "f" and type(value) is not float for value in floats):
+        return _without_tape(row, values)
+    check_dtype(dtype, row.name)
+    tape, differentiate = state.current()
+    tensors = [
+        as_boolean(value, tape) if j in row.boolean_operands else as_float(value, dtype, tape, _is_read(row, j))
+        for j, value in enumerate(values)
+    ]
+    slot = run(tape, code, [t._slot_on(tape) for t in tensors], differentiate)
+    if slot < 0:
+        raise_for(slot, row.name, [t.shape for t in tensors])
+    return from_slot(tape, slot)
+
+
+_INTEGER = np.dtype(np.int64)
+
+
+def _array(value: Any, row: Op) -> np.ndarray:
+    """An operand that is neither a Tensor nor a Python number, as an array of a supported dtype."""
+    array = np.asarray(value)
+    check_dtype(array.dtype, row.name)
+    return array
+
+
+def _is_read(row: Op, operand: int) -> bool:
+    """Whether some partial reads an operand's primal."""
+    return operand in row.keeps_operands
+
+
+def _without_tape(row: Op, values: list[Any]) -> "Tensor":
+    """The op on integers and booleans, which are constants: NumPy computes it."""
+    arrays = [np.asarray(value) for value in values]
+    with np.errstate(all="ignore"):
+        if row.ufunc:
+            result = getattr(np, row.ufunc)(*arrays)
+        else:
+            result = evaluate_numpy(row.primal, **{f"x{j}": array for j, array in enumerate(arrays)})
+    return from_array(np.asarray(result), constant=True)
+
+
+def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> "Tensor":
+    """An operand as a Tensor of a float dtype.
+
+    An array that a reverse rule will read is copied, so that it can be changed afterwards; a recording that is
+    replayed reads arrays where they lie.
+    """
+    if is_tensor(value):
+        return value if value.dtype == dtype else cast(value, dtype, tape)  # type: ignore[no-any-return]
+    array = np.asarray(value, dtype)
+    if read_later and array is value and tape is EAGER and array.flags.writeable:
+        array = array.copy()
+    return from_array(array, constant=True)
+
+
+def as_boolean(value: Any, tape: Tape) -> "Tensor":
+    """An operand as a Tensor of booleans."""
+    if is_tensor(value):
+        if value.dtype == bool:
+            return value  # type: ignore[no-any-return]
+        return apply(CODES["not_equal"], value, 0) if value.dtype.kind == "f" else _truth(np.asarray(value))
+    return _truth(value)
+
+
+def _truth(value: Any) -> "Tensor":
+    return from_array(np.asarray(value, bool), constant=True)
+
+
+def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
+    """A Tensor converted to another float dtype; the gradient comes back in its own."""
+    if tensor._slot < 0 and tensor.dtype.kind != "f":
+        return from_array(np.asarray(tensor).astype(dtype), constant=True)
+    code = _CASTS[DTYPE_CODES[dtype]]
+    slot = run(tape, code, [tensor._slot_on(tape)], state.current()[1])
+    if slot < 0:
+        raise_for(slot, "astype", [tensor.shape])
+    return from_slot(tape, slot)
+
+
+def run(tape: Tape, code: int, slots: list[int], differentiate: bool) -> int:
+    """Call the engine for an elementwise op; load what it lacks and call again."""
+    a, b, c = (*slots, -1, -1)[:3]
+    slot = _elementwise(tape.header, code, a, b, c, differentiate)
+    if slot == E_PARALLEL:
+        loader.load_driver()
+        slot = _elementwise(tape.header, code, a, b, c, differentiate)
+    if slot == E_KERNEL:
+        load_kernel(tape, code, slots)
+        slot = _elementwise(tape.header, code, a, b, c, differentiate)
+    return int(slot)
+
+
+def load_kernel(tape: Tape, code: int, slots: list[int]) -> None:
+    """Load the forward kernel that an op needs for these operands."""
+    operand = slots[int(loader.op_words(code)[OP_VARIANT])]
+    loader.load_code(code, Description(tape.header, operand)[D_DTYPE], 0)

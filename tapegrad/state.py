@@ -1,0 +1,95 @@
+"""What a thread is doing: the tape it appends to, and whether it records derivatives at all."""
+
+import threading
+from contextlib import ContextDecorator
+from typing import Any
+
+from tapegrad import loader
+from tapegrad.tape.tape import Tape
+
+EAGER = Tape(loader.tables())
+
+
+class _ThreadState(threading.local):
+    """The modes of one thread."""
+
+    tape = EAGER
+    differentiate = True
+
+
+class Modes:
+    """How many modes are entered in all threads; while there are none, nobody has to look at his thread's."""
+
+    __slots__ = ("active",)
+
+    def __init__(self) -> None:
+        self.active = 0
+
+
+thread = _ThreadState()
+modes = Modes()
+_lock = threading.Lock()
+
+
+def _count(by: int) -> None:
+    with _lock:
+        modes.active += by
+
+
+class no_grad(ContextDecorator):
+    """Do not record derivatives: a context manager and a decorator, for the calling thread.
+
+    Results of operations on Tensors are constants inside.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0])
+    >>> with tg.no_grad():
+    ...     y = x * 2
+    >>> y.constant
+    True
+    """
+
+    def __init__(self) -> None:
+        self._outer: list[bool] = []
+
+    def _recreate_cm(self) -> "no_grad":
+        return no_grad()  # a decorated function may run in several threads at once
+
+    def __enter__(self) -> "no_grad":
+        self._outer.append(thread.differentiate)
+        thread.differentiate = False
+        _count(1)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        thread.differentiate = self._outer.pop()
+        _count(-1)
+
+
+no_autodiff = no_grad
+
+
+class recording:
+    """Append everything that this thread computes with Tensors to a tape of its own."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self._outer: tuple[Tape, bool] | None = None
+
+    def __enter__(self) -> Tape:
+        self._outer = (thread.tape, thread.differentiate)
+        thread.tape, thread.differentiate = self.tape, True
+        _count(1)
+        return self.tape
+
+    def __exit__(self, *exception: object) -> None:
+        assert self._outer is not None
+        thread.tape, thread.differentiate = self._outer
+        _count(-1)
+
+
+def current() -> tuple[Any, bool]:
+    """The thread's tape and whether derivatives are recorded on it."""
+    return (thread.tape, thread.differentiate) if modes.active else (EAGER, True)

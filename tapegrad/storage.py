@@ -1,0 +1,326 @@
+"""What a Tensor is made of: a slot on a tape, the memory that NumPy sees, and its place among views.
+
+A Tensor enters a tape when it is first used there. A view remembers the Tensor that owns the memory, and the
+number of in-place writes that this one had seen; after another write it takes a new slot on the new contents.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.errors import TracedValueError, UnsupportedError
+from tapegrad.state import EAGER, thread
+from tapegrad.sweep import eager
+from tapegrad.sweep.eager import (
+    D_ADDRESS,
+    D_DTYPE,
+    D_EXTERNAL,
+    D_FLAGS,
+    D_GEOMETRY,
+    D_NDIM,
+    DESCRIPTION_WORDS,
+)
+from tapegrad.tape.layout import ALL_LIVE, DIFFERENTIABLE, TRACED
+from tapegrad.tape.tape import DTYPE_CODES, DTYPES, Tape
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+_DROP = eager.drop
+_NEW = object.__new__
+_REFUSED = {"e": "float16", "F": "complex64", "c": "complex", "D": "complex128", "G": "clongdouble", "g": "longdouble"}
+
+
+class _Memory:
+    """Keeps a block of the engine's memory alive for the NumPy array that shows it."""
+
+    __slots__ = ("__array_interface__", "_block")
+
+    def __init__(self, block: int, interface: dict[str, Any]) -> None:
+        self._block = block
+        self.__array_interface__ = interface
+
+    def __del__(self) -> None:
+        eager.let_go(self._block)
+
+
+class Description:
+    """What the engine knows of a slot."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, header: int, slot: int) -> None:
+        self.words = np.empty(DESCRIPTION_WORDS, np.int64)
+        eager.describe(header, slot, id(self.words), 0, 0)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        ndim = int(self.words[D_NDIM])
+        return tuple(self.words[D_GEOMETRY : D_GEOMETRY + ndim].tolist())
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        ndim = int(self.words[D_NDIM])
+        return tuple(self.words[D_GEOMETRY + ndim : D_GEOMETRY + 2 * ndim].tolist())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return DTYPES[int(self.words[D_DTYPE])]
+
+    @property
+    def flags(self) -> int:
+        return int(self.words[D_FLAGS])
+
+    def __getitem__(self, word: int) -> int:
+        return int(self.words[word])
+
+
+def show(header: int, slot: int, cotangent: bool) -> np.ndarray | None:
+    """A NumPy array on the primal or the cotangent of a slot; `None` if there is none."""
+    words = np.empty(DESCRIPTION_WORDS, np.int64)
+    memory = eager.describe(header, slot, id(words), cotangent, 1)
+    if memory == 0:
+        return None
+    values = words.tolist()
+    ndim = values[D_NDIM]
+    interface = {
+        "data": (values[D_ADDRESS], False),
+        "shape": tuple(values[D_GEOMETRY : D_GEOMETRY + ndim]),
+        "strides": tuple(values[D_GEOMETRY + ndim : D_GEOMETRY + 2 * ndim]),
+        "typestr": DTYPES[values[D_DTYPE]].str,
+        "version": 3,
+    }
+    if values[D_EXTERNAL]:
+        raise RuntimeError("the memory of this slot belongs to a NumPy array that should be at hand")
+    return np.asarray(_Memory(memory, interface))
+
+
+def check_dtype(dtype: np.dtype[Any], what: str) -> None:
+    """Refuse what is neither a supported float, nor an integer, nor a boolean."""
+    if dtype.kind in "biu" or dtype in DTYPE_CODES:
+        return
+    name = _REFUSED.get(dtype.char, str(dtype))
+    raise UnsupportedError(
+        f"{what}: dtype {name} is not supported; use float64 or float32 (integers and booleans are constants)"
+    )
+
+
+def _is_plain(array: np.ndarray) -> bool:
+    """Whether the engine can use the array's memory: aligned, and no two elements in one place."""
+    if not array.flags.aligned or not array.dtype.isnative:
+        return False
+    if array.flags.c_contiguous:
+        return True
+    reach = 0
+    for stride, extent in sorted((abs(s), e) for s, e in zip(array.strides, array.shape, strict=True) if e > 1):
+        if stride <= reach:
+            return False
+        reach += stride * (extent - 1)
+    return True
+
+
+class Storage:
+    """The parts of a Tensor that have to do with memory, dtype and the tape."""
+
+    __slots__ = ("__weakref__", "_array", "_base", "_constant", "_former", "_slot", "_tape", "_version")
+
+    _tape: Tape | None
+    _slot: int
+    _array: np.ndarray | None
+    _base: "Tensor | None"
+    _constant: bool
+    _version: int
+    _former: list[int]
+
+    def __del__(self) -> None:
+        if self._slot >= 0 and _DROP(self._tape.header, self._slot):  # type: ignore[union-attr]
+            self._tape.drop_orphans()  # type: ignore[union-attr]
+        for slot in getattr(self, "_former", ()):
+            _DROP(EAGER.header, slot)
+
+    # --- the slot ----------------------------------------------------------------------------------------------
+
+    def _slot_on(self, tape: Tape) -> int:
+        """The slot by which `tape` knows this Tensor as it is now."""
+        if self._tape is not tape:
+            return self._enter(tape)
+        if self._base is not None and self._version != self._base._version:
+            self._renew()
+        return self._slot
+
+    def _enter(self, tape: Tape) -> int:
+        """Take a slot on a tape. A recording captures Tensors from outside where they lie."""
+        if tape is not EAGER:
+            return tape.capture(self)  # type: ignore[attr-defined, no-any-return]
+        if self._tape is not None:
+            raise TracedValueError(
+                "this Tensor belongs to a recording that has ended: return it from the recorded function instead"
+                " of keeping it"
+            )
+        if self._base is not None:
+            self._base._slot_on(tape)
+            self._tape = tape
+            self._slot = eager.view_array(tape.header, self._base._slot, id(self._array))
+            self._version = self._base._version
+            return self._slot
+        array = self._array
+        assert array is not None
+        code = DTYPE_CODES.get(array.dtype)
+        if code is None:
+            raise UnsupportedError(f"dtype {array.dtype} cannot enter the tape; convert it with astype(float)")
+        entered = eager.enter_array(tape.header, id(array), code, 0 if self._constant else DIFFERENTIABLE)
+        self._slot, buffer = entered & 0xFFFFFFFF, entered >> 32
+        self._tape = tape
+        tape.owners[buffer] = array
+        return self._slot
+
+    def _renew(self) -> None:
+        """Take a new slot on the memory that an in-place write has moved to a new buffer."""
+        base, tape = self._base, self._tape
+        assert base is not None and tape is not None
+        array = self.data_or_traced()
+        slot = eager.view_array(tape.header, base._slot_on(tape), id(array))
+        _DROP(tape.header, self._slot)
+        self._slot, self._version = slot, base._version
+
+    def _describe(self) -> Description:
+        assert self._tape is not None
+        return Description(self._tape.header, self._slot)
+
+    # --- what NumPy sees ---------------------------------------------------------------------------------------
+
+    def data_or_traced(self) -> np.ndarray:
+        """The primal as a NumPy array, whoever asks; in a recording, what it happens to be this time."""
+        if self._array is None:
+            assert self._tape is not None
+            self._array = show(self._tape.header, self._slot, False)
+        return self._array  # type: ignore[return-value]
+
+    @property
+    def data(self) -> np.ndarray:
+        """The primal as a NumPy array on the Tensor's own memory. What is done with it is not differentiated.
+
+        Raises
+        ------
+        TracedValueError
+            While a function is being recorded, for a value that depends on its arguments.
+        """
+        if self._traced():
+            self._refuse("data")
+        return self.data_or_traced()
+
+    def _traced(self) -> bool:
+        """Whether the value depends on an argument of a recording that is going on."""
+        tape = self._tape
+        if tape is None or tape is EAGER or not tape.words[ALL_LIVE]:
+            return False
+        return tape is thread.tape and bool(self._describe().flags & TRACED)
+
+    def _refuse(self, what: str) -> None:
+        raise TracedValueError(
+            f"{what} of a Tensor was asked for while its function is being recorded: a replay would go on with this"
+            " one value for ever. Compute with the Tensor itself, branch with `if`, select with where(), or return it"
+            " from the function"
+        )
+
+    @property
+    def constant(self) -> bool:
+        """Whether no gradient flows into this Tensor."""
+        if self._slot >= 0:
+            return not self._describe().flags & DIFFERENTIABLE
+        return self._constant if self._base is None else self._base.constant
+
+    @property
+    def base(self) -> "Tensor | None":
+        """The Tensor whose memory this one is a view of; `None` if it has its own."""
+        return self._base
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the dimensions."""
+        return self._array.shape if self._array is not None else self._describe().shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype of the elements."""
+        return self._array.dtype if self._array is not None else self._describe().dtype
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+
+class _Final:
+    """Where the modules below the class learn of it: the class of every new Tensor."""
+
+    tensor: type = Storage
+
+
+def set_tensor_class(cls: type) -> None:
+    """Tell the modules that make Tensors which class that is."""
+    _Final.tensor = cls
+
+
+def from_slot(tape: Tape, slot: int) -> "Tensor":
+    """A Tensor on a slot that carries a handle for it."""
+    tensor = _NEW(_Final.tensor)
+    tensor._tape = tape
+    tensor._slot = slot
+    tensor._array = None
+    tensor._base = None
+    return tensor  # type: ignore[no-any-return]
+
+
+def from_array(array: np.ndarray, constant: bool) -> "Tensor":
+    """A Tensor on an array's memory, on no tape yet."""
+    if not _is_plain(array):
+        array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+    tensor = _NEW(_Final.tensor)
+    tensor._tape = None
+    tensor._slot = -1
+    tensor._array = array
+    tensor._base = None
+    tensor._constant = constant or array.dtype.kind != "f"
+    tensor._version = 0
+    return tensor  # type: ignore[no-any-return]
+
+
+def view_of(tensor: "Tensor", array: np.ndarray) -> "Tensor":
+    """A Tensor on a NumPy view of `tensor`'s memory."""
+    base = tensor._base if tensor._base is not None else tensor
+    view = _NEW(_Final.tensor)
+    view._array = array
+    view._base = base
+    view._constant = False
+    tape = tensor._tape
+    if tape is None:
+        view._tape, view._slot = None, -1
+    else:
+        view._tape = tape
+        view._slot = eager.view_array(tape.header, tensor._slot_on(tape), id(array))
+    try:
+        view._version = base._version
+    except AttributeError:
+        view._version = base._version = 0
+    return view  # type: ignore[no-any-return]
+
+
+def is_tensor(value: object) -> bool:
+    """Whether a value is a Tensor."""
+    return isinstance(value, Storage)

@@ -1,0 +1,73 @@
+"""Record a structural op: into a result that is allocated here, with parameters that are checked by the caller."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import loader, state
+from tapegrad.errors import raise_for
+from tapegrad.record import as_float
+from tapegrad.storage import Description, check_dtype, from_slot, is_tensor, view_of
+from tapegrad.sweep import eager
+from tapegrad.sweep.eager import D_DTYPE
+from tapegrad.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
+from tapegrad.tape.tape import DTYPE_CODES, Tape
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+
+def as_tensor(value: Any, name: str) -> "Tensor":
+    """A float operand of a structural op: a Tensor as it is, anything else as a constant."""
+    if is_tensor(value):
+        return value  # type: ignore[no-any-return]
+    array = np.asarray(value)
+    check_dtype(array.dtype, name)
+    tape, _ = state.current()
+    dtype = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
+    return as_float(array if array.dtype.kind == "f" else array.astype(dtype), dtype, tape, True)
+
+
+def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> "Tensor":
+    """A Tensor on a new buffer with nothing in it yet."""
+    extents = np.array(shape, np.int64)
+    slot = eager.allocate(tape.header, DTYPE_CODES[dtype], id(extents), 0)
+    if slot < 0:
+        raise_for(slot, name, [shape])
+    return from_slot(tape, slot)
+
+
+def record_into(
+    tape: Tape, code: int, result: int, slots: list[int], params: np.ndarray | None, name: str, differentiate: bool
+) -> None:
+    """Run and record an op whose result slot is there already."""
+    a, b, c = (*slots, -1, -1)[:3]
+    address = 0 if params is None else id(params)
+    status = eager.record_into(tape.header, code, result, a, b, c, address, differentiate)
+    if status == E_KERNEL:
+        operand = slots[int(loader.op_words(code)[OP_VARIANT])]
+        loader.load_code(code, Description(tape.header, operand)[D_DTYPE], 0)
+        status = eager.record_into(tape.header, code, result, a, b, c, address, differentiate)
+    if status < 0:
+        raise_for(status, name, [])
+
+
+def record_reduction(code: int, x: "Tensor", axes: int, keepdims: bool, name: str) -> "Tensor":
+    """Run and record a reduction over the axes of a bit mask."""
+    tape, differentiate = state.current()
+    arguments = (tape.header, code, x._slot_on(tape), axes, keepdims, differentiate)
+    slot = eager.record_reduction(*arguments)
+    if slot == E_PARALLEL:
+        loader.load_driver()
+        slot = eager.record_reduction(*arguments)
+    if slot == E_KERNEL:
+        loader.load_code(code, DTYPE_CODES[x.dtype], 0)
+        slot = eager.record_reduction(*arguments)
+    if slot < 0:
+        raise_for(slot, name, [x.shape])
+    return from_slot(tape, slot)
+
+
+def shaped_view(x: "Tensor", array: np.ndarray) -> "Tensor":
+    """A view of `x` that NumPy has made of its memory; costs nothing in either sweep."""
+    return view_of(x, array)

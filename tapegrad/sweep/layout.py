@@ -1,0 +1,12 @@
+"""Words that the sweeps share with Python beside the tape's columns and the kernels' frames."""
+
+# The control block of the parallel driver.
+DRIVER = 0  # address of the driver, or one of the two below
+LOCK = 1  # 1 while a launch is under way
+THREADS = 2  # threads that a launch can use
+CONTROL_WORDS = 3
+DRIVER_UNKNOWN = 0  # not loaded yet
+DRIVER_REFUSED = 1  # not to be used in this process
+
+# A frame's STORE word holds the bytes of a summed cotangent's element above the store bits.
+ITEM_SHIFT = 8

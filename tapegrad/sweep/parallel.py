@@ -1,0 +1,148 @@
+"""The parallel driver: one kernel over chunks of a frame, on all threads.
+
+One launch runs at a time in a process, whoever asks: a second one, from another thread's replay, goes on serially
+meanwhile. That keeps two replays from fighting over the cores, and Numba's `workqueue` threading layer, which
+aborts the process when it is entered twice, from being entered twice.
+"""
+
+import numba
+
+from tapegrad.compiler import helper
+from tapegrad.kernels.frame import COUNT, OUTER, STORE, STRIDE, X_BAR, Y_STRIDE
+from tapegrad.kernels.native import (
+    call_kernel,
+    compare_and_swap,
+    free,
+    load_f32,
+    load_f64,
+    load_i64,
+    malloc,
+    memset,
+    stack_words,
+    store_f32,
+    store_f64,
+    store_i64,
+)
+from tapegrad.sweep.execute import copy_frame, move, move_along, run_nested
+from tapegrad.sweep.layout import ITEM_SHIFT, LOCK, THREADS
+
+_CHUNKS_PER_THREAD = 2
+_CELL = 64  # bytes between the private sums of two chunks: a cache line
+_INNER, _OUTERMOST, _SERIAL = range(3)
+
+
+@helper
+def _run_serial(kernel, frame, loops):
+    if load_i64(frame, OUTER) == 0:
+        return call_kernel(kernel, frame, loops)
+    return run_nested(kernel, frame, loops)
+
+
+@helper
+def _summed(frame, j):
+    """Whether operand j's cotangent is one element that the inner loop sums into."""
+    return load_i64(frame, X_BAR + j) != 0 and load_i64(frame, STRIDE + j) == 0
+
+
+@helper
+def _split(frame, splittable):
+    """Which loop can be dealt out to threads without two of them writing to one place."""
+    outer = load_i64(frame, OUTER)
+    if outer == 0:
+        return _INNER if splittable else _SERIAL
+    m = load_i64(outer, 0)
+    shared, summed = False, False
+    for j in range(3):
+        if load_i64(frame, X_BAR + j) != 0:
+            shared |= load_i64(outer, 1 + (1 + j) * m) == 0
+            summed |= load_i64(frame, STRIDE + j) == 0
+    if not shared and load_i64(outer, 1) > 1:
+        return _OUTERMOST
+    return _INNER if splittable and not summed else _SERIAL
+
+
+@helper
+def _take_chunk(frame, local, start, count, split, cells, c):
+    """Make `local` the chunk of `frame` that starts at `start`; sums go to cells of the chunk's own."""
+    copy_frame(frame, local)
+    if split == _INNER:
+        store_i64(local, COUNT, count)
+        move(
+            local,
+            start * load_i64(frame, STRIDE),
+            start * load_i64(frame, STRIDE + 1),
+            start * load_i64(frame, STRIDE + 2),
+            start * load_i64(frame, Y_STRIDE),
+        )
+        for j in range(3):
+            if _summed(frame, j):
+                store_i64(local, X_BAR + j, cells + (3 * c + j) * _CELL)
+
+
+@helper
+def _run_outer_chunk(kernel, local, loops, start, count):
+    """Run the part `start .. start + count` of the outermost loop."""
+    outer = load_i64(local, OUTER)
+    part = stack_words(1 + 5 * 32)
+    for word in range(1 + 5 * load_i64(outer, 0)):
+        store_i64(part, word, load_i64(outer, word))
+    store_i64(part, 1, count)
+    move_along(local, outer, 0, start)
+    store_i64(local, OUTER, part)
+    run_nested(kernel, local, loops)
+
+
+@helper
+def _gather_sums(frame, cells, chunks):
+    """Add up the private sums in the order of the chunks, so that the result does not depend on the threads."""
+    double = load_i64(frame, STORE) >> ITEM_SHIFT == 8
+    for j in range(3):
+        if not _summed(frame, j):
+            continue
+        target = load_i64(frame, X_BAR + j)
+        total = 0.0
+        for c in range(chunks):
+            cell = cells + (3 * c + j) * _CELL
+            total += load_f64(cell, 0) if double else numba.float64(load_f32(cell, 0))
+        if (load_i64(frame, STORE) >> j) & 1 == 0:
+            total += load_f64(target, 0) if double else numba.float64(load_f32(target, 0))
+        if double:
+            store_f64(target, 0, total)
+        else:
+            store_f32(target, 0, numba.float32(total))
+
+
+@helper
+def _extent_to_split(frame, split):
+    return load_i64(frame, COUNT) if split == _INNER else load_i64(load_i64(frame, OUTER), 1)
+
+
+def parallel_driver(kernel, frame, loops, control, splittable):
+    """Run a bound instruction in chunks. The status of a kernel that can fail is never lost: such run serially."""
+    split = _split(frame, splittable)
+    if split == _SERIAL or compare_and_swap(control + 8 * LOCK, 0, 1) == 0:
+        return _run_serial(kernel, frame, loops)
+    n = _extent_to_split(frame, split)
+    chunks = min(n, load_i64(control, THREADS) * _CHUNKS_PER_THREAD)
+    length = (n + chunks - 1) // chunks
+    if split == _INNER:
+        length = (length + 63) & ~63
+    cells = malloc(3 * _CELL * chunks)
+    memset(cells, 0, 3 * _CELL * chunks)
+    for c in numba.prange(chunks):
+        local = stack_words(16)
+        start = c * length
+        count = min(length, n - start)
+        if count > 0:
+            _take_chunk(frame, local, start, count, split, cells, c)
+            if split == _OUTERMOST:
+                _run_outer_chunk(kernel, local, loops, start, count)
+            elif load_i64(local, OUTER) == 0:
+                call_kernel(kernel, local, loops)
+            else:
+                run_nested(kernel, local, loops)
+    if split == _INNER:
+        _gather_sums(frame, cells, chunks)
+    free(cells)
+    store_i64(control, LOCK, 0)
+    return 0

@@ -1,0 +1,184 @@
+"""Replay: run the bound instructions of a program, forwards and backwards, with no Python between them.
+
+A program's block of words describes one workspace of it. A *stream* is an array of rows ``[kernel, frame, grain]``
+in the order of execution. A *port* is an array of the caller's that is used where it lies: what it must look like,
+and the words of the frames that hold an address inside it.
+"""
+
+import numba
+
+from tapegrad.compiler import helper, native
+from tapegrad.kernels.native import load_i32, load_i64, memset, store_f32, store_f64, store_i64
+from tapegrad.sweep.execute import execute
+from tapegrad.tape.geometry import ARRAY_NDIM, ARRAY_STRIDES, ARRAY_EXTENTS, array_data
+from tapegrad.tape.layout import F32
+
+# Words of a program's block.
+(
+    FORWARD,  # address of the forward stream
+    FORWARD_COUNT,
+    REVERSE,
+    REVERSE_COUNT,
+    PORTS,  # address of the ports
+    PORT_COUNT,
+    LOOPS,
+    CONTROL,
+    SEED,  # address of the cotangent of the output that is differentiated
+    SEED_COUNT,
+    SEED_DTYPE,
+    STOPPED_AT,  # row of the forward stream that returned a status
+    INPUTS,  # how many of the ports are inputs; the others are outputs and gradients
+) = range(13)
+PROGRAM_WORDS = 16
+
+# Words of a port.
+(
+    PORT_DESCR,  # address of the dtype object that the array must have
+    PORT_NDIM,
+    PORT_EXTENTS,  # address of the extents
+    PORT_ITEM,  # bytes of an element
+    PORT_RELOCATIONS,  # address of pairs [address of a frame word, offset in bytes]
+    PORT_RELOCATION_COUNT,
+    PORT_ROW_BYTES,  # in a Jacobian: bytes from one row to the next, 0 for other arrays
+) = range(7)
+PORT_WORDS = 8
+
+STREAM_WORDS = 3
+
+MISFIT = -1  # an array does not look as its port expects
+_ARRAY_DESCR = 7  # word of NumPy's array object
+_ARRAY_FLAGS = 16  # in 32-bit words
+_ALIGNED = 0x100
+
+
+@helper
+def _fits(port, array):
+    """Whether a NumPy array has the dtype, the shape and the C order that a port expects."""
+    ndim = load_i64(port, PORT_NDIM)
+    if load_i64(array, _ARRAY_DESCR) != load_i64(port, PORT_DESCR) or load_i32(array, ARRAY_NDIM) != ndim:
+        return False
+    if load_i32(array, _ARRAY_FLAGS) & _ALIGNED == 0:
+        return False
+    expected = load_i64(port, PORT_EXTENTS)
+    extents, strides = load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
+    step = load_i64(port, PORT_ITEM)
+    for d in range(ndim - 1, -1, -1):
+        e = load_i64(extents, d)
+        if e != load_i64(expected, d) or (e > 1 and load_i64(strides, d) != step):
+            return False
+        step *= e
+    return True
+
+
+@helper
+def _place(port, address):
+    """Write a port's address into every frame that uses it."""
+    relocations = load_i64(port, PORT_RELOCATIONS)
+    for k in range(load_i64(port, PORT_RELOCATION_COUNT)):
+        store_i64(load_i64(relocations, 2 * k), 0, address + load_i64(relocations, 2 * k + 1))
+
+
+@helper
+def _plug(program, k, array):
+    """Use an array for port k; whether it fits."""
+    port = load_i64(program, PORTS) + 8 * PORT_WORDS * k
+    if not _fits(port, array):
+        return False
+    _place(port, array_data(array))
+    return True
+
+
+@helper
+def run_stream(program, stream, count):
+    """Run the rows of a stream until one returns a status."""
+    loops, control = load_i64(program, LOOPS), load_i64(program, CONTROL)
+    for i in range(count):
+        row = stream + 8 * STREAM_WORDS * i
+        status = execute(load_i64(row, 0), load_i64(row, 1), loops, load_i64(row, 2), control)
+        if status != 0:
+            store_i64(program, STOPPED_AT, i)
+            return status
+    return 0
+
+
+@helper
+def _forward(program):
+    return run_stream(program, load_i64(program, FORWARD), load_i64(program, FORWARD_COUNT))
+
+
+@helper
+def _reverse(program):
+    return run_stream(program, load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT))
+
+
+@helper
+def _store_seed(program, k, value):
+    if load_i64(program, SEED_DTYPE) == F32:
+        store_f32(load_i64(program, SEED), k, numba.float32(value))
+    else:
+        store_f64(load_i64(program, SEED), k, value)
+
+
+@helper
+def _plug_all(program, arrays):
+    for k in range(load_i64(program, PORT_COUNT)):
+        if not _plug(program, k, load_i64(arrays, k)):
+            return False
+    return True
+
+
+@helper
+def _run_gradient(program):
+    status = _forward(program)
+    if status == 0:
+        _store_seed(program, 0, 1.0)
+        status = _reverse(program)
+    return status
+
+
+@native(nogil=True)
+def replay_one(program, x, x_bar):
+    """Value and gradient of a program of one input: the ids of the input and of the array for the gradient."""
+    if not (_plug(program, 0, x) and _plug(program, 1, x_bar)):
+        return MISFIT
+    return _run_gradient(program)
+
+
+@native(nogil=True)
+def replay_gradient(program, arrays):
+    """Value and gradient; `arrays` is the id of an int64 array of the ids of the arrays for the ports."""
+    return _run_gradient(program) if _plug_all(program, array_data(arrays)) else MISFIT
+
+
+@native(nogil=True)
+def replay_values(program, arrays):
+    """The outputs alone."""
+    return _forward(program) if _plug_all(program, array_data(arrays)) else MISFIT
+
+
+@helper
+def _place_rows(program, arrays, row):
+    """Let the gradients of this sweep go to row `row` of the Jacobians."""
+    for k in range(load_i64(program, INPUTS), load_i64(program, PORT_COUNT)):
+        port = load_i64(program, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, PORT_ROW_BYTES) > 0:
+            _place(port, array_data(load_i64(arrays, k)) + row * load_i64(port, PORT_ROW_BYTES))
+
+
+@native(nogil=True)
+def replay_jacobian(program, arrays):
+    """The Jacobians of the seeded output: one forward sweep, one reverse sweep for each of its elements."""
+    arrays = array_data(arrays)
+    if not _plug_all(program, arrays):
+        return MISFIT
+    status = _forward(program)
+    count = load_i64(program, SEED_COUNT)
+    item = 4 if load_i64(program, SEED_DTYPE) == F32 else 8
+    row = 0
+    while status == 0 and row < count:
+        memset(load_i64(program, SEED), 0, item * count)
+        _store_seed(program, row, 1.0)
+        _place_rows(program, arrays, row)
+        status = _reverse(program)
+        row += 1
+    return status

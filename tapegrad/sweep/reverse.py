@@ -1,0 +1,391 @@
+"""The reverse sweep over an eager tape: mark what the root depends on, walk it backwards, deliver, let go."""
+
+import numba
+
+from tapegrad.compiler import helper, native
+from tapegrad.kernels.frame import X_BAR
+from tapegrad.kernels.native import (
+    free,
+    load_f32,
+    load_f64,
+    load_i64,
+    realloc,
+    stack_words,
+    store_f32,
+    store_f64,
+    store_i64,
+)
+from tapegrad.sweep.bind import bind_reverse, op_word, variant
+from tapegrad.sweep.eager import kernel_of
+from tapegrad.sweep.execute import execute
+from tapegrad.tape.blocks import add_block, new_block, new_zero_block, release_block
+from tapegrad.tape.columns import differentiable, first_writer, free_cotangent, free_instruction, tidy
+from tapegrad.tape.geometry import array_data, extent, is_contiguous, item_size, size, stride
+from tapegrad.tape.layout import (
+    CONTROL,
+    DEAD_OP,
+    E_FREED,
+    E_KERNEL,
+    F32,
+    FREED,
+    INSTRUCTIONS,
+    LINES,
+    LOOPS,
+    NONE,
+    OP_GRAIN,
+    OP_KIND,
+    OP_WRITES,
+    PRODUCTS,
+    WANTED,
+    WHOLE,
+    get_buffer,
+    get_bytes,
+    get_cotangent,
+    get_dtype,
+    get_flags,
+    get_handles,
+    get_mark,
+    get_ndim,
+    get_offset,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_params,
+    get_producer,
+    get_result,
+    set_cotangent,
+    set_flags,
+    set_mark,
+)
+
+_REACHED = 1  # the root depends on the instruction
+_USEFUL = 2  # and so does an input that was asked for
+
+KEEP_GRAPH = 1  # bits of the options of `reverse_sweep`
+OVERWRITE = 2
+ONLY_WANTED = 4
+
+
+# --- marking ---------------------------------------------------------------------------------------------------
+
+
+@helper
+def _mark_writers(header, buffer):
+    """Mark the instructions that write `buffer`; how many are new, or E_FREED."""
+    last = get_producer(header, buffer)
+    if last == FREED:
+        return E_FREED
+    if last < 0 or get_mark(header, last):
+        return 0
+    first = first_writer(header, buffer)
+    for i in range(first, last + 1):
+        set_mark(header, i, _REACHED)
+    return last + 1 - first
+
+
+@helper
+def _mark_operand(header, slot, waiting):
+    """Mark the writers of an operand; the number of marked instructions still to be visited, or E_FREED."""
+    if not differentiable(header, slot):
+        return waiting
+    new = _mark_writers(header, get_buffer(header, slot))
+    return E_FREED if new < 0 else waiting + new
+
+
+@helper
+def _mark(header, root):
+    """Mark every instruction that the root depends on; the lowest of them, or E_FREED."""
+    buffer = get_buffer(header, root)
+    waiting = _mark_writers(header, buffer)
+    if waiting < 0:
+        return E_FREED
+    i = get_producer(header, buffer)
+    while waiting > 0:
+        if get_mark(header, i):
+            waiting -= 1
+            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                waiting = _mark_operand(header, slot, waiting)
+                if waiting < 0:
+                    return E_FREED
+        i -= 1
+    return i + 1
+
+
+@helper
+def _unmark(header, low, high):
+    for i in range(low, high + 1):
+        set_mark(header, i, 0)
+
+
+@helper
+def _operand_is_useful(header, slot):
+    """Whether a cotangent has to be computed for an operand, when only some inputs are asked for."""
+    if not differentiable(header, slot):
+        return False
+    buffer = get_buffer(header, slot)
+    producer = get_producer(header, buffer)
+    return get_flags(header, buffer) & WANTED != 0 or (producer >= 0 and get_mark(header, producer) == _USEFUL)
+
+
+@helper
+def _mark_useful(header, low, high, only_wanted):
+    """Raise the mark of the instructions on a way from the root to a tensor that gets a gradient."""
+    for i in range(low, high + 1):
+        if get_mark(header, i) == _REACHED:
+            useful = not only_wanted
+            if only_wanted:
+                for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                    useful |= _operand_is_useful(header, slot)
+            if useful:
+                set_mark(header, i, _USEFUL)
+
+
+@helper
+def _missing_kernel(header, low, high):
+    """First useful instruction whose reverse kernel is not loaded, NONE if all are."""
+    for i in range(low, high + 1):
+        if get_mark(header, i) == _USEFUL:
+            op = get_op(header, i)
+            dtype = variant(header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
+            if kernel_of(header, op, dtype, 1) == 0:
+                return i
+    return NONE
+
+
+# --- gradients from before -------------------------------------------------------------------------------------
+
+
+@helper
+def _set_aside(header, slot, aside, count):
+    """Move a gradient from an earlier sweep out of the way, so that only the new cotangent flows on."""
+    buffer = get_buffer(header, slot)
+    gradient = get_cotangent(header, buffer)
+    if gradient == 0:
+        return aside, count
+    if count % 64 == 0:
+        aside = realloc(aside, 24 * (count + 64))
+    store_i64(aside, 3 * count, buffer)
+    store_i64(aside, 3 * count + 1, gradient)
+    store_i64(aside, 3 * count + 2, get_dtype(header, slot))
+    set_cotangent(header, buffer, 0)
+    return aside, count + 1
+
+
+@helper
+def _set_aside_all(header, root, low, high):
+    """Set aside the gradients of all results that the sweep will go through."""
+    aside, count = _set_aside(header, root, 0, 0)
+    for i in range(low, high + 1):
+        if get_mark(header, i):
+            aside, count = _set_aside(header, get_result(header, i), aside, count)
+    return aside, count
+
+
+@helper
+def _bring_back(header, aside, count, options):
+    """Add what was set aside to what the sweep has left, in the old memory, which NumPy arrays may show."""
+    for k in range(count):
+        buffer, gradient = load_i64(aside, 3 * k), load_i64(aside, 3 * k + 1)
+        new = get_cotangent(header, buffer)
+        replaced = options & OVERWRITE and _delivered(header, buffer, options)
+        if new != 0 and replaced:
+            release_block(gradient)
+            continue
+        if new != 0:
+            add_block(new, gradient, get_bytes(header, buffer), load_i64(aside, 3 * k + 2))
+            release_block(new)
+        set_cotangent(header, buffer, gradient)
+    if aside != 0:
+        free(aside)
+
+
+@helper
+def _clear_leaves(header, low, high, only_wanted):
+    """Forget the gradients of the leaves that the sweep will give new ones."""
+    for i in range(low, high + 1):
+        if get_mark(header, i) == _USEFUL:
+            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                if _takes_cotangent(header, slot, only_wanted) and get_producer(header, get_buffer(header, slot)) < 0:
+                    free_cotangent(header, get_buffer(header, slot))
+
+
+# --- the sweep -------------------------------------------------------------------------------------------------
+
+
+@helper
+def _delivered(header, buffer, options):
+    """Whether a tensor will show the buffer's cotangent as its gradient."""
+    asked = options & ONLY_WANTED == 0 or get_flags(header, buffer) & WANTED != 0
+    return asked and get_handles(header, buffer) > 0
+
+
+@helper
+def _takes_cotangent(header, slot, only_wanted):
+    if only_wanted:
+        return _operand_is_useful(header, slot)
+    return differentiable(header, slot)
+
+
+@helper
+def covers_buffer(header, slot):
+    """Whether a slot is the whole of its buffer, element for element."""
+    bytes_ = get_bytes(header, get_buffer(header, slot))
+    return size(header, slot) * item_size(get_dtype(header, slot)) == bytes_ and is_contiguous(header, slot)
+
+
+@helper
+def _same_buffer(header, slot, other):
+    return other >= 0 and get_buffer(header, slot) == get_buffer(header, other)
+
+
+@helper
+def _make_cotangent(header, slot, other, another, writes):
+    """Give an operand's buffer a cotangent. 1 if the kernel may write to it, 0 if it must add to zeros.
+
+    `writes` says whether the op is one whose kernels reach every element of the operand.
+    """
+    buffer = get_buffer(header, slot)
+    if get_cotangent(header, buffer) != 0:
+        return 0
+    shared = _same_buffer(header, slot, other) or _same_buffer(header, slot, another)
+    store = writes and not shared and covers_buffer(header, slot)
+    bytes_ = get_bytes(header, buffer)
+    set_cotangent(header, buffer, new_block(bytes_) if store else new_zero_block(bytes_))
+    return 1 if store else 0
+
+
+@helper
+def reaches_all(header, op, j, slot, result):
+    """Whether an op's reverse kernel writes each element of operand j's cotangent exactly once."""
+    kind = op_word(header, op, OP_KIND)
+    if kind == WHOLE or kind == PRODUCTS:
+        return (op_word(header, op, OP_WRITES) >> j) & 1 != 0
+    return kind == LINES or size(header, slot) == size(header, result)
+
+
+@helper
+def _step(header, i, only_wanted, frame, outer):
+    """Run one instruction backwards."""
+    op, result = get_op(header, i), get_result(header, i)
+    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    take_a = _takes_cotangent(header, a, only_wanted)
+    take_b = _takes_cotangent(header, b, only_wanted)
+    take_c = _takes_cotangent(header, c, only_wanted)
+    store = 0
+    if take_a:
+        store |= _make_cotangent(header, a, b, c, reaches_all(header, op, 0, a, result))
+    if take_b:
+        store |= _make_cotangent(header, b, a, c, reaches_all(header, op, 1, b, result)) << 1
+    if take_c:
+        store |= _make_cotangent(header, c, a, b, reaches_all(header, op, 2, c, result)) << 2
+    bind_reverse(header, op, result, a, b, c, get_params(header, i), frame, outer, store)
+    if not take_a:
+        store_i64(frame, X_BAR, 0)
+    if not take_b:
+        store_i64(frame, X_BAR + 1, 0)
+    if not take_c:
+        store_i64(frame, X_BAR + 2, 0)
+    kernel = kernel_of(header, op, variant(header, op, a, b, c), 1)
+    execute(kernel, frame, load_i64(header, LOOPS), op_word(header, op, OP_GRAIN), load_i64(header, CONTROL))
+
+
+@helper
+def _walk(header, low, high, options):
+    """Walk the useful instructions backwards. A cotangent that no tensor shows goes as soon as it has flowed on."""
+    frame, outer = stack_words(16), stack_words(161)
+    for i in range(high, low - 1, -1):
+        if get_mark(header, i) != _USEFUL:
+            continue
+        buffer = get_buffer(header, get_result(header, i))
+        if get_cotangent(header, buffer) != 0:
+            _step(header, i, options & ONLY_WANTED != 0, frame, outer)
+            if not _delivered(header, buffer, options) and first_writer(header, buffer) == i:
+                free_cotangent(header, buffer)
+
+
+@helper
+def _release_graph(header, low, high):
+    for i in range(high, low - 1, -1):
+        if get_op(header, i) != DEAD_OP and get_mark(header, i):
+            free_instruction(header, i)
+    tidy(header)
+
+
+@helper
+def _seed(header, root, seed):
+    """Add the seed, an array of the root's shape in C order (0: ones), to the root's cotangent."""
+    buffer = get_buffer(header, root)
+    if get_cotangent(header, buffer) == 0:
+        set_cotangent(header, buffer, new_zero_block(get_bytes(header, buffer)))
+    counters = stack_words(32)
+    ndim = get_ndim(header, root)
+    for d in range(ndim):
+        store_i64(counters, d, 0)
+    address = get_cotangent(header, buffer) + get_offset(header, root)
+    single = get_dtype(header, root) == F32
+    for k in range(size(header, root)):
+        if single:
+            store_f32(address, 0, load_f32(address, 0) + (load_f32(seed, k) if seed != 0 else numba.float32(1.0)))
+        else:
+            store_f64(address, 0, load_f64(address, 0) + (load_f64(seed, k) if seed != 0 else 1.0))
+        d = ndim - 1
+        while d >= 0:
+            address += stride(header, root, d)
+            count = load_i64(counters, d) + 1
+            if count < extent(header, root, d):
+                store_i64(counters, d, count)
+                break
+            address -= count * stride(header, root, d)
+            store_i64(counters, d, 0)
+            d -= 1
+
+
+@native()
+def reverse_sweep(header, root, seed, options, missing):
+    """Sweep backwards from `root`; 0, or an error, in which case nothing has changed.
+
+    `seed` is the id of an array of the root's dtype and shape in C order, or 0 for ones; `missing` the id of an
+    int64 array that receives op code and dtype code of a reverse kernel that is not loaded yet.
+    """
+    high = get_producer(header, get_buffer(header, root))
+    low = _mark(header, root)
+    if low == E_FREED:
+        _unmark_all(header)
+        return E_FREED
+    _mark_useful(header, low, high, options & ONLY_WANTED != 0)
+    lacking = _missing_kernel(header, low, high)
+    if lacking != NONE:
+        _unmark(header, low, high)
+        op = get_op(header, lacking)
+        a, b, c = get_operand0(header, lacking), get_operand1(header, lacking), get_operand2(header, lacking)
+        store_i64(array_data(missing), 0, op)
+        store_i64(array_data(missing), 1, variant(header, op, a, b, c))
+        return E_KERNEL
+    aside, count = _set_aside_all(header, root, low, high)
+    if options & OVERWRITE:
+        _clear_leaves(header, low, high, options & ONLY_WANTED != 0)
+    _seed(header, root, array_data(seed) if seed != 0 else 0)
+    _walk(header, low, high, options)
+    if not _delivered(header, get_buffer(header, root), options):
+        free_cotangent(header, get_buffer(header, root))
+    _bring_back(header, aside, count, options)
+    if options & KEEP_GRAPH:
+        _unmark(header, low, high)
+    else:
+        _release_graph(header, low, high)
+    return 0
+
+
+@helper
+def _unmark_all(header):
+    for i in range(load_i64(header, INSTRUCTIONS)):
+        set_mark(header, i, 0)
+
+
+@native()
+def set_wanted(header, slot, wanted):
+    """Flag or unflag a tensor whose gradient is asked for by name."""
+    buffer = get_buffer(header, slot)
+    flags = get_flags(header, buffer) & ~WANTED
+    set_flags(header, buffer, flags | (WANTED if wanted else 0))

@@ -1,0 +1,65 @@
+"""The Tensor: NumPy's face over a slot of the tape."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.backward import BackwardMethods
+from tapegrad.creation import tensor
+from tapegrad.elementwise import ElementwiseMethods
+from tapegrad.errors import TracedValueError
+from tapegrad.escapes import EscapeMethods
+from tapegrad.indexing import IndexMethods
+from tapegrad.linalg import ProductMethods
+from tapegrad.protocols import ProtocolMethods
+from tapegrad.reductions import ReductionMethods
+from tapegrad.shaping import ShapeMethods
+from tapegrad.storage import Storage, set_tensor_class
+
+
+class Tensor(
+    Storage,
+    ElementwiseMethods,
+    ReductionMethods,
+    ShapeMethods,
+    IndexMethods,
+    ProductMethods,
+    EscapeMethods,
+    BackwardMethods,
+    ProtocolMethods,
+):
+    """An array that remembers how it was computed.
+
+    Make one with `tapegrad.tensor`, compute with it as with a NumPy array, and call `backward` on the result.
+
+    Parameters
+    ----------
+    data, dtype, constant, copy
+        As for `tapegrad.tensor`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.Tensor([1.0, 2.0])
+    >>> (x**2).backward()
+    >>> x.grad
+    array([2., 4.])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any = None, dtype: Any = None, **arguments: Any) -> "Tensor":
+        # Tensors are made by from_slot and from_array through `object.__new__`; this is the user's way in.
+        return tensor(data, dtype, **arguments)
+
+    def __repr__(self) -> str:
+        try:
+            array = self.data
+        except TracedValueError:
+            return f"Tensor(shape={self.shape}, dtype={self.dtype}, being recorded)"
+        text = np.array2string(array, separator=", ", prefix="Tensor(", suffix=")")
+        own = array.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
+        return f"Tensor({text})" if own and array.size else f"Tensor({text}, dtype={array.dtype})"
+
+
+set_tensor_class(Tensor)
