@@ -21,6 +21,10 @@ from tapegrad.protocols import FUNCTIONS as _FUNCTIONS
 from tapegrad.state import no_autodiff as no_autodiff
 from tapegrad.state import no_grad as no_grad
 from tapegrad.tensor import Tensor as Tensor
+from tapegrad.transforms.differentiation import grad as grad
+from tapegrad.transforms.differentiation import value_and_grad as value_and_grad
+from tapegrad.transforms.jacobians import jacobian as jacobian
+from tapegrad.transforms.jit import jit as jit
 
 __version__ = "0.1.0"
 

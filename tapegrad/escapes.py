@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 _COPY, _GUARD, _TRUTH = CODES["positive"], CODES["guard"], CODES["truth_guard"]
 
 
-def _guard(tensor: Any, code: int, params: np.ndarray) -> None:
+def _guard(tensor: Any, code: int, params: np.ndarray, outcome: bytes) -> None:
     """Record that a replay must find the same here."""
     tape = tensor._tape
+    tape.outcomes.append(outcome)
     # The result is nothing but what keeps the instruction alive: its handle is never dropped.
-    result = eager.allocate(tape.header, B8, id(np.empty(0, np.int64)), 0)
+    scalar = np.empty(0, np.int64)
+    result = eager.allocate(tape.header, B8, id(scalar), 0)
     record_into(tape, code, result, [tensor._slot_on(tape)], params, "guard", False)
 
 
@@ -38,7 +40,7 @@ def guarded_array(tensor: Any) -> np.ndarray:
     if not tensor.data_or_traced().flags.c_contiguous:
         tensor._refuse("the contents of a non-contiguous view")
     tensor._tape.expected.append(array)
-    _guard(tensor, _GUARD, np.array([array.nbytes, array.ctypes.data], np.int64))
+    _guard(tensor, _GUARD, np.array([array.nbytes, array.ctypes.data], np.int64), array.tobytes())
     return array
 
 
@@ -94,7 +96,7 @@ class EscapeMethods:
             )
         truth = bool(self.data_or_traced().item())  # type: ignore[attr-defined]
         if self._traced():  # type: ignore[attr-defined]
-            _guard(self, _TRUTH, np.array([truth], np.int64))
+            _guard(self, _TRUTH, np.array([truth], np.int64), bytes([truth]))
         return truth
 
     def numpy(self) -> np.ndarray:
@@ -167,5 +169,5 @@ def _guarded_int(tensor: Any) -> int:
     if not np.isfinite(array).all():
         raise TracedValueError(f"int() of {array.item()} while a function is being recorded")
     tape.expected.append(array)
-    _guard(whole, _GUARD, np.array([array.nbytes, array.ctypes.data], np.int64))
+    _guard(whole, _GUARD, np.array([array.nbytes, array.ctypes.data], np.int64), array.tobytes())
     return int(array.item())

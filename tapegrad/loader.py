@@ -185,3 +185,11 @@ def row(code: int) -> Op | Structural:
 def op_words(code: int) -> np.ndarray:
     """What the engine knows of an op."""
     return _op_table[code]
+
+
+def takes_cotangent(code: int, operand: int) -> bool:
+    """Whether an op has a derivative by an operand."""
+    entry = row(code)
+    if isinstance(entry, Structural):
+        return entry.reads[operand] is not None
+    return not entry.predicate and operand not in entry.boolean_operands

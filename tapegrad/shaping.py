@@ -57,8 +57,9 @@ def reshape(a: Any, /, shape: int | Iterable[int]) -> "Tensor":
 
 
 def ravel(a: Any) -> "Tensor":
-    """All elements in one dimension."""
-    return reshape(a, -1)
+    """All elements in one dimension: a view if they lie side by side in C order, otherwise a recorded copy."""
+    x = _tensor(a, "ravel")
+    return reshape(x if x.data_or_traced().flags.c_contiguous else contiguous(x), -1)
 
 
 def transpose(a: Any, axes: Iterable[int] | None = None) -> "Tensor":

@@ -1,7 +1,7 @@
 """What a thread is doing: the tape it appends to, and whether it records derivatives at all."""
 
 import threading
-from contextlib import ContextDecorator
+from contextlib import ContextDecorator, nullcontext
 from typing import Any
 
 from tapegrad import loader
@@ -88,6 +88,11 @@ class recording:
         assert self._outer is not None
         thread.tape, thread.differentiate = self._outer
         _count(-1)
+
+
+def eager_mode() -> Any:
+    """Append to the eager tape, with derivatives, whatever the thread was doing."""
+    return recording(EAGER) if modes.active else nullcontext()
 
 
 def current() -> tuple[Any, bool]:

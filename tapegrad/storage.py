@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.errors import TracedValueError, UnsupportedError
-from tapegrad.state import EAGER, thread
+from tapegrad.state import EAGER, modes, thread
 from tapegrad.sweep import eager
 from tapegrad.sweep.eager import (
     D_ADDRESS,
@@ -298,6 +298,8 @@ def from_array(array: np.ndarray, constant: bool) -> "Tensor":
     tensor._base = None
     tensor._constant = constant or array.dtype.kind != "f"
     tensor._version = 0
+    if modes.active and thread.tape.recording and array.dtype in DTYPE_CODES:
+        thread.tape.adopt(tensor)
     return tensor  # type: ignore[no-any-return]
 
 

@@ -235,7 +235,7 @@ def covers_buffer(header, slot):
 
 
 @helper
-def _same_buffer(header, slot, other):
+def same_buffer(header, slot, other):
     return other >= 0 and get_buffer(header, slot) == get_buffer(header, other)
 
 
@@ -248,7 +248,7 @@ def _make_cotangent(header, slot, other, another, writes):
     buffer = get_buffer(header, slot)
     if get_cotangent(header, buffer) != 0:
         return 0
-    shared = _same_buffer(header, slot, other) or _same_buffer(header, slot, another)
+    shared = same_buffer(header, slot, other) or same_buffer(header, slot, another)
     store = writes and not shared and covers_buffer(header, slot)
     bytes_ = get_bytes(header, buffer)
     set_cotangent(header, buffer, new_block(bytes_) if store else new_zero_block(bytes_))

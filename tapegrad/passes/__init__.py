@@ -1,0 +1,1 @@
+"""Passes: from the tape of a recording to a program that is replayed."""

@@ -1,0 +1,119 @@
+"""A workspace: memory for one execution of a program at a time, and the frames that point into it."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad import loader
+from tapegrad.kernels import frame as word
+from tapegrad.passes.program import PORT_SHIFT, Program
+from tapegrad.sweep import replay
+from tapegrad.tape.layout import CONTROL, LOOPS
+from tapegrad.tape.tape import DTYPE_CODES
+
+_ALIGNMENT = 64
+
+
+class Workspace:
+    """One of a program's workspaces.
+
+    Attributes
+    ----------
+    address
+        Address of the block of words that compiled code knows the workspace by.
+    value
+        The differentiated output, an array on the workspace's memory.
+    """
+
+    __slots__ = ("_keep", "_words", "address", "value")
+
+    def __init__(self, program: Program) -> None:
+        memory, base = _aligned(program.bytes)
+        forward, reverse = program.forward.trimmed(), program.reverse.trimmed()
+        frames = np.concatenate([forward, reverse]).reshape(-1, word.WORDS)
+        places = _relocations(frames, 1 + len(program.ports))
+        flat = frames.reshape(-1)
+        flat[places[0][0]] = base + places[0][1]
+        streams = [
+            _rows(stream, frames[start : start + len(stream.kernels)])
+            for stream, start in ((program.forward, 0), (program.reverse, len(forward)))
+        ]
+        ports, kept = _ports(program, frames, places[1:])
+        self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
+        self._keep = (program, memory, frames, streams, ports, kept)
+        self.address = int(self._words.ctypes.data)
+        self._fill_words(program, base, streams, ports)
+        self.value = _value(program, memory, base)
+
+    def _fill_words(self, program: Program, base: int, streams: list[np.ndarray], ports: np.ndarray) -> None:
+        words = self._words
+        words[replay.FORWARD], words[replay.FORWARD_COUNT] = streams[0].ctypes.data, len(streams[0])
+        words[replay.REVERSE], words[replay.REVERSE_COUNT] = streams[1].ctypes.data, len(streams[1])
+        words[replay.PORTS], words[replay.PORT_COUNT] = ports.ctypes.data, len(ports)
+        words[replay.INPUTS] = len(program.recording.inputs)
+        tables = loader.tables()
+        words[replay.LOOPS], words[replay.CONTROL] = tables[LOOPS], tables[CONTROL]
+        if program.reverse.kernels or program.differentiates:
+            words[replay.SEED] = base + program.output_offset("cotangent")
+            words[replay.SEED_COUNT] = program.seed_count
+            words[replay.SEED_DTYPE] = DTYPE_CODES[program.outputs[0].dtype]
+
+    @property
+    def stopped_at(self) -> int:
+        """Row of the forward stream at which the last execution stopped."""
+        return int(self._words[replay.STOPPED_AT])
+
+
+def _aligned(bytes_: int) -> tuple[np.ndarray, int]:
+    """Memory, and the address of the first cache line that begins in it."""
+    memory = np.empty(bytes_ + _ALIGNMENT, np.uint8)
+    return memory, -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+
+
+def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each range of made-up addresses, the words of the frames that lie in it and their offsets."""
+    addresses = np.zeros_like(frames)
+    addresses[:, word.X : word.Y_BAR + 1] = frames[:, word.X : word.Y_BAR + 1]
+    flat = addresses.reshape(-1)
+    kinds = flat >> PORT_SHIFT
+    offsets = flat & ((1 << PORT_SHIFT) - 1)
+    where = np.flatnonzero(kinds)
+    found = []
+    for kind in range(1, ranges + 1):
+        at = where[kinds[where] == kind]
+        found.append((at, offsets[at]))
+    return found
+
+
+def _rows(stream: Any, frames: np.ndarray) -> np.ndarray:
+    """The rows of a stream: kernel, frame, grain."""
+    rows = np.empty((len(stream.kernels), replay.STREAM_WORDS), np.int64)
+    rows[:, 0] = stream.kernels
+    rows[:, 1] = frames.ctypes.data + 8 * word.WORDS * np.arange(len(rows), dtype=np.int64)
+    rows[:, 2] = stream.grains
+    return rows
+
+
+def _ports(program: Program, frames: np.ndarray, places: list[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The words of the ports, and the arrays that they point to."""
+    ports = np.zeros((len(program.ports), replay.PORT_WORDS), np.int64)
+    kept: list[np.ndarray] = []
+    for row, port, (at, offsets) in zip(ports, program.ports, places, strict=True):
+        extents = np.array(port.shape, np.int64)
+        pairs = np.stack([frames.ctypes.data + 8 * at, offsets], axis=1).astype(np.int64)
+        kept += [extents, pairs]
+        row[replay.PORT_DESCR] = id(port.dtype)
+        row[replay.PORT_NDIM], row[replay.PORT_EXTENTS] = len(port.shape), extents.ctypes.data
+        row[replay.PORT_ITEM] = port.dtype.itemsize
+        row[replay.PORT_RELOCATIONS], row[replay.PORT_RELOCATION_COUNT] = pairs.ctypes.data, len(pairs)
+        row[replay.PORT_ROW_BYTES] = port.row_bytes
+    return ports, kept
+
+
+def _value(program: Program, memory: np.ndarray, base: int) -> np.ndarray | None:
+    """The differentiated output as an array."""
+    if not program.differentiates:
+        return None
+    output = program.outputs[0]
+    offset = base - memory.ctypes.data + program.output_offset("primal")
+    return np.ndarray(output.shape, output.dtype, memory.data, offset)

@@ -1,0 +1,53 @@
+"""Bind the instructions of a recording for replay: entry points for the planner, which is Python."""
+
+from tapegrad.compiler import native
+from tapegrad.sweep.bind import bind_forward, bind_reverse, variant
+from tapegrad.sweep.eager import kernel_of
+from tapegrad.sweep.reverse import covers_buffer, reaches_all, same_buffer
+from tapegrad.tape.columns import add_handle
+from tapegrad.tape.layout import get_op, get_operand0, get_operand1, get_operand2, get_params, get_result
+
+
+@native()
+def hold(header, slot):
+    """Add a handle that stays until the tape is closed."""
+    add_handle(header, slot)
+
+
+@native()
+def bind_instruction(header, i, direction, frame, outer, store):
+    """Bind instruction `i` to the frame at an address, forwards (0) or backwards (1)."""
+    op, result, params = get_op(header, i), get_result(header, i), get_params(header, i)
+    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    if direction == 0:
+        bind_forward(header, op, result, a, b, c, params, frame, outer)
+    else:
+        bind_reverse(header, op, result, a, b, c, params, frame, outer, store)
+
+
+@native()
+def instruction_variant(header, i):
+    """Dtype code that chooses the kernel of instruction `i`."""
+    return variant(header, get_op(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
+
+
+@native()
+def kernel_address(header, op, dtype, direction):
+    """Address of a kernel, 0 if it is not loaded."""
+    return kernel_of(header, op, dtype, direction)
+
+
+@native()
+def can_store(header, i, j):
+    """Whether the reverse kernel of instruction `i` may write to operand j's cotangent instead of adding to it."""
+    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    slot, other, another = (a, b, c) if j == 0 else ((b, a, c) if j == 1 else (c, a, b))
+    if same_buffer(header, slot, other) or same_buffer(header, slot, another):
+        return False
+    return reaches_all(header, get_op(header, i), j, slot, get_result(header, i)) and covers_buffer(header, slot)
+
+
+@native()
+def covers(header, slot):
+    """Whether a slot is the whole of its buffer, element for element in C order."""
+    return covers_buffer(header, slot)

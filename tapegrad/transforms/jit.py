@@ -1,0 +1,178 @@
+"""Record once, replay after: a function as a program without Python between its instructions."""
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import TracedValueError
+from tapegrad.passes.workspace import Workspace
+from tapegrad.sweep import replay
+from tapegrad.transforms.recorder import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Recorded
+from tapegrad.transforms.signature import Arguments, has_tensor, take_apart
+from tapegrad.transforms.surroundings import Surroundings
+
+_MOST_WAYS = 256  # recordings of one signature: a function with more ways than this is branching on its data
+
+
+class Jit:
+    """A function that is recorded once for each signature and replayed after; made by `jit`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._recorded: dict[Any, list[Recorded]] = {}
+        self._lock = threading.RLock()
+        self.surroundings = Surroundings(function)
+        self.generation = 0  # counts how often all recordings were dropped
+        functools.update_wrapper(self, function, updated=())
+
+    def __repr__(self) -> str:
+        return f"jit({self.function!r})"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if has_tensor(args, kwargs):
+            return self.function(*args, **kwargs)
+        arguments = take_apart(args, kwargs)
+        recorded, outputs = self.run(arguments, (), replay.replay_values)
+        return recorded.result(outputs)
+
+    def refresh(self) -> None:
+        """Drop all recordings if a name that the function uses has been bound anew."""
+        if self.surroundings.changed():
+            with self._lock:
+                self._recorded = {}
+                self.surroundings = Surroundings(self.function)
+                self.generation += 1
+
+    def ways(self, arguments: Arguments) -> list[Recorded]:
+        """The recordings for a signature, one for each way through the function; the latest used first."""
+        self.refresh()
+        ways = self._recorded.get(arguments.key)
+        if ways is None:
+            with self._lock:
+                ways = self._recorded.setdefault(arguments.key, [])
+        return ways
+
+    def record(self, arguments: Arguments) -> Recorded:
+        """Record the way that these arguments take."""
+        ways = self.ways(arguments)
+        if len(ways) >= _MOST_WAYS:
+            raise TracedValueError(
+                f"{self.function!r} took {_MOST_WAYS} different ways for one signature: int(), item() or a mask of a"
+                " value that changes with every call does that. Select with where() instead of branching"
+            )
+        with self._lock:
+            recorded = Recorded(self.function, arguments)
+            ways.insert(0, recorded)
+        return recorded
+
+    def run(
+        self, arguments: Arguments, wrt: tuple[int, ...], entry: Any, rows: bool = False, check: Any = None
+    ) -> tuple[Recorded, list[Any]]:
+        """Replay the recording whose guards hold, or make it. Returns it and the arrays of its output ports.
+
+        `check` is called with a recording before its program is made.
+        """
+        ways = self.ways(arguments)
+        refuted: list[tuple[bytes, ...]] = []
+        for recorded in list(ways):
+            if any(recorded.outcomes[: len(prefix)] == prefix for prefix in refuted):
+                continue
+            outputs, stopped = execute(recorded, arguments, wrt, entry, rows, check)
+            if outputs is not None:
+                if ways and ways[0] is not recorded:
+                    self._move_to_front(ways, recorded)
+                return recorded, outputs
+            refuted.append(recorded.outcomes[: stopped + 1])
+        recorded = self.record(arguments)
+        outputs, stopped = execute(recorded, arguments, wrt, entry, rows, check)
+        if outputs is None:
+            raise RuntimeError(f"{self.function!r} took another way when it was replayed with the same arguments")
+        return recorded, outputs
+
+    def _move_to_front(self, ways: list[Recorded], recorded: Recorded) -> None:
+        with self._lock:
+            if recorded in ways:
+                ways.remove(recorded)
+                ways.insert(0, recorded)
+
+
+def execute(
+    recorded: Recorded, arguments: Arguments, wrt: tuple[int, ...], entry: Any, rows: bool, check: Any
+) -> tuple[list[Any] | None, int]:
+    """Run one recording's program; the arrays of its output ports, or `None` and the guard that did not hold.
+
+    For a program that differentiates, the value of the output comes first.
+    """
+    if check is not None:
+        check(recorded)
+    program = recorded.program(wrt, rows)
+    free = recorded.workspaces(wrt, rows)
+    try:
+        workspace = free.pop()
+    except IndexError:
+        workspace = Workspace(program)
+    results = [np.empty(port.shape, port.dtype) for port in program.ports[len(arguments.arrays) :]]
+    arrays = [*arguments.arrays, *results]
+    ids = np.array([id(array) for array in arrays], np.int64)
+    status = entry(workspace.address, id(ids))
+    stopped = program.guards.get(workspace.stopped_at, -1) if status == GUARD_FAILED else -1
+    value = workspace.value
+    if status == 0 and value is not None:
+        results.insert(0, value.copy())
+    free.append(workspace)
+    if status == 0:
+        return results, -1
+    if status == GUARD_FAILED:
+        return None, stopped
+    raise _failure(status)
+
+
+def _failure(status: int) -> Exception:
+    if status == OUT_OF_RANGE:
+        return IndexError("an index array of a replay names a row that does not exist")
+    if status == OUT_OF_MEMORY:
+        return MemoryError("not enough memory during a replay")
+    return RuntimeError(f"a replay stopped with status {status}")
+
+
+def jit(function: Callable[..., Any]) -> Jit:
+    """Record `function` when it is first called with arguments of a signature, and replay it after.
+
+    The signature is the structure of the arguments, shapes and dtypes of arrays, and the values of integers,
+    booleans and strings. Arrays and floats are what may change from call to call. A branch on a Tensor is recorded
+    as a guard: when a replay takes the other side, that way is recorded too and kept.
+
+    Called with arrays and numbers, it returns arrays and NumPy scalars; called with Tensors, it runs the function
+    as it is and returns Tensors.
+
+    Parameters
+    ----------
+    function
+        A function of arrays, numbers, and lists, tuples and dicts of them. It may close over arrays, which are read
+        where they lie at each replay. What plain NumPy computes inside from such arrays is computed once only.
+
+    Raises
+    ------
+    TracedValueError
+        While recording, where the function asks for a float or an array out of a Tensor (``float(t)``,
+        ``t.item()``, ``np.asarray(t)``): a replay would go on with the one value.
+
+    Notes
+    -----
+    A replay releases the GIL and may run in several threads at once, each on a workspace of its own.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> f = tg.jit(lambda x: tg.sum(tg.exp(x)))
+    >>> tg.value_and_grad(f)(np.array([0.0, 1.0]))
+    (np.float64(3.718281828459045), array([1.        , 2.71828183]))
+    """
+    return function if isinstance(function, Jit) else Jit(function)
+

@@ -1,0 +1,118 @@
+"""Record a function: run it once with Tensors on a tape of its own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.escapes import plain_array
+from tapegrad.ops import CODES
+from tapegrad.passes.program import Program
+from tapegrad.passes.workspace import Workspace
+from tapegrad.record import unary
+from tapegrad.recording import Recording
+from tapegrad.state import recording as recording_on
+from tapegrad.storage import Description, is_tensor
+from tapegrad.sweep.eager import D_BUFFER, D_PRODUCER
+from tapegrad.sweep.program import covers, hold
+from tapegrad.tape.layout import NONE
+from tapegrad.transforms.signature import Arguments
+from tapegrad.tree import flatten, unflatten
+
+_COPY = CODES["positive"]
+GUARD_FAILED, OUT_OF_RANGE, OUT_OF_MEMORY = 1, 2, 3
+
+
+class Recorded:
+    """A function as it ran once: its tape, what it returned, and the programs made of that.
+
+    Attributes
+    ----------
+    outcomes
+        What the guards on the way have seen.
+    output_slots
+        Slots of the results that are computed.
+    """
+
+    def __init__(self, function: Callable[..., Any], arguments: Arguments) -> None:
+        self.recording = Recording()
+        self._programs: dict[Any, Program] = {}
+        self._free: dict[Any, list[Workspace]] = {}
+        with recording_on(self.recording):  # type: ignore[arg-type]
+            tensors = [self.recording.add_input(array.copy()) for array in arguments.arrays]
+            leaves = [
+                leaf if place < 0 else tensors[place]
+                for leaf, place in zip(arguments.leaves, arguments.places, strict=True)
+            ]
+            args, kwargs = unflatten(arguments.definition, leaves)
+            results, self._definition = flatten(function(*args, **kwargs))
+            self.output_slots: list[int] = []
+            self._results = [self._take_result(value) for value in results]
+        self.outcomes = tuple(self.recording.outcomes)
+
+    def _take_result(self, value: Any) -> Any:
+        """A result as the number of an output, or as it is if it does not depend on the arguments."""
+        if not is_tensor(value):
+            return _Fixed(value)
+        if value._tape is not self.recording or value.dtype.kind != "f":
+            return self._take_other(value)
+        if not self._has_own_buffer(value):
+            value = unary(_COPY, value)
+        hold(self.recording.header, value._slot)
+        self.output_slots.append(value._slot)
+        return len(self.output_slots) - 1
+
+    def _take_other(self, value: Any) -> Any:
+        """A Tensor from outside, or one of integers or booleans: what a guard vouches for."""
+        return _Fixed(plain_array(value, "a result").copy())
+
+    def _has_own_buffer(self, value: Any) -> bool:
+        """Whether a result is the whole of a buffer that an instruction writes and no other result shows."""
+        description = value._describe()
+        buffer = description[D_BUFFER]
+        taken = {self._buffer(slot) for slot in self.output_slots}
+        header = self.recording.header
+        return description[D_PRODUCER] != NONE and bool(covers(header, value._slot)) and buffer not in taken
+
+    def _buffer(self, slot: int) -> int:
+        return Description(self.recording.header, slot)[D_BUFFER]
+
+    @property
+    def only_output(self) -> int:
+        """Number of the one result, -1 if the function returned something else than one float Tensor."""
+        single = self._definition is None and self.output_slots
+        return 0 if single else -1
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """Shape of the first output."""
+        return Description(self.recording.header, self.output_slots[0]).shape
+
+    def result(self, outputs: list[Any]) -> Any:
+        """What the function returns, with these arrays for its outputs."""
+        values = [r.value if isinstance(r, _Fixed) else _numpy_scalar(outputs[r]) for r in self._results]
+        return unflatten(self._definition, values)
+
+    # --- programs ----------------------------------------------------------------------------------------------
+
+    def program(self, wrt: tuple[int, ...], rows: bool = False) -> Program:
+        """The program for the values (`wrt` empty), for gradients by inputs, or for Jacobians by them."""
+        key = (wrt, rows)
+        if key not in self._programs:
+            self._programs[key] = Program(self.recording, self.output_slots, list(wrt), rows)
+        return self._programs[key]
+
+    def workspaces(self, wrt: tuple[int, ...], rows: bool = False) -> list[Workspace]:
+        """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""
+        return self._free.setdefault((wrt, rows), [])
+
+
+class _Fixed:
+    """A result that is the same at every replay."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _numpy_scalar(array: np.ndarray) -> Any:
+    return array[()] if array.ndim == 0 else array

@@ -1,0 +1,40 @@
+"""Structures of arrays: lists, tuples (named ones too) and dicts, nested."""
+
+from collections.abc import Callable
+from typing import Any
+
+LEAF = None  # the definition of a leaf
+
+
+def flatten(value: Any) -> tuple[list[Any], Any]:
+    """The leaves of a structure from left to right, and its definition, which is hashable."""
+    kind = type(value)
+    if kind is list or (isinstance(value, tuple)):
+        parts = [flatten(part) for part in value]
+        return [leaf for leaves, _ in parts for leaf in leaves], (kind, tuple(definition for _, definition in parts))
+    if isinstance(value, dict):
+        keys = tuple(value)
+        parts = [flatten(value[key]) for key in keys]
+        leaves = [leaf for part, _ in parts for leaf in part]
+        return leaves, (kind, tuple(definition for _, definition in parts), keys)
+    return [value], LEAF
+
+
+def unflatten(definition: Any, leaves: list[Any]) -> Any:
+    """The structure with these leaves."""
+    return _build(definition, iter(leaves))
+
+
+def _build(definition: Any, leaves: Any) -> Any:
+    if definition is LEAF:
+        return next(leaves)
+    kind, parts = definition[0], [_build(part, leaves) for part in definition[1]]
+    if len(definition) == 3:
+        return dict(zip(definition[2], parts, strict=True))
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
+    """The structure with `function` of each leaf."""
+    leaves, definition = flatten(value)
+    return unflatten(definition, [function(leaf) for leaf in leaves])
