@@ -45,8 +45,53 @@ def _summed(frame, j):
 
 
 @helper
+def _reach(frame, j, upwards):
+    """Bytes from the first element of operand j to its highest or its lowest."""
+    reach, outer = 0, load_i64(frame, OUTER)
+    step = load_i64(frame, STRIDE + j) * (load_i64(frame, COUNT) - 1)
+    if upwards == (step > 0):
+        reach += step
+    if outer != 0:
+        m = load_i64(outer, 0)
+        for d in range(m):
+            step = load_i64(outer, 1 + (1 + j) * m + d) * (load_i64(outer, 1 + d) - 1)
+            if upwards == (step > 0):
+                reach += step
+    return reach
+
+
+@helper
+def _same_loops(frame, j, k):
+    """Whether operands j and k go through the same elements in the same order."""
+    same = load_i64(frame, X_BAR + j) == load_i64(frame, X_BAR + k)
+    same &= load_i64(frame, STRIDE + j) == load_i64(frame, STRIDE + k)
+    outer = load_i64(frame, OUTER)
+    if outer != 0:
+        m = load_i64(outer, 0)
+        for d in range(m):
+            same &= load_i64(outer, 1 + (1 + j) * m + d) == load_i64(outer, 1 + (1 + k) * m + d)
+    return same
+
+
+@helper
+def _entangled(frame):
+    """Whether two operands' cotangents overlap in such a way that two chunks could add to one element."""
+    for j in range(2):
+        for k in range(j + 1, 3):
+            first, second = load_i64(frame, X_BAR + j), load_i64(frame, X_BAR + k)
+            if first != 0 and second != 0 and not _same_loops(frame, j, k):
+                below = first + _reach(frame, j, True) < second + _reach(frame, k, False)
+                above = second + _reach(frame, k, True) < first + _reach(frame, j, False)
+                if not (below or above):
+                    return True
+    return False
+
+
+@helper
 def _split(frame, splittable):
     """Which loop can be dealt out to threads without two of them writing to one place."""
+    if _entangled(frame):
+        return _SERIAL
     outer = load_i64(frame, OUTER)
     if outer == 0:
         return _INNER if splittable else _SERIAL
