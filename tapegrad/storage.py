@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.errors import TracedValueError, UnsupportedError
+from tapegrad.errors import TracedValueError, UnsupportedError, raise_for
 from tapegrad.state import EAGER, modes, thread
 from tapegrad.sweep import eager
 from tapegrad.sweep.eager import (
@@ -97,7 +97,7 @@ def show(header: int, slot: int, cotangent: bool) -> np.ndarray | None:
 
 def check_dtype(dtype: np.dtype[Any], what: str) -> None:
     """Refuse what is neither a supported float, nor an integer, nor a boolean."""
-    if dtype.kind in "biu" or dtype in DTYPE_CODES:
+    if dtype.kind in "biu" or dtype.newbyteorder("=") in DTYPE_CODES:
         return
     name = _REFUSED.get(dtype.char, str(dtype))
     raise UnsupportedError(
@@ -117,6 +117,13 @@ def _is_plain(array: np.ndarray) -> bool:
             return False
         reach += stride * (extent - 1)
     return True
+
+
+def checked(slot: int, what: str, shape: tuple[int, ...]) -> int:
+    """A slot that the engine has made; an exception if it is an error number."""
+    if slot < 0:
+        raise_for(slot, what, [shape])
+    return slot
 
 
 class Storage:
@@ -159,8 +166,10 @@ class Storage:
             )
         if self._base is not None:
             self._base._slot_on(tape)
+            array = self._array
+            assert array is not None
+            self._slot = checked(eager.view_array(tape.header, self._base._slot, id(array)), "view", array.shape)
             self._tape = tape
-            self._slot = eager.view_array(tape.header, self._base._slot, id(self._array))
             self._version = self._base._version
             return self._slot
         array = self._array
@@ -168,7 +177,8 @@ class Storage:
         code = DTYPE_CODES.get(array.dtype)
         if code is None:
             raise UnsupportedError(f"dtype {array.dtype} cannot enter the tape; convert it with astype(float)")
-        entered = eager.enter_array(tape.header, id(array), code, 0 if self._constant else DIFFERENTIABLE)
+        flags = 0 if self._constant else DIFFERENTIABLE
+        entered = checked(eager.enter_array(tape.header, id(array), code, flags), "tensor", array.shape)
         self._slot, buffer = entered & 0xFFFFFFFF, entered >> 32
         self._tape = tape
         tape.owners[buffer] = array
@@ -310,12 +320,12 @@ def view_of(tensor: "Tensor", array: np.ndarray) -> "Tensor":
     view._array = array
     view._base = base
     view._constant = False
+    view._tape, view._slot = None, -1
     tape = tensor._tape
-    if tape is None:
-        view._tape, view._slot = None, -1
-    else:
+    if tape is not None:
+        slot = eager.view_array(tape.header, tensor._slot_on(tape), id(array))
+        view._slot = checked(slot, "view", array.shape)
         view._tape = tape
-        view._slot = eager.view_array(tape.header, tensor._slot_on(tape), id(array))
     try:
         view._version = base._version
     except AttributeError:

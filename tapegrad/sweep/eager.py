@@ -88,6 +88,8 @@ from tapegrad.tape.layout import (
     set_primal,
 )
 
+_ADDRESSABLE = 1 << 47  # bytes that a process can address
+
 
 @helper
 def kernel_of(header, op, dtype, direction):
@@ -109,14 +111,19 @@ def _flags(header, a, b, c, recording):
 @helper
 def _result_slot(header, dtype, ndim, geometry, zeroed):
     """A slot on a new buffer with the extents behind `geometry`; NONE when memory is short."""
+    bytes_ = item_size(dtype)
+    for d in range(ndim):
+        if load_i64(geometry, d) > _ADDRESSABLE // max(bytes_, 1):
+            return NONE
+        bytes_ *= load_i64(geometry, d)
+    block = new_zero_block(bytes_) if zeroed else new_block(bytes_)
+    if block == 0:
+        return NONE
     slot = new_slot(header, NONE, dtype, ndim, 0)
     own = get_geometry(header, slot)
     for d in range(ndim):
         store_i64(own, d, load_i64(geometry, d))
-    bytes_ = item_size(dtype) * fill_contiguous_strides(own, ndim, item_size(dtype))
-    block = new_zero_block(bytes_) if zeroed else new_block(bytes_)
-    if block == 0:
-        return NONE
+    fill_contiguous_strides(own, ndim, item_size(dtype))
     set_buffer(header, slot, new_buffer(header, block, bytes_, 0))
     return slot
 
