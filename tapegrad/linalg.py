@@ -9,7 +9,7 @@ from tapegrad import state
 from tapegrad.ops import CODES
 from tapegrad.shaping import contiguous, expand_dims, reshape
 from tapegrad.storage import from_array
-from tapegrad.structural import allocate, as_tensor, record_into
+from tapegrad.structural import allocate, as_tensor, in_shape, record_into
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -48,7 +48,7 @@ def matmul(x1: Any, x2: Any, /) -> "Tensor":
     if vector_a or vector_b:
         shape = product.shape
         kept = shape[:-2] + (() if vector_a else shape[-2:-1]) + (() if vector_b else shape[-1:])
-        return reshape(product, kept)
+        return in_shape(product, kept) if product._tape is not None else reshape(product, kept)
     return product
 
 

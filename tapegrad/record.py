@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 _elementwise = eager.record_elementwise
 _with_number = eager.record_with_number
 _HEADER = EAGER.header
+_NUMBERS = (float, int)
 _CASTS = {0: CODES["cast_f64"], 1: CODES["cast_f32"]}
 
 
 def unary(code: int, x: "Tensor") -> "Tensor":
     """Record an op of one operand, the short way where there is one."""
-    if not modes.active and x._tape is EAGER and x._base is None:
+    if not modes.active and x._tape is EAGER and (x._base is None or x._version == x._base._version):
         slot = _elementwise(_HEADER, code, x._slot, -1, -1, 1)
         if slot >= 0:
             return from_slot(EAGER, slot)
@@ -49,7 +50,8 @@ def binary(code: int, x: "Tensor", other: Any) -> "Tensor":
 
 def reflected(code: int, x: "Tensor", other: Any) -> "Tensor":
     """Record ``op(other, x)`` for a Tensor x."""
-    if not modes.active and x._tape is EAGER and x._base is None and type(other) in (float, int):
+    fresh = not modes.active and x._tape is EAGER and (x._base is None or x._version == x._base._version)
+    if fresh and type(other) in _NUMBERS:
         slot = _with_number(_HEADER, code, x._slot, float(other), 1, 1)
         if slot >= 0:
             return from_slot(EAGER, slot)
@@ -120,9 +122,14 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
     if is_tensor(value):
         return value if value.dtype == dtype else cast(value, dtype, tape)  # type: ignore[no-any-return]
     array = np.asarray(value, dtype)
-    if read_later and array is value and tape is EAGER and array.flags.writeable:
+    if read_later and array is value and tape is EAGER and _can_change(array):
         array = array.copy()
     return from_array(array, constant=True)
+
+
+def _can_change(array: np.ndarray) -> bool:
+    """Whether somebody may write to an array's memory, if only through another array."""
+    return array.flags.writeable or not array.flags.owndata
 
 
 def as_boolean(value: Any, tape: Tape) -> "Tensor":
@@ -130,12 +137,14 @@ def as_boolean(value: Any, tape: Tape) -> "Tensor":
     if is_tensor(value):
         if value.dtype == bool:
             return value  # type: ignore[no-any-return]
-        return apply(CODES["not_equal"], value, 0) if value.dtype.kind == "f" else _truth(np.asarray(value))
-    return _truth(value)
+        return apply(CODES["not_equal"], value, 0) if value.dtype.kind == "f" else _truth(np.asarray(value), tape)
+    return _truth(value, tape)
 
 
-def _truth(value: Any) -> "Tensor":
-    return from_array(np.asarray(value, bool), constant=True)
+def _truth(value: Any, tape: Tape) -> "Tensor":
+    """An array or a number as booleans; copied as in `as_float`, for the reverse rule reads them."""
+    array = np.asarray(value, bool)
+    return from_array(array.copy() if array is value and tape is EAGER else array, constant=True)
 
 
 def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
@@ -153,11 +162,11 @@ def run(tape: Tape, code: int, slots: list[int], differentiate: bool) -> int:
     """Call the engine for an elementwise op; load what it lacks and call again."""
     a, b, c = (*slots, -1, -1)[:3]
     slot = _elementwise(tape.header, code, a, b, c, differentiate)
-    if slot == E_PARALLEL:
-        loader.load_driver()
-        slot = _elementwise(tape.header, code, a, b, c, differentiate)
-    if slot == E_KERNEL:
-        load_kernel(tape, code, slots)
+    while slot in (E_PARALLEL, E_KERNEL):
+        if slot == E_KERNEL:
+            load_kernel(tape, code, slots)
+        else:
+            loader.load_driver()
         slot = _elementwise(tape.header, code, a, b, c, differentiate)
     return int(slot)
 

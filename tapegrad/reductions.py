@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from tapegrad import state
 from tapegrad.ops import CODES
-from tapegrad.record import apply
 from tapegrad.shaping import moveaxis, reshape
 from tapegrad.storage import from_array
-from tapegrad.structural import allocate, as_tensor, record_into, record_reduction
-from tapegrad import state
+from tapegrad.structural import allocate, as_tensor, in_shape, record_into, record_reduction
+from tapegrad.sweep import eager
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -91,7 +91,7 @@ def _by_lines(code: int, name: str, a: Any, axis: Axis, keepdims: bool) -> "Tens
     result = record_reduction(code, lines, 1 << len(rest), False, name)
     if not keepdims:
         return result
-    return reshape(result, tuple(1 if k in axes else e for k, e in enumerate(shape)))
+    return in_shape(result, tuple(1 if k in axes else e for k, e in enumerate(shape)))
 
 
 def prod(a: Any, axis: Axis = None, *, keepdims: bool = False) -> "Tensor":
@@ -119,9 +119,11 @@ def cumsum(a: Any, axis: int | None = None) -> "Tensor":
     axis = normalize_axis_index(axis, x.ndim)
     lines = moveaxis(x, axis, -1)
     tape, differentiate = state.current()
-    result = allocate(tape, x.dtype, lines.shape, "cumsum")
-    record_into(tape, _CUMSUM, result._slot, [lines._slot_on(tape)], None, "cumsum", differentiate)
-    return moveaxis(result, -1, axis)
+    result = allocate(tape, x.dtype, x.shape, "cumsum")
+    into = eager.view_array(tape.header, result._slot, id(np.moveaxis(result.data_or_traced(), axis, -1)))
+    record_into(tape, _CUMSUM, into, [lines._slot_on(tape)], None, "cumsum", differentiate)
+    eager.drop(tape.header, into)
+    return result
 
 
 FUNCTIONS = {

@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad import loader, state
 from tapegrad.errors import raise_for
 from tapegrad.record import as_float
-from tapegrad.storage import Description, check_dtype, from_slot, is_tensor, view_of
+from tapegrad.storage import Description, check_dtype, checked, from_slot, is_tensor
 from tapegrad.sweep import eager
 from tapegrad.sweep.eager import D_DTYPE
 from tapegrad.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
@@ -57,17 +57,20 @@ def record_reduction(code: int, x: "Tensor", axes: int, keepdims: bool, name: st
     tape, differentiate = state.current()
     arguments = (tape.header, code, x._slot_on(tape), axes, keepdims, differentiate)
     slot = eager.record_reduction(*arguments)
-    if slot == E_PARALLEL:
-        loader.load_driver()
-        slot = eager.record_reduction(*arguments)
-    if slot == E_KERNEL:
-        loader.load_code(code, DTYPE_CODES[x.dtype], 0)
+    while slot in (E_PARALLEL, E_KERNEL):
+        if slot == E_KERNEL:
+            loader.load_code(code, DTYPE_CODES[x.dtype], 0)
+        else:
+            loader.load_driver()
         slot = eager.record_reduction(*arguments)
     if slot < 0:
         raise_for(slot, name, [x.shape])
     return from_slot(tape, slot)
 
 
-def shaped_view(x: "Tensor", array: np.ndarray) -> "Tensor":
-    """A view of `x` that NumPy has made of its memory; costs nothing in either sweep."""
-    return view_of(x, array)
+def in_shape(result: "Tensor", shape: tuple[int, ...]) -> "Tensor":
+    """A fresh result in another shape: not a view of it, but what takes its place."""
+    tape = result._tape
+    assert tape is not None
+    array = result.data_or_traced().reshape(shape)
+    return from_slot(tape, checked(eager.view_array(tape.header, result._slot, id(array)), "reshape", shape))
