@@ -1,5 +1,6 @@
 """The elementwise functions, whose names come from the table of ops, and the operators of a Tensor."""
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE = CODES["add"], CODES["subtract"], CODES["multiply"], CODES["divide"]
 POWER, NEGATIVE, POSITIVE, ABSOLUTE = CODES["power"], CODES["negative"], CODES["positive"], CODES["absolute"]
+_NUMBERS = (int, float)
 _POWERS = {2: CODES["square"], 0.5: CODES["sqrt"], -1: CODES["reciprocal"], 1: POSITIVE}
 _ALIASES = {"abs": "absolute", "true_divide": "divide", "pow": "power", "acos": "arccos", "asin": "arcsin"} | {
     "atan": "arctan",
@@ -28,7 +30,7 @@ _ALIASES = {"abs": "absolute", "true_divide": "divide", "pow": "power", "acos": 
 
 def _power(x: Any, exponent: Any) -> "Tensor":
     """``x ** exponent``; the powers that have a row of their own take it."""
-    if type(exponent) in (int, float) and exponent in _POWERS and is_tensor(x) and x.dtype.kind == "f":
+    if type(exponent) in _NUMBERS and exponent in _POWERS and is_tensor(x) and (x._slot >= 0 or x.dtype.kind == "f"):
         return unary(_POWERS[exponent], x)
     return binary(POWER, x, exponent) if is_tensor(x) else apply(POWER, x, exponent)
 
@@ -38,6 +40,8 @@ def _function(row: Op) -> Callable[..., "Tensor"]:
     code = CODES[row.name]
     if row.name == "power":
         function = _named(_power, row)
+    elif row.predicate:
+        function = _predicate(row)
     elif row.arity == 1:
 
         def function(x: Any, /) -> "Tensor":
@@ -56,13 +60,25 @@ def _function(row: Op) -> Callable[..., "Tensor"]:
     return _named(function, row)
 
 
+def _predicate(row: Op) -> Callable[..., Any]:
+    """A test: NumPy's booleans, or in a recording booleans that are computed anew at each replay."""
+    code, test = CODES[row.name], getattr(np, row.name)
+
+    def predicate(*operands: Any) -> Any:
+        if modes.active and thread.tape.recording:
+            return apply(code, *operands)
+        return test(*[value.data if is_tensor(value) else value for value in operands])
+
+    return predicate
+
+
 def _named(function: Callable[..., "Tensor"], row: Op) -> Callable[..., "Tensor"]:
     """Give a function the name and the description of its row."""
     function.__name__ = function.__qualname__ = row.name
     lines = [f"{row.name}, element by element: ``{row.primal}``.", ""]
     for j, partial in enumerate(row.partials):
         lines.append(f"Partial by x{j}: ``{partial}``.")
-    lines += ["", "Operands broadcast as NumPy's do. Returns a Tensor."]
+    lines += ["", f"Operands broadcast as NumPy's do. Returns a {'boolean array' if row.predicate else 'Tensor'}."]
     function.__doc__ = "\n".join(lines)
     return function
 
@@ -103,14 +119,14 @@ FUNCTIONS["where"] = where
 FUNCTIONS["clip"] = clip
 
 
-def _compare(name: str, numpy_operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A comparison: NumPy's booleans, or in a recording booleans that are computed anew at each replay."""
+def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A comparison operator: what arrays answer, or in a recording booleans that are computed anew at each replay."""
     code = CODES[name]
 
     def compare(self: Storage, other: Any) -> Any:
         if modes.active and thread.tape.recording:
             return apply(code, self, other)
-        return numpy_operator(self.data, other.data if is_tensor(other) else other)
+        return of_arrays(self.data, other.data if is_tensor(other) else other)
 
     compare.__name__ = f"__{name}__"
     return compare
@@ -199,12 +215,12 @@ class ElementwiseMethods:
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    __lt__ = _compare("less", np.less)
-    __le__ = _compare("less_equal", np.less_equal)
-    __gt__ = _compare("greater", np.greater)
-    __ge__ = _compare("greater_equal", np.greater_equal)
-    __eq__ = _compare("equal", np.equal)  # type: ignore[assignment]
-    __ne__ = _compare("not_equal", np.not_equal)  # type: ignore[assignment]
+    __lt__ = _compare("less", operator.lt)
+    __le__ = _compare("less_equal", operator.le)
+    __gt__ = _compare("greater", operator.gt)
+    __ge__ = _compare("greater_equal", operator.ge)
+    __eq__ = _compare("equal", operator.eq)  # type: ignore[assignment]
+    __ne__ = _compare("not_equal", operator.ne)  # type: ignore[assignment]
     __hash__ = object.__hash__
 
     def clip(self, a_min: Any = None, a_max: Any = None) -> "Tensor":

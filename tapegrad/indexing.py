@@ -24,10 +24,14 @@ _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
 def _normalised(key: Any) -> tuple[Any, ...]:
     """A key as a tuple in which Tensors have become arrays, and lists too."""
-    parts = key if isinstance(key, tuple) else (key,)
-    return tuple(
-        np.asarray(part) if is_tensor(part) or isinstance(part, list | range) else part for part in parts
-    )
+    return tuple(map(_plain_part, key if isinstance(key, tuple) else (key,)))
+
+
+def _plain_part(part: Any) -> Any:
+    if not (is_tensor(part) or isinstance(part, list | range)):
+        return part
+    array = np.asarray(part)
+    return array if array.size or is_tensor(part) else array.astype(np.int64)  # [] names no element, as in NumPy
 
 
 def _is_basic(key: Any) -> bool:

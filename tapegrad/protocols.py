@@ -8,7 +8,6 @@ import numpy as np
 from tapegrad import creation, elementwise, joining, linalg, reductions, shaping
 from tapegrad.errors import UnsupportedError
 from tapegrad.ops import ELEMENTWISE
-from tapegrad.storage import is_tensor
 
 _UFUNCS: dict[str, Any] = {row.ufunc: elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.ufunc}
 _UFUNCS["matmul"] = linalg.matmul
@@ -27,15 +26,6 @@ FUNCTIONS: dict[str, Any] = {
     **creation.FUNCTIONS,
 }
 _INSPECTIONS = {"shape": lambda a: a.shape, "ndim": lambda a: a.ndim, "size": lambda a: a.size}
-# Comparisons: the operator, and the one with the operands exchanged.
-_SWAPPED = {
-    "less": ("__lt__", "__gt__"),
-    "less_equal": ("__le__", "__ge__"),
-    "greater": ("__gt__", "__lt__"),
-    "greater_equal": ("__ge__", "__le__"),
-    "equal": ("__eq__", "__eq__"),
-    "not_equal": ("__ne__", "__ne__"),
-}
 
 
 def _kept(function: str, arguments: dict[str, Any], allowed: tuple[str, ...]) -> dict[str, Any]:
@@ -57,8 +47,6 @@ class ProtocolMethods:
         name = ufunc.__name__
         if method == "__call__" and name in _UFUNCS:
             _kept(name, arguments, ())
-            if name in _SWAPPED:
-                return _compare(name, *inputs)
             return _UFUNCS[name](*inputs)
         if method == "reduce" and name in _REDUCTIONS:
             return _REDUCTIONS[name](inputs[0], **_kept(name, {"axis": 0, **arguments}, ("axis", "keepdims")))
@@ -82,8 +70,3 @@ def _call(name: str, function: Any, args: tuple[Any, ...], arguments: dict[str, 
     except TypeError as error:
         raise UnsupportedError(f"numpy.{name} of Tensors: {error}") from None
     return function(*args, **arguments)
-
-
-def _compare(name: str, x: Any, y: Any) -> Any:
-    """A comparison, by the operator of the operand that is a Tensor."""
-    return getattr(x, _SWAPPED[name][0])(y) if is_tensor(x) else getattr(y, _SWAPPED[name][1])(x)

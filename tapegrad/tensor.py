@@ -61,5 +61,8 @@ class Tensor(
         own = array.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
         return f"Tensor({text})" if own and array.size else f"Tensor({text}, dtype={array.dtype})"
 
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self)
+
 
 set_tensor_class(Tensor)
