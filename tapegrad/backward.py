@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad import loader
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.state import EAGER
-from tapegrad.storage import Storage, is_tensor, show
+from tapegrad.storage import Storage, formers, is_tensor, show
 from tapegrad.sweep import eager
 from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_WANTED, OVERWRITE, reverse_sweep, set_wanted
 from tapegrad.tape.layout import DIFFERENTIABLE, E_FREED, E_KERNEL, NONE, ORPHAN
@@ -157,7 +157,7 @@ class BackwardMethods:
 
 def _collect_former(tensor: Storage) -> None:
     """Add what graphs recorded before an undifferentiated write have sent to the leaf's old buffers."""
-    former = getattr(tensor, "_former", None)
+    former = formers.get(id(tensor))
     if not former:
         return
     for slot in former:
@@ -165,7 +165,7 @@ def _collect_former(tensor: Storage) -> None:
     used = [slot for slot in former if eager.is_used(_HEADER, slot)]
     for slot in set(former) - set(used):
         eager.drop(_HEADER, slot)
-    tensor._former = used
+    formers[id(tensor)] = used
 
 
 def _listed(inputs: Any) -> list[Storage]:

@@ -11,7 +11,7 @@ from tapegrad.ops import CODES
 from tapegrad.record import as_float, unary
 from tapegrad.shaping import contiguous
 from tapegrad.state import EAGER
-from tapegrad.storage import Description, from_array, is_tensor, view_of
+from tapegrad.storage import Description, formers, from_array, is_tensor, view_of
 from tapegrad.structural import allocate, as_tensor, record_into
 from tapegrad.sweep import eager
 
@@ -277,7 +277,7 @@ def _write_undifferentiated(base: "Tensor", array: np.ndarray, key: tuple[Any, .
 
 def _remember_former(base: "Tensor", tape: Any) -> None:
     """Keep a leaf's old slot, into whose buffer graphs recorded before the write still send their gradient."""
-    base._former = [*getattr(base, "_former", ()), base._slot]
+    formers.setdefault(id(base), []).append(base._slot)
 
 
 def _record_identity(base: "Tensor", old: int, new: int) -> None:

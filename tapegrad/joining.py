@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad import state
+from tapegrad import loader, state
 from tapegrad.ops import CODES
 from tapegrad.shaping import expand_dims
 from tapegrad.storage import from_array
-from tapegrad.structural import allocate, as_tensor, record_into
+from tapegrad.structural import allocate, as_tensor
 from tapegrad.sweep import eager
+from tapegrad.tape.layout import E_KERNEL
+from tapegrad.tape.tape import DTYPE_CODES
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -61,17 +63,16 @@ def _joined_shape(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
 def _join(pieces: list["Tensor"], axis: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> "Tensor":
     """Copy each piece into its part of a new buffer: instructions that follow one another and write one buffer."""
     tape, differentiate = state.current()
-    slots = [p._slot_on(tape) for p in pieces]
+    operands = np.array([p._slot_on(tape) for p in pieces], np.int64)
     result = allocate(tape, dtype, shape, "concatenate")
-    whole = result.data_or_traced()
-    start = 0
-    for piece, slot in zip(pieces, slots, strict=True):
-        stop = start + piece.shape[axis]
-        part = whole[(slice(None),) * axis + (slice(start, stop),)]
-        into = eager.view_array(tape.header, result._slot, id(part))
-        record_into(tape, _COPY, into, [slot], None, "concatenate", differentiate)
-        eager.drop(tape.header, into)
-        start = stop
+    parts = np.split(result.data_or_traced(), np.cumsum([p.shape[axis] for p in pieces])[:-1], axis)
+    into = np.array([eager.view_array(tape.header, result._slot, id(part)) for part in parts], np.int64)
+    arguments = (tape.header, _COPY, id(into), id(operands), len(pieces), differentiate)
+    if eager.record_pieces(*arguments) == E_KERNEL:
+        loader.load_code(_COPY, DTYPE_CODES[dtype], 0)
+        eager.record_pieces(*arguments)
+    for slot in into.tolist():
+        eager.drop(tape.header, slot)
     return result
 
 

@@ -26,9 +26,12 @@ from tapegrad.tape.tape import DTYPE_CODES, DTYPES, Tape
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
-_DROP = eager.drop
 _NEW = object.__new__
 _REFUSED = {"e": "float16", "F": "complex64", "c": "complex", "D": "complex128", "G": "clongdouble", "g": "longdouble"}
+
+
+# Slots that a leaf had before writes under `no_grad`, by its id: graphs recorded from those send gradients there.
+formers: dict[int, list[int]] = {}
 
 
 class _Memory:
@@ -129,7 +132,7 @@ def checked(slot: int, what: str, shape: tuple[int, ...]) -> int:
 class Storage:
     """The parts of a Tensor that have to do with memory, dtype and the tape."""
 
-    __slots__ = ("__weakref__", "_array", "_base", "_constant", "_former", "_slot", "_tape", "_version")
+    __slots__ = ("__weakref__", "_array", "_base", "_constant", "_slot", "_tape", "_version")
 
     _tape: Tape | None
     _slot: int
@@ -137,13 +140,16 @@ class Storage:
     _base: "Tensor | None"
     _constant: bool
     _version: int
-    _former: list[int]
 
     def __del__(self) -> None:
-        if self._slot >= 0 and _DROP(self._tape.header, self._slot):  # type: ignore[union-attr]
-            self._tape.drop_orphans()  # type: ignore[union-attr]
-        for slot in getattr(self, "_former", ()):
-            _DROP(EAGER.header, slot)
+        slot = self._slot
+        if slot >= 0:
+            tape = self._tape
+            if eager.drop(tape.header, slot):  # type: ignore[union-attr]
+                tape.drop_orphans()  # type: ignore[union-attr]
+            if formers:
+                for old in formers.pop(id(self), ()):
+                    eager.drop(EAGER.header, old)
 
     # --- the slot ----------------------------------------------------------------------------------------------
 
@@ -190,7 +196,7 @@ class Storage:
         assert base is not None and tape is not None
         array = self.data_or_traced()
         slot = eager.view_array(tape.header, base._slot_on(tape), id(array))
-        _DROP(tape.header, self._slot)
+        eager.drop(tape.header, self._slot)
         self._slot, self._version = slot, base._version
 
     def _describe(self) -> Description:
@@ -322,6 +328,9 @@ def view_of(tensor: "Tensor", array: np.ndarray) -> "Tensor":
     view._constant = False
     view._tape, view._slot = None, -1
     tape = tensor._tape
+    if tape is None and not modes.active and tensor._array.dtype.kind == "f":
+        tensor._slot_on(EAGER)
+        tape = EAGER
     if tape is not None:
         slot = eager.view_array(tape.header, tensor._slot_on(tape), id(array))
         view._slot = checked(slot, "view", array.shape)

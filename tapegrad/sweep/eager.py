@@ -238,7 +238,7 @@ def _literal(header, value, dtype):
     return slot
 
 
-@native()
+@native(floats=("value",))
 def record_with_number(header, op, a, value, number_first, recording):
     """Record and run a binary op of a slot and a Python number, which takes the slot's dtype."""
     literal = _literal(header, value, get_dtype(header, a))
@@ -320,6 +320,25 @@ def record_into(header, op, result, a, b, c, params, recording):
         return E_STATUS - status
     _commit(header, op, result, a, b, c, own, recording)
     return result
+
+
+@native()
+def record_pieces(header, op, results, operands, count, recording):
+    """Record and run a unary op on `count` pieces of one result, whose instructions must follow one another.
+
+    `results` and `operands` are the ids of int64 arrays of slots. All of it is one call, so that no other thread's
+    instruction comes in between.
+    """
+    results, operands = array_data(results), array_data(operands)
+    for k in range(count):
+        a = load_i64(operands, k)
+        if kernel_of(header, op, variant(header, op, a, NONE, NONE), 0) == 0:
+            return E_KERNEL
+    for k in range(count):
+        result, a = load_i64(results, k), load_i64(operands, k)
+        _run(header, op, variant(header, op, a, NONE, NONE), result, a, NONE, NONE, 0)
+        _commit(header, op, result, a, NONE, NONE, 0, recording)
+    return 0
 
 
 @native()

@@ -427,12 +427,17 @@ def tidy(header):
 
 @native()
 def next_orphan(header):
-    """Next dead buffer whose memory a Python object owned, now free for reuse; -1: none left."""
+    """Take the next dead buffer whose memory a Python object owned off the list; -1: none left."""
     buffer = load_i64(header, ORPHAN)
     if buffer != NONE:
         store_i64(header, ORPHAN, get_producer(header, buffer))
-        set_flags(header, buffer, 0)
-        set_primal(header, buffer, 0)
-        set_producer(header, buffer, load_i64(header, FREE_BUFFER))
-        store_i64(header, FREE_BUFFER, buffer)
     return buffer
+
+
+@native()
+def reuse_orphan(header, buffer):
+    """Let a buffer be reused, now that its owner is forgotten."""
+    set_flags(header, buffer, 0)
+    set_primal(header, buffer, 0)
+    set_producer(header, buffer, load_i64(header, FREE_BUFFER))
+    store_i64(header, FREE_BUFFER, buffer)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tape.columns import close_tape, next_orphan, open_tape
+from tapegrad.tape import columns
 from tapegrad.tape.layout import (
     ALL_LIVE,
     BUFFERS,
@@ -47,19 +47,23 @@ class Tape:
         self._words = np.zeros(HEADER_WORDS, np.int64)
         self.header = int(self._words.ctypes.data)
         self.owners: dict[int, Any] = {}
-        open_tape(self.header, _CAPACITY)
+        columns.open_tape(self.header, _CAPACITY)
         self._words[ALL_LIVE] = all_live
         for word, address in tables.items():
             self._words[word] = address
 
     def __del__(self) -> None:
         if not sys.is_finalizing():
-            close_tape(self.header)
+            columns.close_tape(self.header)
 
     def drop_orphans(self) -> None:
         """Let go of the arrays on whose memory no buffer lies any more."""
-        while (buffer := next_orphan(self.header)) != NONE:
-            del self.owners[buffer]
+        if sys.is_finalizing():
+            return
+        while (buffer := columns.next_orphan(self.header)) != NONE:
+            owner = self.owners.pop(buffer)
+            columns.reuse_orphan(self.header, buffer)
+            del owner  # may run anything, tapes included
 
     def __len__(self) -> int:
         return int(self._words[INSTRUCTIONS])
