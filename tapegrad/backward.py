@@ -8,10 +8,11 @@ import numpy as np
 from tapegrad import loader
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.state import EAGER
-from tapegrad.storage import Storage, formers, is_tensor, show
+from tapegrad.storage import Storage, formers, is_tensor, show, show_like
 from tapegrad.sweep import eager
-from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_WANTED, OVERWRITE, reverse_sweep, set_wanted
-from tapegrad.tape.layout import DIFFERENTIABLE, E_FREED, E_KERNEL, NONE, ORPHAN
+from tapegrad.sweep import reverse
+from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, ONLY_WANTED, OVERWRITE
+from tapegrad.tape.layout import E_CONSTANT, E_FREED, E_KERNEL, NONE, ORPHAN
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -35,34 +36,36 @@ def _seed(root: "Tensor", gradient: Any) -> np.ndarray:
     )
 
 
-def _differentiable_slot(root: Storage) -> int:
-    """The root's slot; an error if nothing flows back from it."""
-    slot = root._slot_on(EAGER) if root.dtype.kind == "f" else -1
-    if slot < 0 or not root._describe().flags & DIFFERENTIABLE:
-        raise RuntimeError(
-            "backward on a constant: it was made from constants or integers, inside no_grad(), or by detach(), so no"
-            " gradient can flow back from it"
-        )
-    return slot
+def _root_slot(root: Storage) -> int:
+    """The root's slot; an error if no slot of it is on the eager tape."""
+    if root._slot < 0 and root.dtype.kind != "f":
+        raise _on_constant()
+    return root._slot_on(EAGER)
+
+
+def _on_constant() -> RuntimeError:
+    return RuntimeError(
+        "backward on a constant: it was made from constants or integers, inside no_grad(), or by detach(), so no"
+        " gradient can flow back from it"
+    )
 
 
 def _run(slot: int, seed: np.ndarray | None, options: int) -> None:
     """Sweep backwards, loading the reverse kernels that are missing."""
     address = 0 if seed is None else id(seed)
-    while True:
-        status = reverse_sweep(_HEADER, slot, address, options, id(_missing))
-        if status == 0:
-            return
-        if status == E_FREED:
-            raise FreedGraphError(
-                "backward through a part of the graph that an earlier backward() has freed; pass retain_graph=True"
-                " to the earlier one"
-            )
-        assert status == E_KERNEL
-        loader.load_code(int(_missing[0]), int(_missing[1]), 1)
-
-
-_missing = np.zeros(2, np.int64)
+    status = reverse.reverse_sweep(_HEADER, slot, address, options, 0)
+    while status == E_KERNEL:
+        missing = np.empty(2, np.int64)
+        reverse.reverse_sweep(_HEADER, slot, address, options | ONLY_LOOK, id(missing))
+        loader.load_code(int(missing[0]), int(missing[1]), 1)
+        status = reverse.reverse_sweep(_HEADER, slot, address, options, 0)
+    if status == E_CONSTANT:
+        raise _on_constant()
+    if status == E_FREED:
+        raise FreedGraphError(
+            "backward through a part of the graph that an earlier backward() has freed; pass retain_graph=True to the"
+            " earlier one"
+        )
 
 
 class BackwardMethods:
@@ -107,7 +110,7 @@ class BackwardMethods:
         >>> x.grad
         array([2., 4., 6.])
         """
-        slot = _differentiable_slot(self)  # type: ignore[arg-type]
+        slot = _root_slot(self)  # type: ignore[arg-type]
         seed = None if gradient is None else _seed(self, gradient)  # type: ignore[arg-type]
         options = (KEEP_GRAPH if retain_graph else 0) | (0 if accumulate else OVERWRITE)
         if inputs is None:
@@ -129,7 +132,11 @@ class BackwardMethods:
         if tape is not EAGER:
             raise TracedValueError("grad of a Tensor of a recording: use tapegrad.grad on the recorded function")
         slot = self._slot_on(EAGER)  # type: ignore[attr-defined]
-        _collect_former(self)  # type: ignore[arg-type]
+        if formers:
+            _collect_former(self)  # type: ignore[arg-type]
+        array = self._array  # type: ignore[attr-defined]
+        if array is not None and self._base is None and array.flags.c_contiguous:  # type: ignore[attr-defined]
+            return show_like(array, eager.hold_cotangent(_HEADER, slot))
         return show(_HEADER, slot, True)
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
@@ -185,9 +192,9 @@ def _run_for(inputs: list[Storage], slot: int, seed: np.ndarray | None, options:
     """Sweep for the gradients of some Tensors only."""
     slots = [value._slot_on(EAGER) for value in inputs]
     for wanted in slots:
-        set_wanted(_HEADER, wanted, 1)
+        reverse.set_wanted(_HEADER, wanted, 1)
     try:
         _run(slot, seed, options | ONLY_WANTED)
     finally:
         for wanted in slots:
-            set_wanted(_HEADER, wanted, 0)
+            reverse.set_wanted(_HEADER, wanted, 0)

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
 
+_FLOAT64 = np.dtype(np.float64)
+
+
 def _checked(array: np.ndarray, constant: bool | None) -> "Tensor":
     """A Tensor on an array, if dtype and `constant` go together."""
     check_dtype(array.dtype, "tensor")
@@ -45,6 +48,8 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
     >>> tg.tensor([1, 2], dtype=float)
     Tensor([1., 2.])
     """
+    if type(data) is np.ndarray and data.dtype is _FLOAT64 and dtype is None and constant is None and copy:
+        return from_array(np.array(data), False)
     source = data.data if is_tensor(data) else data
     return _checked(np.array(source, dtype) if copy else np.asarray(source, dtype), constant)
 

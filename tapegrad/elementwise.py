@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES, ELEMENTWISE, Op
-from tapegrad.record import apply, as_float, binary, reflected, unary
+from tapegrad.record import apply, as_float, binary_operator, reflected_operator, unary
 from tapegrad.state import modes, thread
 from tapegrad.storage import Storage, is_tensor
 
@@ -28,11 +28,14 @@ _ALIASES = {"abs": "absolute", "true_divide": "divide", "pow": "power", "acos": 
 }
 
 
+_raise_to = binary_operator(POWER)
+
+
 def _power(x: Any, exponent: Any) -> "Tensor":
     """``x ** exponent``; the powers that have a row of their own take it."""
     if type(exponent) in _NUMBERS and exponent in _POWERS and is_tensor(x) and (x._slot >= 0 or x.dtype.kind == "f"):
         return unary(_POWERS[exponent], x)
-    return binary(POWER, x, exponent) if is_tensor(x) else apply(POWER, x, exponent)
+    return _raise_to(x, exponent) if is_tensor(x) else apply(POWER, x, exponent)
 
 
 def _function(row: Op) -> Callable[..., "Tensor"]:
@@ -49,8 +52,10 @@ def _function(row: Op) -> Callable[..., "Tensor"]:
 
     elif row.arity == 2:
 
+        operate = binary_operator(code)
+
         def function(x1: Any, x2: Any, /) -> "Tensor":
-            return binary(code, x1, x2) if is_tensor(x1) else apply(code, x1, x2)
+            return operate(x1, x2) if is_tensor(x1) else apply(code, x1, x2)
 
     else:
 
@@ -156,35 +161,17 @@ class ElementwiseMethods:
 
     __slots__ = ()
 
-    def __add__(self, other: Any) -> "Tensor":
-        return binary(ADD, self, other)  # type: ignore[arg-type]
-
-    def __radd__(self, other: Any) -> "Tensor":
-        return reflected(ADD, self, other)  # type: ignore[arg-type]
-
-    def __sub__(self, other: Any) -> "Tensor":
-        return binary(SUBTRACT, self, other)  # type: ignore[arg-type]
-
-    def __rsub__(self, other: Any) -> "Tensor":
-        return reflected(SUBTRACT, self, other)  # type: ignore[arg-type]
-
-    def __mul__(self, other: Any) -> "Tensor":
-        return binary(MULTIPLY, self, other)  # type: ignore[arg-type]
-
-    def __rmul__(self, other: Any) -> "Tensor":
-        return reflected(MULTIPLY, self, other)  # type: ignore[arg-type]
-
-    def __truediv__(self, other: Any) -> "Tensor":
-        return binary(DIVIDE, self, other)  # type: ignore[arg-type]
-
-    def __rtruediv__(self, other: Any) -> "Tensor":
-        return reflected(DIVIDE, self, other)  # type: ignore[arg-type]
+    __add__, __radd__ = binary_operator(ADD), reflected_operator(ADD)
+    __sub__, __rsub__ = binary_operator(SUBTRACT), reflected_operator(SUBTRACT)
+    __mul__, __rmul__ = binary_operator(MULTIPLY), reflected_operator(MULTIPLY)
+    __truediv__, __rtruediv__ = binary_operator(DIVIDE), reflected_operator(DIVIDE)
+    __rpow__ = reflected_operator(POWER)
 
     def __pow__(self, exponent: Any) -> "Tensor":
+        kind = type(exponent)
+        if (kind is int or kind is float) and exponent in _POWERS and self._slot >= 0:  # type: ignore[attr-defined]
+            return unary(_POWERS[exponent], self)  # type: ignore[arg-type]
         return _power(self, exponent)
-
-    def __rpow__(self, base: Any) -> "Tensor":
-        return reflected(POWER, self, base)  # type: ignore[arg-type]
 
     def __neg__(self) -> "Tensor":
         return unary(NEGATIVE, self)  # type: ignore[arg-type]

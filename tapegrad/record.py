@@ -1,5 +1,6 @@
 """Record an elementwise op: operands of any kind in, a Tensor out."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,45 +18,56 @@ from tapegrad.tape.tape import DTYPE_CODES, Tape
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
-_elementwise = eager.record_elementwise
-_with_number = eager.record_with_number
 _HEADER = EAGER.header
 _NUMBERS = (float, int)
 _CASTS = {0: CODES["cast_f64"], 1: CODES["cast_f32"]}
+
+# The short ways below are for the eager tape, with no mode entered by any thread, and operands that are there and
+# current. They are written out where they are used: a Python call costs as much as a small kernel.
 
 
 def unary(code: int, x: "Tensor") -> "Tensor":
     """Record an op of one operand, the short way where there is one."""
     if not modes.active and x._tape is EAGER and (x._base is None or x._version == x._base._version):
-        slot = _elementwise(_HEADER, code, x._slot, -1, -1, 1)
+        slot = eager.record_elementwise(_HEADER, code, x._slot, -1, -1, 1)
         if slot >= 0:
             return from_slot(EAGER, slot)
     return apply(code, x)
 
 
-def binary(code: int, x: "Tensor", other: Any) -> "Tensor":
-    """Record ``op(x, other)`` for a Tensor x, the short way where there is one."""
-    if not modes.active and x._tape is EAGER and (x._base is None or x._version == x._base._version):
-        kind = type(other)
-        if kind is float or kind is int:
-            slot = _with_number(_HEADER, code, x._slot, float(other), 0, 1)
-        elif kind is type(x) and other._tape is EAGER:
-            slot = _elementwise(_HEADER, code, x._slot, other._slot_on(EAGER), -1, 1)
-        else:
-            return apply(code, x, other)
-        if slot >= 0:
-            return from_slot(EAGER, slot)
-    return apply(code, x, other)
+def binary_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
+    """The method ``x.op(other)`` of a binary op."""
+
+    def operate(self: "Tensor", other: Any) -> "Tensor":
+        if not modes.active and self._tape is EAGER and (self._base is None or self._version == self._base._version):
+            kind = type(other)
+            if kind is float or kind is int:
+                slot = eager.record_with_number(_HEADER, code, self._slot, other, 0, 1)
+            elif kind is type(self) and other._tape is EAGER:
+                second = other._slot if other._base is None else other._slot_on(EAGER)
+                slot = eager.record_elementwise(_HEADER, code, self._slot, second, -1, 1)
+            else:
+                return apply(code, self, other)
+            if slot >= 0:
+                return from_slot(EAGER, slot)
+        return apply(code, self, other)
+
+    return operate
 
 
-def reflected(code: int, x: "Tensor", other: Any) -> "Tensor":
-    """Record ``op(other, x)`` for a Tensor x."""
-    fresh = not modes.active and x._tape is EAGER and (x._base is None or x._version == x._base._version)
-    if fresh and type(other) in _NUMBERS:
-        slot = _with_number(_HEADER, code, x._slot, float(other), 1, 1)
-        if slot >= 0:
-            return from_slot(EAGER, slot)
-    return apply(code, other, x)
+def reflected_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
+    """The method that computes ``other op x``."""
+
+    def operate(self: "Tensor", other: Any) -> "Tensor":
+        if not modes.active and self._tape is EAGER and (self._base is None or self._version == self._base._version):
+            kind = type(other)
+            if kind is float or kind is int:
+                slot = eager.record_with_number(_HEADER, code, self._slot, other, 1, 1)
+                if slot >= 0:
+                    return from_slot(EAGER, slot)
+        return apply(code, other, self)
+
+    return operate
 
 
 def apply(code: int, *operands: Any) -> "Tensor":
@@ -161,13 +173,13 @@ def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
 def run(tape: Tape, code: int, slots: list[int], differentiate: bool) -> int:
     """Call the engine for an elementwise op; load what it lacks and call again."""
     a, b, c = (*slots, -1, -1)[:3]
-    slot = _elementwise(tape.header, code, a, b, c, differentiate)
+    slot = eager.record_elementwise(tape.header, code, a, b, c, differentiate)
     while slot in (E_PARALLEL, E_KERNEL):
         if slot == E_KERNEL:
             load_kernel(tape, code, slots)
         else:
             loader.load_driver()
-        slot = _elementwise(tape.header, code, a, b, c, differentiate)
+        slot = eager.record_elementwise(tape.header, code, a, b, c, differentiate)
     return int(slot)
 
 

@@ -9,7 +9,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from tapegrad import state
 from tapegrad.ops import CODES
 from tapegrad.shaping import moveaxis, reshape
-from tapegrad.storage import from_array
+from tapegrad.state import EAGER, modes
+from tapegrad.storage import from_array, from_slot, is_tensor
 from tapegrad.structural import allocate, as_tensor, in_shape, record_into, record_reduction
 from tapegrad.sweep import eager
 
@@ -55,6 +56,10 @@ def sum(a: Any, axis: Axis = None, *, keepdims: bool = False) -> "Tensor":
     >>> tg.sum(tg.ones((2, 3)), axis=0)
     Tensor([2., 2., 2.])
     """
+    if axis is None and is_tensor(a) and a._tape is EAGER and not modes.active:
+        slot = eager.record_reduction(EAGER.header, _SUM, a._slot_on(EAGER), -1, keepdims, 1)
+        if slot >= 0:
+            return from_slot(EAGER, slot)
     x = as_tensor(a, "sum")
     if not _is_float(x):
         return _constant(np.sum, x, axis=axis, keepdims=keepdims)

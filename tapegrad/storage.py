@@ -4,6 +4,7 @@ A Tensor enters a tape when it is first used there. A view remembers the Tensor 
 number of in-place writes that this one had seen; after another write it takes a new slot on the new contents.
 """
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
 _NEW = object.__new__
+_ENTERING = threading.RLock()
 _REFUSED = {"e": "float16", "F": "complex64", "c": "complex", "D": "complex128", "G": "clongdouble", "g": "longdouble"}
 
 
@@ -98,6 +100,14 @@ def show(header: int, slot: int, cotangent: bool) -> np.ndarray | None:
     return np.asarray(_Memory(memory, interface))
 
 
+def show_like(array: np.ndarray, block: int) -> np.ndarray | None:
+    """A NumPy array on a block that is held for it, with dtype and shape of a contiguous `array`."""
+    if block == 0:
+        return None
+    interface = {"data": (block, False), "shape": array.shape, "typestr": array.dtype.str, "version": 3}
+    return np.asarray(_Memory(block, interface))
+
+
 def check_dtype(dtype: np.dtype[Any], what: str) -> None:
     """Refuse what is neither a supported float, nor an integer, nor a boolean."""
     if dtype.kind in "biu" or dtype.newbyteorder("=") in DTYPE_CODES:
@@ -165,11 +175,15 @@ class Storage:
         """Take a slot on a tape. A recording captures Tensors from outside where they lie."""
         if tape is not EAGER:
             return tape.capture(self)  # type: ignore[attr-defined, no-any-return]
-        if self._tape is not None:
+        if self._tape is not None and self._tape is not EAGER:
             raise TracedValueError(
                 "this Tensor belongs to a recording that has ended: return it from the recorded function instead"
                 " of keeping it"
             )
+        with _ENTERING:  # of two threads that use a Tensor for the first time, one enters it
+            return self._slot if self._tape is tape else self._enter_eager(tape)
+
+    def _enter_eager(self, tape: Tape) -> int:
         if self._base is not None:
             self._base._slot_on(tape)
             array = self._array

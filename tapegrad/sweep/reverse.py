@@ -24,6 +24,7 @@ from tapegrad.tape.geometry import array_data, extent, is_contiguous, item_size,
 from tapegrad.tape.layout import (
     CONTROL,
     DEAD_OP,
+    E_CONSTANT,
     E_FREED,
     E_KERNEL,
     F32,
@@ -65,6 +66,7 @@ _USEFUL = 2  # and so does an input that was asked for
 KEEP_GRAPH = 1  # bits of the options of `reverse_sweep`
 OVERWRITE = 2
 ONLY_WANTED = 4
+ONLY_LOOK = 8  # report a missing kernel, sweep nothing
 
 
 # --- marking ---------------------------------------------------------------------------------------------------
@@ -346,8 +348,10 @@ def reverse_sweep(header, root, seed, options, missing):
     """Sweep backwards from `root`; 0, or an error, in which case nothing has changed.
 
     `seed` is the id of an array of the root's dtype and shape in C order, or 0 for ones; `missing` the id of an
-    int64 array that receives op code and dtype code of a reverse kernel that is not loaded yet.
+    int64 array that, if it is not 0, receives op code and dtype code of a reverse kernel that is not loaded yet.
     """
+    if not differentiable(header, root):
+        return E_CONSTANT
     high = get_producer(header, get_buffer(header, root))
     low = _mark(header, root)
     if low == E_FREED:
@@ -355,8 +359,10 @@ def reverse_sweep(header, root, seed, options, missing):
         return E_FREED
     _mark_useful(header, low, high, options & ONLY_WANTED != 0)
     lacking = _missing_kernel(header, low, high)
-    if lacking != NONE:
+    if lacking != NONE or options & ONLY_LOOK:
         _unmark(header, low, high)
+        if lacking == NONE or missing == 0:
+            return 0 if lacking == NONE else E_KERNEL
         op = get_op(header, lacking)
         a, b, c = get_operand0(header, lacking), get_operand1(header, lacking), get_operand2(header, lacking)
         store_i64(array_data(missing), 0, op)

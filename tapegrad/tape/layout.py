@@ -135,6 +135,7 @@ E_NDIM = -4
 E_MEMORY = -5
 E_PARALLEL = -6
 E_FREED = -7
+E_CONSTANT = -8
 E_STATUS = -100  # minus the status that a kernel returned
 
 MAX_NDIM = 32
