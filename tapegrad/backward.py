@@ -1,5 +1,6 @@
 """Gradients of eager results: `backward`, `grad` and what clears it."""
 
+import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -188,13 +189,17 @@ def _listed(inputs: Any) -> list[Storage]:
     return listed
 
 
+_ASKING = threading.Lock()  # held while buffers are flagged as wanted
+
+
 def _run_for(inputs: list[Storage], slot: int, seed: np.ndarray | None, options: int) -> None:
     """Sweep for the gradients of some Tensors only."""
     slots = [value._slot_on(EAGER) for value in inputs]
-    for wanted in slots:
-        reverse.set_wanted(_HEADER, wanted, 1)
-    try:
-        _run(slot, seed, options | ONLY_WANTED)
-    finally:
+    with _ASKING:
         for wanted in slots:
-            reverse.set_wanted(_HEADER, wanted, 0)
+            reverse.set_wanted(_HEADER, wanted, 1)
+        try:
+            _run(slot, seed, options | ONLY_WANTED)
+        finally:
+            for wanted in slots:
+                reverse.set_wanted(_HEADER, wanted, 0)

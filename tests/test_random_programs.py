@@ -1,7 +1,7 @@
 """Random programs with shared subexpressions, views and in-place writes, against NumPy with a complex step.
 
-A program is a list of steps on a list of values. One interpreter runs it on Tensors and on complex NumPy arrays:
-with x + 1e-30j d as input, the imaginary part of the result is the derivative along d to full precision.
+A program is a list of steps on a list of values. One interpreter runs it on Tensors and on complex NumPy
+arrays: with x + 1e-30j d as input, the imaginary part of the result is the derivative along d.
 """
 
 import operator
@@ -102,7 +102,8 @@ def _write(values, _, k, key, source, scale):
 
 
 def _update(values, _, k, name, source):
-    values[k] = getattr(operator, name)(values[k], values[source] if isinstance(source, int) else float(source))
+    other = values[source] if isinstance(source, int) else source
+    values[k] = getattr(operator, name)(values[k], other)
 
 
 def _update_part(values, _, k, key, source):

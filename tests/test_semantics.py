@@ -91,7 +91,7 @@ def test_non_scalar_root_is_summed():
     assert np.array_equal(x.grad, z.grad)
 
 
-@pytest.mark.parametrize("gradient", [2.0, 2, True, [2.0], np.array([[1.0], [3.0]]), np.float32(2), [1, 2, 3]])
+@pytest.mark.parametrize("gradient", [2.0, 2, [2.0], np.array([[1.0], [3.0]]), np.float32(2), [1, 2, 3]])
 def test_gradient_broadcasts(gradient):
     x = tg.ones((2, 3))
     (x * 5).backward(gradient)
@@ -517,7 +517,8 @@ def test_explicit_escapes():
 
 
 UNSUPPORTED = [
-    (np.sort, "sort"), (np.linalg.norm, "norm"), (np.fft.fft, "fft"), (lambda x: np.heaviside(x, 1), "heaviside"),
+    (np.sort, "sort"), (np.linalg.norm, "norm"), (np.fft.fft, "fft"),
+    (lambda x: np.heaviside(x, 1), "heaviside"),
     (np.add.accumulate, "add.accumulate"), (lambda x: np.add.at(x, [0], 1), "add.at"),
     (lambda x: np.add(x, x, out=np.ones(2)), "out"), (lambda x: np.sum(x, initial=3), "initial"),
     (lambda x: x // 2, "floor_divide"), (lambda x: x % 2, "remainder"), (lambda x: np.divmod(x, 2), "divmod"),
@@ -545,7 +546,8 @@ def test_arrays_may_change_after_they_were_used():
     window = factor[:]
     window.flags.writeable = False
     x = make(1.0, 2.0)
-    y = x * factor + tg.where(mask, x, 0) + x[rows] + x * np.broadcast_to(factor, (2, 2))[1] + x * window
+    y = x * factor + tg.where(mask, x, 0) + x[rows] + x * window
+    y = y + x * np.broadcast_to(factor, (2, 2))[1]
     factor[:], mask[:], rows[:] = 100, False, 0
     y.backward()
     assert x.grad.tolist() == [8.0, 10.0]
@@ -580,7 +582,7 @@ ERRORS = {
     "write of a wrong shape": (lambda x: x.__setitem__(0, [1.0, 2.0]), ValueError, r"\(2,\)"),
     "write of text": (lambda x: x.__setitem__(0, "a"), TypeError, "setitem"),
     "write of complex": (lambda x: x.__setitem__(0, 1j), TypeError, "complex"),
-    "write to a broadcast": (lambda x: tg.broadcast_to(x, (2, 2, 3)).__setitem__(0, 1), ValueError, "read-only"),
+    "write to a repeated": (lambda x: tg.broadcast_to(x, (2, 2, 3)).__setitem__(0, 1), ValueError, "read-only"),
     "growing in place": (lambda x: x.__iadd__(np.ones((2, 2, 3))), ValueError, "shape"),
     "axis": (lambda x: x.sum(axis=2), ValueError, "axis"),
     "axis twice": (lambda x: x.sum(axis=(0, -2)), ValueError, "axis"),

@@ -311,6 +311,7 @@ def _release_graph(header, low, high):
     for i in range(high, low - 1, -1):
         if get_op(header, i) != DEAD_OP and get_mark(header, i):
             free_instruction(header, i)
+        set_mark(header, i, 0)  # also of those that died meanwhile: a mark must not outlive its sweep
     tidy(header)
 
 
