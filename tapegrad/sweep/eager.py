@@ -59,6 +59,9 @@ from tapegrad.tape.layout import (
     EXTERNAL,
     F32,
     KERNELS,
+    LITERAL_ENTRIES,
+    LITERAL_WORDS,
+    LITERALS,
     LOOPS,
     MAX_NDIM,
     NONE,
@@ -225,7 +228,7 @@ def record_elementwise(header, op, a, b, c, recording):
 
 
 @helper
-def _literal(header, value, dtype):
+def _new_literal(header, value, dtype):
     """A constant scalar, with one handle."""
     slot = new_slot(header, NONE, dtype, 0, 0)
     block = new_block(8)
@@ -238,16 +241,33 @@ def _literal(header, value, dtype):
     return slot
 
 
+@helper
+def _literal(header, value, dtype):
+    """A constant scalar from the tape's table of those used last, which holds the handle."""
+    bits = stack_words(1)
+    store_f64(bits, 0, value)
+    key = load_i64(bits, 0)
+    mixed = (key ^ (key >> 32) ^ (key >> 50)) + dtype
+    entry = load_i64(header, LITERALS) + 8 * LITERAL_WORDS * (mixed & (LITERAL_ENTRIES - 1))
+    known = load_i64(entry, 2)
+    if known != 0 and load_i64(entry, 0) == key and load_i64(entry, 1) == dtype:
+        return known - 1
+    if known != 0:
+        drop_handle(header, known - 1)
+    slot = _new_literal(header, value, dtype)
+    store_i64(entry, 0, key)
+    store_i64(entry, 1, dtype)
+    store_i64(entry, 2, slot + 1)
+    return slot
+
+
 @native(floats=("value",))
 def record_with_number(header, op, a, value, number_first, recording):
     """Record and run a binary op of a slot and a Python number, which takes the slot's dtype."""
     literal = _literal(header, value, get_dtype(header, a))
     if number_first:
-        result = _elementwise(header, op, literal, a, NONE, recording)
-    else:
-        result = _elementwise(header, op, a, literal, NONE, recording)
-    drop_handle(header, literal)
-    return result
+        return _elementwise(header, op, literal, a, NONE, recording)
+    return _elementwise(header, op, a, literal, NONE, recording)
 
 
 @helper

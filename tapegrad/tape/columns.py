@@ -1,7 +1,7 @@
 """Entries of a tape: make them, hold them, let them go."""
 
 from tapegrad.compiler import helper, native
-from tapegrad.kernels.native import free, load_i64, malloc, realloc, store_i64
+from tapegrad.kernels.native import calloc, free, load_i64, malloc, realloc, store_i64
 from tapegrad.tape.blocks import release_block
 from tapegrad.tape.layout import (
     ALL_LIVE,
@@ -18,6 +18,9 @@ from tapegrad.tape.layout import (
     INSTRUCTION_CAPACITY,
     INSTRUCTION_COLUMNS,
     INSTRUCTIONS,
+    LITERAL_ENTRIES,
+    LITERAL_WORDS,
+    LITERALS,
     NONE,
     OP_READS0,
     OP_TABLE,
@@ -77,6 +80,7 @@ def open_tape(header, capacity):
     """Allocate the columns of a new tape behind a header of zeros."""
     for word, bytes_ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
         store_i64(header, word, malloc(capacity * bytes_))
+    store_i64(header, LITERALS, calloc(LITERAL_ENTRIES, 8 * LITERAL_WORDS))
     for word in (INSTRUCTION_CAPACITY, SLOT_CAPACITY, BUFFER_CAPACITY):
         store_i64(header, word, capacity)
     for word in (FREE_SLOT, FREE_BUFFER, ORPHAN):
@@ -99,6 +103,7 @@ def close_tape(header):
     for word, _ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
         free(load_i64(header, word))
         store_i64(header, word, 0)
+    free(load_i64(header, LITERALS))
 
 
 @helper

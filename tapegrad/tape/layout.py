@@ -37,6 +37,7 @@ from numba.extending import intrinsic
     LOOPS,  # address of the table of library loops
     CONTROL,  # address of the control block of the parallel driver
     ALL_LIVE,  # 1 on a recording: every instruction is appended, also those that only touch constants
+    LITERALS,  # address of the table of constant scalars used last
     _OP,
     _RESULT,
     _OPERAND0,
@@ -58,7 +59,7 @@ from numba.extending import intrinsic
     _KEEPS,
     _PRODUCER,
     _FLAGS,
-) = range(36)
+) = range(37)
 HEADER_WORDS = 40
 
 # Bytes of an element of each column, in the order of the words above.
@@ -103,6 +104,10 @@ COLUMNS = {
     "producer": (_PRODUCER, 4),
     "flags": (_FLAGS, 1),
 }
+
+# The table of literals: entries of [bits of the value, dtype code, slot + 1].
+LITERAL_ENTRIES = 64
+LITERAL_WORDS = 3
 
 NONE = -1
 DEAD_OP = -1  # op code of an instruction whose result nobody can ask for any more
