@@ -351,7 +351,7 @@ WRITES = {
 
 @pytest.mark.parametrize("name", WRITES)
 def test_leaf_with_an_older_graph(name):
-    """What was recorded before the write is differentiated where it was recorded, into the leaf's gradient."""
+    """What was recorded before the write is differentiated as recorded, into the leaf's gradient."""
     x = tg.tensor([1.0, 2.0])
     y = x * x
     with tg.no_grad():

@@ -582,7 +582,7 @@ ERRORS = {
     "write of a wrong shape": (lambda x: x.__setitem__(0, [1.0, 2.0]), ValueError, r"\(2,\)"),
     "write of text": (lambda x: x.__setitem__(0, "a"), TypeError, "setitem"),
     "write of complex": (lambda x: x.__setitem__(0, 1j), TypeError, "complex"),
-    "write to a repeated": (lambda x: tg.broadcast_to(x, (2, 2, 3)).__setitem__(0, 1), ValueError, "read-only"),
+    "write to repeats": (lambda x: tg.broadcast_to(x, (2, 2, 3)).__setitem__(0, 1), ValueError, "read-only"),
     "growing in place": (lambda x: x.__iadd__(np.ones((2, 2, 3))), ValueError, "shape"),
     "axis": (lambda x: x.sum(axis=2), ValueError, "axis"),
     "axis twice": (lambda x: x.sum(axis=(0, -2)), ValueError, "axis"),
