@@ -138,7 +138,7 @@ class BackwardMethods:
         array = self._array  # type: ignore[attr-defined]
         if array is not None and self._base is None and array.flags.c_contiguous:  # type: ignore[attr-defined]
             return show_like(array, eager.hold_cotangent(_HEADER, slot))
-        return show(_HEADER, slot, True)
+        return show(EAGER, slot, True)
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Set the gradient to zero where it lies; with ``set_to_zero=False``, to ``None``."""
@@ -156,7 +156,7 @@ class BackwardMethods:
         slot = self._slot_on(EAGER)  # type: ignore[attr-defined]
         _collect_former(self)  # type: ignore[arg-type]
         if keep_memory and self._base is not None:  # type: ignore[attr-defined]
-            gradient = show(_HEADER, slot, True)
+            gradient = show(EAGER, slot, True)
             if gradient is not None:
                 gradient[...] = 0
             return

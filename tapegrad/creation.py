@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.storage import check_dtype, from_array, is_tensor
+from tapegrad.state import modes
+from tapegrad.storage import check_dtype, copy_of, from_array, is_tensor
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -49,7 +50,9 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
     Tensor([1., 2.])
     """
     if type(data) is np.ndarray and data.dtype is _FLOAT64 and dtype is None and constant is None and copy:
-        return from_array(np.array(data), False)
+        made = copy_of(data, False) if not modes.active else None
+        if made is not None:
+            return made
     source = data.data if is_tensor(data) else data
     return _checked(np.array(source, dtype) if copy else np.asarray(source, dtype), constant)
 

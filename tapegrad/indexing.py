@@ -10,8 +10,8 @@ from tapegrad import state
 from tapegrad.ops import CODES
 from tapegrad.record import as_float, unary
 from tapegrad.shaping import contiguous
-from tapegrad.state import EAGER
-from tapegrad.storage import Description, formers, from_array, is_tensor, view_of
+from tapegrad.state import EAGER, modes
+from tapegrad.storage import Description, formers, from_array, is_tensor, view_of, view_from_slot
 from tapegrad.structural import allocate, as_tensor, record_into
 from tapegrad.sweep import eager
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
 _GATHER, _WRITE, _SCATTER, _COPY = CODES["gather"], CODES["write"], CODES["scatter_write"], CODES["positive"]
+_END = 1 << 60  # beyond the end of any array
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
 
@@ -178,7 +179,7 @@ def _new_version(base: "Tensor", slot: int) -> None:
     eager.drop(tape.header, base._slot)
     eager.drop(tape.header, slot)
     base._slot = own
-    base._version = getattr(base, "_version", 0) + 1
+    base._version = base._version + 1
 
 
 def _take_over(base: "Tensor") -> tuple[int, int]:
@@ -270,7 +271,7 @@ def _write_undifferentiated(base: "Tensor", array: np.ndarray, key: tuple[Any, .
     if leaf:
         own = eager.view_array(tape.header, new, id(base.data_or_traced()))
         eager.drop(tape.header, new)
-        base._slot, base._version = own, getattr(base, "_version", 0) + 1
+        base._slot, base._version = own, base._version + 1
         return
     _new_version(base, new)
 
@@ -287,12 +288,26 @@ def _record_identity(base: "Tensor", old: int, new: int) -> None:
     eager.append_identity(tape.header, _COPY, new, old)
 
 
+def _slice(x: Any, start: Any, stop: Any) -> "Tensor | None":
+    """``x[start:stop]`` of an eager Tensor, the short way; `None` for limits that are not plain numbers."""
+    start = 0 if start is None else start
+    stop = _END if stop is None else stop
+    if type(start) is not int or type(stop) is not int or not (-_END <= start <= _END and -_END <= stop <= _END):
+        return None
+    slot = eager.view_slice(EAGER.header, x._slot if x._base is None else x._slot_on(EAGER), start, stop)
+    return view_from_slot(x if x._base is None else x._base, slot) if slot >= 0 else None
+
+
 class IndexMethods:
     """Indexing and iteration of a Tensor."""
 
     __slots__ = ()
 
     def __getitem__(self, key: Any) -> "Tensor":
+        if type(key) is slice and self._tape is EAGER and key.step is None and not modes.active:  # type: ignore[attr-defined]
+            view = _slice(self, key.start, key.stop)
+            if view is not None:
+                return view
         return getitem(self, key)  # type: ignore[arg-type]
 
     def __setitem__(self, key: Any, value: Any) -> None:

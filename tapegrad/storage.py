@@ -14,6 +14,7 @@ from tapegrad.state import EAGER, modes, thread
 from tapegrad.sweep import eager
 from tapegrad.sweep.eager import (
     D_ADDRESS,
+    D_BUFFER,
     D_DTYPE,
     D_EXTERNAL,
     D_FLAGS,
@@ -49,6 +50,16 @@ class _Memory:
         eager.let_go(self._block)
 
 
+class _Borrowed:
+    """Keeps a NumPy array alive for another that shows a part of its memory."""
+
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, owner: np.ndarray, interface: dict[str, Any]) -> None:
+        self._owner = owner
+        self.__array_interface__ = interface
+
+
 class Description:
     """What the engine knows of a slot."""
 
@@ -80,24 +91,23 @@ class Description:
         return int(self.words[word])
 
 
-def show(header: int, slot: int, cotangent: bool) -> np.ndarray | None:
+def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
     """A NumPy array on the primal or the cotangent of a slot; `None` if there is none."""
     words = np.empty(DESCRIPTION_WORDS, np.int64)
-    memory = eager.describe(header, slot, id(words), cotangent, 1)
+    memory = eager.describe(tape.header, slot, id(words), cotangent, 1)
     if memory == 0:
         return None
-    values = words.tolist()
-    ndim = values[D_NDIM]
+    values = words[: D_GEOMETRY + 2 * int(words[D_NDIM])].tolist()
+    end = D_GEOMETRY + values[D_NDIM]
+    owner = tape.owners[values[D_BUFFER]] if values[D_EXTERNAL] else None
     interface = {
-        "data": (values[D_ADDRESS], False),
-        "shape": tuple(values[D_GEOMETRY : D_GEOMETRY + ndim]),
-        "strides": tuple(values[D_GEOMETRY + ndim : D_GEOMETRY + 2 * ndim]),
+        "data": (values[D_ADDRESS], owner is not None and not owner.flags.writeable),
+        "shape": tuple(values[D_GEOMETRY:end]),
+        "strides": tuple(values[end:]),
         "typestr": DTYPES[values[D_DTYPE]].str,
         "version": 3,
     }
-    if values[D_EXTERNAL]:
-        raise RuntimeError("the memory of this slot belongs to a NumPy array that should be at hand")
-    return np.asarray(_Memory(memory, interface))
+    return np.asarray(_Memory(memory, interface) if owner is None else _Borrowed(owner, interface))
 
 
 def show_like(array: np.ndarray, block: int) -> np.ndarray | None:
@@ -208,8 +218,7 @@ class Storage:
         """Take a new slot on the memory that an in-place write has moved to a new buffer."""
         base, tape = self._base, self._tape
         assert base is not None and tape is not None
-        array = self.data_or_traced()
-        slot = eager.view_array(tape.header, base._slot_on(tape), id(array))
+        slot = eager.view_again(tape.header, self._slot, base._slot_on(tape))
         eager.drop(tape.header, self._slot)
         self._slot, self._version = slot, base._version
 
@@ -223,7 +232,7 @@ class Storage:
         """The primal as a NumPy array, whoever asks; in a recording, what it happens to be this time."""
         if self._array is None:
             assert self._tape is not None
-            self._array = show(self._tape.header, self._slot, False)
+            self._array = show(self._tape, self._slot_on(self._tape), False)
         return self._array  # type: ignore[return-value]
 
     @property
@@ -314,7 +323,14 @@ def from_slot(tape: Tape, slot: int) -> "Tensor":
     tensor._slot = slot
     tensor._array = None
     tensor._base = None
+    tensor._version = 0
     return tensor  # type: ignore[no-any-return]
+
+
+def copy_of(array: np.ndarray, constant: bool) -> "Tensor | None":
+    """An eager Tensor with a copy of a float array, if that is in C order."""
+    slot = eager.copy_array(EAGER.header, id(array), DTYPE_CODES[array.dtype], 0 if constant else DIFFERENTIABLE)
+    return from_slot(EAGER, slot) if slot >= 0 else None
 
 
 def from_array(array: np.ndarray, constant: bool) -> "Tensor":
@@ -333,6 +349,17 @@ def from_array(array: np.ndarray, constant: bool) -> "Tensor":
     return tensor  # type: ignore[no-any-return]
 
 
+def view_from_slot(base: "Tensor", slot: int) -> "Tensor":
+    """A Tensor on a slot that is a view of an eager `base`'s memory."""
+    view = _NEW(_Final.tensor)
+    view._tape = EAGER
+    view._slot = slot
+    view._array = None
+    view._base = base
+    view._version = base._version
+    return view  # type: ignore[no-any-return]
+
+
 def view_of(tensor: "Tensor", array: np.ndarray) -> "Tensor":
     """A Tensor on a NumPy view of `tensor`'s memory."""
     base = tensor._base if tensor._base is not None else tensor
@@ -349,10 +376,7 @@ def view_of(tensor: "Tensor", array: np.ndarray) -> "Tensor":
         slot = eager.view_array(tape.header, tensor._slot_on(tape), id(array))
         view._slot = checked(slot, "view", array.shape)
         view._tape = tape
-    try:
-        view._version = base._version
-    except AttributeError:
-        view._version = base._version = 0
+    view._version = base._version
     return view  # type: ignore[no-any-return]
 
 

@@ -34,6 +34,8 @@ from tapegrad.tape.columns import (
     new_slot,
 )
 from tapegrad.tape.geometry import (
+    ARRAY_EXTENTS,
+    ARRAY_STRIDES,
     array_data,
     array_ndim,
     broadcast_extent,
@@ -42,6 +44,7 @@ from tapegrad.tape.geometry import (
     fill_contiguous_strides,
     item_size,
     size,
+    stride,
 )
 from tapegrad.tape.layout import (
     ACCUMULATE,
@@ -422,6 +425,58 @@ def view_geometry(header, slot, offset, geometry):
     view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
     if ndim > 0:
         memcpy(get_geometry(header, view), array_data(geometry), 16 * ndim)
+    add_handle(header, view)
+    return view
+
+
+@native()
+def copy_array(header, array, dtype, flags):
+    """A slot on a new buffer with a copy of a NumPy array in C order; E_SHAPES if it is in another order."""
+    ndim = array_ndim(array)
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    slot = _result_slot(header, dtype, ndim, load_i64(array, ARRAY_EXTENTS), False)
+    if slot < 0:
+        return slot
+    add_handle(header, slot)
+    strides = load_i64(array, ARRAY_STRIDES)
+    for d in range(ndim):
+        if load_i64(strides, d) != stride(header, slot, d) and extent(header, slot, d) > 1:
+            drop_handle(header, slot)
+            return E_SHAPES
+    buffer = get_buffer(header, slot)
+    memcpy(get_primal(header, buffer), array_data(array), get_bytes(header, buffer))
+    set_flags(header, buffer, flags)
+    return slot
+
+
+@native()
+def view_slice(header, slot, start, stop):
+    """A slot for ``x[start:stop]`` along the first dimension, the limits clamped as Python's slices are.
+
+    E_SHAPES if there is no dimension.
+    """
+    if get_ndim(header, slot) == 0:
+        return E_SHAPES
+    n = extent(header, slot, 0)
+    start = min(max(start + n if start < 0 else start, 0), n)
+    stop = max(min(max(stop + n if stop < 0 else stop, 0), n), start)
+    ndim = get_ndim(header, slot)
+    offset = get_offset(header, slot) + (start * stride(header, slot, 0) if stop > start else 0)
+    view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
+    memcpy(get_geometry(header, view), get_geometry(header, slot), 16 * ndim)
+    store_i64(get_geometry(header, view), 0, stop - start)
+    add_handle(header, view)
+    return view
+
+
+@native()
+def view_again(header, slot, base):
+    """A slot like `slot`, on the buffer of `base`."""
+    ndim = get_ndim(header, slot)
+    view = new_slot(header, get_buffer(header, base), get_dtype(header, slot), ndim, get_offset(header, slot))
+    if ndim > 0:
+        memcpy(get_geometry(header, view), get_geometry(header, slot), 16 * ndim)
     add_handle(header, view)
     return view
 
