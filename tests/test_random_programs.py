@@ -140,23 +140,21 @@ class Generator:
 
     def attempt(self, *step):
         """Append a step if NumPy takes it and its values stay of moderate size."""
-        before = [None if v is None else v.copy() for v in self.values]
-        count = len(self.values)
+        kept = list(self.values)
+        contents = [None if v is None else v.copy() for v in kept]
         try:
             STEPS[step[0]](self.values, Complex, *step[1:])
         except (ValueError, IndexError, TypeError):
-            del self.values[count:]
+            self.values[:] = kept
             return
         alive = [v for v in self.values if v is not None]
         if all(np.abs(v).max(initial=0) < 30 and v.size <= 200 for v in alive) and len(alive) > 1:
             self.program.append(step)
             return
-        del self.values[count:]
-        for k, old in enumerate(before):
-            if self.values[k] is None:
-                self.values[k] = old
-            elif self.values[k].flags.writeable:
-                self.values[k][...] = old
+        self.values[:] = kept
+        for value, content in zip(kept, contents, strict=True):
+            if value is not None and value.flags.writeable:
+                value[...] = content
 
     def key(self, shape):
         """A basic key for a shape."""
