@@ -113,11 +113,14 @@ def where(condition: Any, x: Any, y: Any, /) -> "Tensor":
     return apply(CODES["where"], condition, x, y)
 
 
-def clip(a: Any, a_min: Any = None, a_max: Any = None) -> "Tensor":
-    """Limit elements to the closed interval from `a_min` to `a_max`; `None` is no limit."""
-    low = -np.inf if a_min is None else a_min
-    high = np.inf if a_max is None else a_max
-    return apply(CODES["clip"], a, low, high)
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> "Tensor":
+    """Limit elements to the closed interval from `a_min` to `a_max`, or from `min` to `max`; `None` is no limit."""
+    low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    if low is not None and high is not None:
+        return apply(CODES["clip"], a, low, high)
+    if (a.dtype if is_tensor(a) else np.asarray(a).dtype).kind in "biu":  # integers stay integers
+        return apply(CODES["maximum"], a, low) if high is None else apply(CODES["minimum"], a, high)
+    return apply(CODES["clip"], a, -np.inf if low is None else low, np.inf if high is None else high)
 
 
 FUNCTIONS["where"] = where
@@ -188,6 +191,9 @@ class ElementwiseMethods:
     def __mod__(self, other: Any) -> "Tensor":
         raise UnsupportedError("remainder of Tensors is not supported; write x - y * floor(x / y)")
 
+    __rfloordiv__ = __divmod__ = __rdivmod__ = __floordiv__
+    __rmod__ = __mod__
+
     def __invert__(self) -> Any:
         return _boolean(np.logical_not, self)
 
@@ -210,6 +216,6 @@ class ElementwiseMethods:
     __ne__ = _compare("not_equal", operator.ne)  # type: ignore[assignment]
     __hash__ = object.__hash__
 
-    def clip(self, a_min: Any = None, a_max: Any = None) -> "Tensor":
-        """Limit elements to the closed interval from `a_min` to `a_max`."""
-        return clip(self, a_min, a_max)
+    def clip(self, min: Any = None, max: Any = None) -> "Tensor":
+        """Limit elements to the closed interval from `min` to `max`; `None` is no limit."""
+        return clip(self, min, max)

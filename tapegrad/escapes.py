@@ -63,16 +63,17 @@ class EscapeMethods:
 
     __slots__ = ()
 
-    def item(self) -> Any:
-        """The one element as a Python number.
+    def item(self, *index: Any) -> Any:
+        """The one element, or the one at an index, as a Python number.
 
         Raises
         ------
         TypeError
             If there is not exactly one element, or while the function that computed it is being recorded.
         """
-        _one_element(self, "item()")
-        return plain_array(self, "item()").item()
+        if not index:
+            _one_element(self, "item()")
+        return plain_array(self, "item()").item(*index)
 
     def __float__(self) -> float:
         _one_element(self, "float()")
@@ -124,6 +125,10 @@ class EscapeMethods:
         if self._slot >= 0 and not self.constant and self._describe()[eager.D_PRODUCER] != NONE:  # type: ignore[attr-defined]
             raise TypeError("a Tensor that was computed cannot be pickled or deep-copied: detach() it, or copy() it")
         return _rebuild, (self.data, self.constant)  # type: ignore[attr-defined]
+
+    def __copy__(self) -> "Tensor":
+        _, (array, constant) = self.__reduce__()
+        return from_array(array.copy(), constant)
 
     def detach(self) -> "Tensor":
         """A constant with a copy of the contents: no gradient flows through it."""

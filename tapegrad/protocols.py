@@ -59,14 +59,16 @@ class ProtocolMethods:
             return _INSPECTIONS[name](args[0])
         if name not in FUNCTIONS:
             raise UnsupportedError(f"numpy.{name} is not supported for Tensors; use .data to leave the graph")
-        said = {k: v for k, v in kwargs.items() if v is not None and v is not np._NoValue}
-        return _call(name, FUNCTIONS[name], args, said)
+        return _call(name, FUNCTIONS[name], args, kwargs)
 
 
 def _call(name: str, function: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
     """Call our function as NumPy's was called; say which argument is not supported."""
+    signature = inspect.signature(function)
+    known = signature.parameters
+    arguments = {k: v for k, v in arguments.items() if v is not np._NoValue and (v is not None or k in known)}
     try:
-        inspect.signature(function).bind(*args, **arguments)
+        signature.bind(*args, **arguments)
     except TypeError as error:
         raise UnsupportedError(f"numpy.{name} of Tensors: {error}") from None
     return function(*args, **arguments)

@@ -115,14 +115,19 @@ def _is_read(row: Op, operand: int) -> bool:
 
 
 def _without_tape(row: Op, values: list[Any]) -> "Tensor":
-    """The op on integers and booleans, which are constants: NumPy computes it."""
+    """The op on integers and booleans, which are constants: NumPy computes it, in float64 if not in integers."""
     arrays = [np.asarray(value) for value in values]
+    result = _by_numpy(row, arrays)
+    if result.dtype.kind == "f":  # NumPy has float16 for small integers, and unsigned ones wrap around when negated
+        result = _by_numpy(row, [x if j in row.boolean_operands else x.astype(float) for j, x in enumerate(arrays)])
+    return from_array(result, constant=True)
+
+
+def _by_numpy(row: Op, arrays: list[np.ndarray]) -> np.ndarray:
     with np.errstate(all="ignore"):
         if row.ufunc:
-            result = getattr(np, row.ufunc)(*arrays)
-        else:
-            result = evaluate_numpy(row.primal, **{f"x{j}": array for j, array in enumerate(arrays)})
-    return from_array(np.asarray(result), constant=True)
+            return np.asarray(getattr(np, row.ufunc)(*arrays))
+        return np.asarray(evaluate_numpy(row.primal, **{f"x{j}": array for j, array in enumerate(arrays)}))
 
 
 def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> "Tensor":

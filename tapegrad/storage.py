@@ -4,6 +4,7 @@ A Tensor enters a tape when it is first used there. A view remembers the Tensor 
 number of in-place writes that this one had seen; after another write it takes a new slot on the new contents.
 """
 
+import atexit
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,17 @@ class _Borrowed:
     def __init__(self, owner: np.ndarray, interface: dict[str, Any]) -> None:
         self._owner = owner
         self.__array_interface__ = interface
+
+
+@atexit.register
+def _stop_letting_go() -> None:
+    """Leave what still lives to the end of the process: nothing can be compiled or imported for it any more."""
+    setattr(eager, "drop", _nothing)  # noqa: B010
+    setattr(eager, "let_go", _nothing)  # noqa: B010
+
+
+def _nothing(*_: int) -> int:
+    return 0
 
 
 class Description:

@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad import loader, state
 from tapegrad.errors import raise_for
 from tapegrad.record import as_float
-from tapegrad.storage import Description, check_dtype, checked, from_slot, is_tensor
+from tapegrad.storage import Description, check_dtype, from_array, checked, from_slot, is_tensor
 from tapegrad.sweep import eager
 from tapegrad.sweep.eager import D_DTYPE
 from tapegrad.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def as_tensor(value: Any, name: str) -> "Tensor":
-    """A float operand of a structural op: a Tensor as it is, anything else as a constant."""
+    """An operand of a structural op: a Tensor as it is, anything else as a constant."""
     if is_tensor(value):
         return value  # type: ignore[no-any-return]
     array = np.asarray(value)
     check_dtype(array.dtype, name)
-    tape, _ = state.current()
-    dtype = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
-    return as_float(array if array.dtype.kind == "f" else array.astype(dtype), dtype, tape, True)
+    if array.dtype.kind != "f":
+        return from_array(array, constant=True)
+    return as_float(array, array.dtype, state.current()[0], True)
 
 
 def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> "Tensor":

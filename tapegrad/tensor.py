@@ -59,7 +59,8 @@ class Tensor(
             return f"Tensor(shape={self.shape}, dtype={self.dtype}, being recorded)"
         text = np.array2string(array, separator=", ", prefix="Tensor(", suffix=")")
         own = array.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
-        return f"Tensor({text})" if own and array.size else f"Tensor({text}, dtype={array.dtype})"
+        shape = "" if array.size or array.ndim == 1 else f", shape={array.shape}"
+        return f"Tensor({text})" if own and array.size else f"Tensor({text}{shape}, dtype={array.dtype})"
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)

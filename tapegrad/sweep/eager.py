@@ -165,6 +165,8 @@ def _run(header, op, dtype, result, a, b, c, params):
 def _commit(header, op, result, a, b, c, params, recording):
     """Give the result its flags, and append the instruction if it will be asked for."""
     flags = _flags(header, a, b, c, recording)
+    if get_dtype(header, result) > F32:  # booleans and integers have no derivative, whatever they were made from
+        flags &= ~DIFFERENTIABLE
     buffer = get_buffer(header, result)
     set_flags(header, buffer, get_flags(header, buffer) | flags)
     if flags & DIFFERENTIABLE or load_i64(header, ALL_LIVE):
