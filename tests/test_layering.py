@@ -1,0 +1,146 @@
+"""Imports point one way: from the transforms down to the tape and the kernels, and nowhere upwards."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tapegrad
+
+PACKAGE = Path(tapegrad.__file__).parent
+FILES = {
+    ".".join(("tapegrad", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
+# For each layer, by the start of its modules' names, what it may import; the longest start counts.
+BELOW: dict[str, tuple[str, ...]] = {
+    "tapegrad.cache": (),
+    "tapegrad.compiler": ("cache",),
+    "tapegrad.ops": ("library",),
+    "tapegrad.kernels": ("kernels",),
+    "tapegrad.kernels._generate": ("kernels", "ops"),
+    "tapegrad.library": ("kernels",),
+    "tapegrad.tape": ("tape", "kernels", "compiler", "cache"),
+    "tapegrad.sweep": ("sweep", "tape", "kernels", "compiler", "cache"),
+    "tapegrad.errors": ("tape",),
+    "tapegrad.loader": ("sweep", "tape", "kernels", "compiler", "cache", "library", "ops"),
+    "tapegrad.state": ("loader", "tape", "errors"),
+}  # fmt: skip
+FOUNDATION = (*{start.split(".")[1] for start in BELOW},)
+# What is made of the foundation, from the bottom to the top: each may import what stands before it.
+TENSOR = (
+    "storage", "record", "structural", "shaping", "elementwise", "reductions", "indexing", "linalg",
+    "joining",
+    "creation", "escapes", "backward", "protocols", "tensor",
+)  # fmt: skip
+ABOVE = ("passes", "recording", "tree", "transforms", "nist", "cli", "__main__", "")
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def _statements(node: ast.AST, everywhere: bool) -> Iterator[ast.stmt]:
+    """Import statements, also those inside functions if `everywhere`; never those for type checkers only."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif (everywhere or not isinstance(child, ast.FunctionDef)) and not _is_type_checking(child):
+            yield from _statements(child, everywhere)
+
+
+def _names(module: str, node: ast.stmt) -> list[str]:
+    """Full names of what a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    assert isinstance(node, ast.ImportFrom)
+    start = node.module or ""
+    if node.level:
+        is_package = FILES[module].name == "__init__.py"
+        parts = module.split(".")[: len(module.split(".")) - node.level + is_package]
+        start = ".".join([*parts, *([start] if start else [])])
+    return [f"{start}.{alias.name}" if f"{start}.{alias.name}" in FILES else start for alias in node.names]
+
+
+@cache
+def imports(module: str, everywhere: bool = True) -> frozenset[str]:
+    tree = ast.parse(FILES[module].read_text())
+    return frozenset(name for node in _statements(tree, everywhere) for name in _names(module, node))
+
+
+def own(module: str, everywhere: bool = True) -> frozenset[str]:
+    return frozenset(name for name in imports(module, everywhere) if name.partition(".")[0] == "tapegrad")
+
+
+def part(module: str) -> str:
+    """The part of the package that a module belongs to: the second component of its name."""
+    return [*module.split("."), ""][1]
+
+
+def allowed(module: str) -> tuple[str, ...]:
+    starts = [start for start in BELOW if module == start or module.startswith(start + ".")]
+    if starts:
+        return BELOW[max(starts, key=len)]
+    name = part(module)
+    if name in TENSOR:
+        return (*FOUNDATION, *TENSOR[: TENSOR.index(name)])
+    return (*FOUNDATION, *TENSOR, *ABOVE)
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_imports_point_downwards(module: str) -> None:
+    upwards = {name for name in own(module) if part(name) not in (*allowed(module), part(module))}
+    assert not upwards
+
+
+def test_parts_are_known() -> None:
+    """A new module is given its place in the lists above."""
+    assert {part(module) for module in FILES} <= {*FOUNDATION, *TENSOR, *ABOVE}
+
+
+@pytest.mark.parametrize("name", [*FOUNDATION, *TENSOR])
+def test_nothing_below_imports_what_stands_above(name: str) -> None:
+    members = [module for module in FILES if part(module) == name]
+    assert not {above for module in members for above in own(module) if part(above) in ABOVE}
+
+
+@pytest.mark.parametrize(
+    "module", [m for m in FILES if m.startswith("tapegrad.kernels") and "_generate" not in m]
+)
+def test_kernels_import_numerical_libraries_only(module: str) -> None:
+    others = imports(module) - own(module)
+    assert {name.partition(".")[0] for name in others} <= NUMERICAL | {"typing", "collections"}
+
+
+@pytest.mark.parametrize("module", [m for m in FILES if part(m) in ("tape", "sweep")])
+def test_tape_and_sweep_are_compiled_code(module: str) -> None:
+    others = {name.partition(".")[0] for name in imports(module) - own(module)}
+    assert others <= NUMERICAL | sys.stdlib_module_names
+
+
+def test_importing_the_package_imports_no_optional_library() -> None:
+    reached, waiting = {"tapegrad"}, ["tapegrad"]
+    while waiting:
+        new = (own(waiting.pop(), everywhere=False) & FILES.keys()) - reached
+        reached |= new
+        waiting += new
+    outside = {name.partition(".")[0] for module in reached for name in imports(module, everywhere=False)}
+    assert outside <= NUMERICAL | sys.stdlib_module_names | {"tapegrad"}
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    done: set[str] = set()
+
+    def visit(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, " -> ".join((*way[way.index(module) :], module))
+        if module not in done:
+            for name in own(module, everywhere=False) & FILES.keys():
+                visit(name, (*way, module))
+            done.add(module)
+
+    for module in FILES:
+        visit(module, ())
