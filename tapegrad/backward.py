@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import loader
+from tapegrad import checker, loader
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.state import EAGER
-from tapegrad.storage import Storage, formers, is_tensor, show, show_like
+from tapegrad.storage import Storage, formers, is_tensor, show
 from tapegrad.sweep import eager
 from tapegrad.sweep import reverse
 from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, ONLY_WANTED, OVERWRITE
@@ -53,6 +53,8 @@ def _on_constant() -> RuntimeError:
 
 def _run(slot: int, seed: np.ndarray | None, options: int) -> None:
     """Sweep backwards, loading the reverse kernels that are missing."""
+    if checker.switch.on:
+        checker.check(EAGER)
     address = 0 if seed is None else id(seed)
     status = reverse.reverse_sweep(_HEADER, slot, address, options, 0)
     while status == E_KERNEL:
@@ -135,9 +137,6 @@ class BackwardMethods:
         slot = self._slot_on(EAGER)  # type: ignore[attr-defined]
         if formers:
             _collect_former(self)  # type: ignore[arg-type]
-        array = self._array  # type: ignore[attr-defined]
-        if array is not None and self._base is None and array.flags.c_contiguous:  # type: ignore[attr-defined]
-            return show_like(array, eager.hold_cotangent(_HEADER, slot))
         return show(EAGER, slot, True)
 
     def clear_grad(self, set_to_zero: bool = True) -> None:

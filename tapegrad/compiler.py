@@ -83,6 +83,14 @@ def compile_kernel(function: Callable[..., Any], **flags: Any) -> int:
     return _compile(function, 2, **flags)
 
 
+def compile_destructor(function: Callable[..., Any]) -> int:
+    """Address of a destructor of Numba's runtime ``void destructor(void *data, size_t size, void *info)``.
+
+    What the function returns is ignored.
+    """
+    return _compile(function, 3)
+
+
 def compile_driver(function: Callable[..., Any]) -> int:
     """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, splittable)``."""
     return _compile(function, 5, parallel=True)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad import compiler
 from tapegrad.errors import TracedValueError, UnsupportedError, raise_for
 from tapegrad.state import EAGER, modes, thread
-from tapegrad.sweep import eager
+from tapegrad.sweep import eager, export
 from tapegrad.sweep.eager import (
     D_ADDRESS,
     D_BUFFER,
@@ -23,7 +24,7 @@ from tapegrad.sweep.eager import (
     D_NDIM,
     DESCRIPTION_WORDS,
 )
-from tapegrad.tape.layout import ALL_LIVE, DIFFERENTIABLE, TRACED
+from tapegrad.tape.layout import ALL_LIVE, DIFFERENTIABLE, DTYPE_COUNT, F32, F64, TRACED
 from tapegrad.tape.tape import DTYPE_CODES, DTYPES, Tape
 
 if TYPE_CHECKING:
@@ -105,10 +106,33 @@ class Description:
 
 def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
     """A NumPy array on the primal or the cotangent of a slot; `None` if there is none."""
-    words = np.empty(DESCRIPTION_WORDS, np.int64)
-    memory = eager.describe(tape.header, slot, id(words), cotangent, 1)
-    if memory == 0:
+    kind = export.hold_to_show(tape.header, slot, cotangent)
+    name = _SHOWN.get(kind)
+    if name is not None:
+        return getattr(export, name)(tape.header, slot, cotangent, _destructor())  # type: ignore[no-any-return]
+    if kind == export.NOTHING:
         return None
+    return _show_by_interface(tape, slot, cotangent)
+
+
+# Entry points by what `hold_to_show` says: ndim and dtype code.
+_SHOWN = {
+    ndim * DTYPE_COUNT + code: f"show_{name}_{ndim}" for ndim in range(3) for code, name in ((F64, "f64"), (F32, "f32"))
+}
+_destructors: list[int] = []
+
+
+def _destructor() -> int:
+    """Address of the function that gives a shown block back."""
+    if not _destructors:
+        _destructors.append(compiler.compile_destructor(export.release_exported))
+    return _destructors[0]
+
+
+def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
+    """An array by NumPy's array interface, on memory that is held for it or that another array owns."""
+    words = np.empty(DESCRIPTION_WORDS, np.int64)
+    memory = eager.describe(tape.header, slot, id(words), cotangent, 0)
     values = words[: D_GEOMETRY + 2 * int(words[D_NDIM])].tolist()
     end = D_GEOMETRY + values[D_NDIM]
     owner = tape.owners[values[D_BUFFER]] if values[D_EXTERNAL] else None
@@ -120,14 +144,6 @@ def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
         "version": 3,
     }
     return np.asarray(_Memory(memory, interface) if owner is None else _Borrowed(owner, interface))
-
-
-def show_like(array: np.ndarray, block: int) -> np.ndarray | None:
-    """A NumPy array on a block that is held for it, with dtype and shape of a contiguous `array`."""
-    if block == 0:
-        return None
-    interface = {"data": (block, False), "shape": array.shape, "typestr": array.dtype.str, "version": 3}
-    return np.asarray(_Memory(block, interface))
 
 
 def check_dtype(dtype: np.dtype[Any], what: str) -> None:
@@ -199,8 +215,8 @@ class Storage:
             return tape.capture(self)  # type: ignore[attr-defined, no-any-return]
         if self._tape is not None and self._tape is not EAGER:
             raise TracedValueError(
-                "this Tensor belongs to a recording that has ended: return it from the recorded function instead"
-                " of keeping it"
+                "this Tensor belongs to a recording that has ended, or is differentiated inside one: return it from"
+                " the recorded function instead of keeping it; gradients inside a recording cannot depend on it"
             )
         with _ENTERING:  # of two threads that use a Tensor for the first time, one enters it
             return self._slot if self._tape is tape else self._enter_eager(tape)
@@ -348,6 +364,8 @@ def copy_of(array: np.ndarray, constant: bool) -> "Tensor | None":
 def from_array(array: np.ndarray, constant: bool) -> "Tensor":
     """A Tensor on an array's memory, on no tape yet."""
     if not _is_plain(array):
+        if modes.active and thread.tape.recording:
+            thread.tape.watch(array)  # type: ignore[attr-defined]
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
     tensor = _NEW(_Final.tensor)
     tensor._tape = None

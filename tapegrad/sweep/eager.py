@@ -549,15 +549,6 @@ def describe(header, slot, description, cotangent, hold):
 
 
 @native()
-def hold_cotangent(header, slot):
-    """The block of a buffer's cotangent with a reference added, 0 if there is none."""
-    cotangent = get_cotangent(header, get_buffer(header, slot))
-    if cotangent != 0:
-        retain(cotangent)
-    return cotangent
-
-
-@native()
 def let_go(memory):
     """Drop the reference that `describe` added."""
     release_block(memory)
