@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.state import modes
+from tapegrad.ops import CODES
+from tapegrad.record import as_float, read_now, unary
+from tapegrad.state import modes, thread
 from tapegrad.storage import check_dtype, copy_of, from_array, is_tensor
 
 if TYPE_CHECKING:
@@ -54,7 +56,20 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
         if made is not None:
             return made
     source = data.data if is_tensor(data) else data
+    if modes.active and thread.tape.recording and isinstance(source, np.ndarray):
+        target = source.dtype if dtype is None else np.dtype(dtype)
+        if copy or target != source.dtype:
+            return _recorded_copy(source, target, constant)
     return _checked(np.array(source, dtype) if copy else np.asarray(source, dtype), constant)
+
+
+def _recorded_copy(source: np.ndarray, dtype: np.dtype[Any], constant: bool | None) -> "Tensor":
+    """A copy that each replay makes anew."""
+    if dtype.kind != "f":
+        return _checked(np.array(read_now(source), dtype), constant)
+    check_dtype(dtype, "tensor")
+    copy = unary(CODES["positive"], as_float(source, dtype, thread.tape, False))
+    return copy.detach() if constant else copy
 
 
 def asarray(a: Any, dtype: Any = None, *, constant: bool | None = None) -> "Tensor":

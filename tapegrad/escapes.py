@@ -14,34 +14,24 @@ from tapegrad.ops import CODES
 from tapegrad.record import cast, unary
 from tapegrad.state import thread
 from tapegrad.storage import check_dtype, from_array
-from tapegrad.structural import record_into
 from tapegrad.sweep import eager
-from tapegrad.tape.layout import B8, NONE
+from tapegrad.tape.layout import NONE
+from tapegrad.tape.tape import DTYPE_CODES
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
-_COPY, _GUARD, _TRUTH = CODES["positive"], CODES["guard"], CODES["truth_guard"]
-
-
-def _guard(tensor: Any, code: int, params: np.ndarray, outcome: bytes) -> None:
-    """Record that a replay must find the same here."""
-    tape = tensor._tape
-    tape.outcomes.append(outcome)
-    # The result is nothing but what keeps the instruction alive: its handle is never dropped.
-    scalar = np.empty(0, np.int64)
-    result = eager.allocate(tape.header, B8, id(scalar), 0)
-    record_into(tape, code, result, [tensor._slot_on(tape)], params, "guard", False)
+_COPY, _TRUTH = CODES["positive"], CODES["truth_guard"]
 
 
 def guarded_array(tensor: Any) -> np.ndarray:
     """The contents of a recorded integer or boolean Tensor, guarded byte for byte."""
-    array = np.ascontiguousarray(tensor.data_or_traced()).copy()
-    if not tensor.data_or_traced().flags.c_contiguous:
+    array = tensor.data_or_traced()
+    if not array.flags.c_contiguous:
         tensor._refuse("the contents of a non-contiguous view")
-    tensor._tape.expected.append(array)
-    _guard(tensor, _GUARD, np.array([array.nbytes, array.ctypes.data], np.int64), array.tobytes())
-    return array
+    tape = tensor._tape
+    tape.guard_bytes(DTYPE_CODES[array.dtype], tensor._slot_on(tape), array)
+    return array.copy()  # type: ignore[no-any-return]
 
 
 def plain_array(tensor: Any, what: str) -> np.ndarray:
@@ -97,7 +87,8 @@ class EscapeMethods:
             )
         truth = bool(self.data_or_traced().item())  # type: ignore[attr-defined]
         if self._traced():  # type: ignore[attr-defined]
-            _guard(self, _TRUTH, np.array([truth], np.int64), bytes([truth]))
+            tape, code = self._tape, DTYPE_CODES[self.dtype]  # type: ignore[attr-defined]
+            tape.guard(_TRUTH, code, self._slot_on(tape), np.array([truth], np.int64), bytes([truth]))  # type: ignore[attr-defined]
         return truth
 
     def numpy(self) -> np.ndarray:
@@ -168,11 +159,10 @@ def _rebuild(array: np.ndarray, constant: bool) -> "Tensor":
 def _guarded_int(tensor: Any) -> int:
     """int() of a recorded float: guarded by its integer part."""
     whole = unary(CODES["trunc"], tensor)
-    array = whole.data_or_traced().copy()
+    array = whole.data_or_traced()
     tape = tensor._tape
     assert tape is thread.tape
     if not np.isfinite(array).all():
         raise TracedValueError(f"int() of {array.item()} while a function is being recorded")
-    tape.expected.append(array)
-    _guard(whole, _GUARD, np.array([array.nbytes, array.ctypes.data], np.int64), array.tobytes())
+    tape.guard_bytes(DTYPE_CODES[array.dtype], whole._slot, array)
     return int(array.item())

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import state
+from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES
-from tapegrad.record import as_float, unary
+from tapegrad.record import as_float, read_now, unary
 from tapegrad.shaping import contiguous
 from tapegrad.state import EAGER, modes
 from tapegrad.storage import Description, formers, from_array, is_tensor, view_of, view_from_slot
@@ -29,9 +30,11 @@ def _normalised(key: Any) -> tuple[Any, ...]:
 
 
 def _plain_part(part: Any) -> Any:
-    if not (is_tensor(part) or isinstance(part, list | range)):
+    if not (is_tensor(part) or isinstance(part, list | range | np.ndarray)):
         return part
-    array = np.asarray(part)
+    array = read_now(part)
+    if array is part:
+        return part
     return array if array.size or is_tensor(part) else array.astype(np.int64)  # [] names no element, as in NumPy
 
 
@@ -134,6 +137,11 @@ def setitem(x: "Tensor", key: Any, value: Any) -> None:
         raise RuntimeError(
             "a Tensor from outside is written to while a function is being recorded: a replay would not repeat it."
             " Return the new value from the function instead"
+        )
+    if tape.recording and not differentiate and not base.constant:
+        raise UnsupportedError(
+            "an in-place write under no_grad() to a value that is differentiated, while a function is being recorded:"
+            " use where(), or detach() the value"
         )
     region = array[_view_key(parts)] if basic else None
     shape = region.shape if region is not None else element_numbers(x.shape, parts).shape

@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad import loader, state
 from tapegrad.errors import raise_for
 from tapegrad.ops import CODES, Op, evaluate_numpy
-from tapegrad.state import EAGER, modes
+from tapegrad.state import EAGER, modes, thread
 from tapegrad.storage import Description, check_dtype, from_array, from_slot, is_tensor
 from tapegrad.sweep import eager
 from tapegrad.sweep.eager import D_DTYPE
@@ -116,7 +116,7 @@ def _is_read(row: Op, operand: int) -> bool:
 
 def _without_tape(row: Op, values: list[Any]) -> "Tensor":
     """The op on integers and booleans, which are constants: NumPy computes it, in float64 if not in integers."""
-    arrays = [np.asarray(value) for value in values]
+    arrays = [read_now(value) for value in values]
     result = _by_numpy(row, arrays)
     if result.dtype.kind == "f":  # NumPy has float16 for small integers, and unsigned ones wrap around when negated
         result = _by_numpy(row, [x if j in row.boolean_operands else x.astype(float) for j, x in enumerate(arrays)])
@@ -130,6 +130,15 @@ def _by_numpy(row: Op, arrays: list[np.ndarray]) -> np.ndarray:
         return np.asarray(evaluate_numpy(row.primal, **{f"x{j}": array for j, array in enumerate(arrays)}))
 
 
+def read_now(value: Any) -> np.ndarray:
+    """A value as an array whose contents are used by NumPy, once for all: a recording guards them."""
+    array = np.asarray(value)
+    if modes.active and thread.tape.recording and not (is_tensor(value) and value._traced()):
+        if isinstance(value, np.ndarray) or is_tensor(value):
+            thread.tape.watch(array)  # type: ignore[attr-defined]
+    return array
+
+
 def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> "Tensor":
     """An operand as a Tensor of a float dtype.
 
@@ -139,9 +148,19 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
     if is_tensor(value):
         return value if value.dtype == dtype else cast(value, dtype, tape)  # type: ignore[no-any-return]
     array = np.asarray(value, dtype)
+    if tape.recording and array is not value and isinstance(value, np.ndarray):
+        return _converted(value, dtype, tape)
     if read_later and array is value and tape is EAGER and _can_change(array):
         array = array.copy()
     return from_array(array, constant=True)
+
+
+def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Any) -> "Tensor":
+    """An array of another dtype in a recording: converted at each replay, or guarded where no kernel does it."""
+    if array.dtype in DTYPE_CODES:
+        return cast(from_array(array, constant=True), dtype, tape)
+    tape.watch(array)
+    return from_array(array.astype(dtype), constant=True)
 
 
 def _can_change(array: np.ndarray) -> bool:
@@ -161,6 +180,8 @@ def as_boolean(value: Any, tape: Tape) -> "Tensor":
 def _truth(value: Any, tape: Tape) -> "Tensor":
     """An array or a number as booleans; copied as in `as_float`, for the reverse rule reads them."""
     array = np.asarray(value, bool)
+    if tape.recording and array is not value:
+        read_now(value)
     return from_array(array.copy() if array is value and tape is EAGER else array, constant=True)
 
 

@@ -6,14 +6,18 @@ import numpy as np
 
 from tapegrad import loader
 from tapegrad.errors import TracedValueError, UnsupportedError
+from tapegrad.ops import CODES
+from tapegrad.state import thread
 from tapegrad.storage import Storage, from_slot
 from tapegrad.sweep import eager
 from tapegrad.sweep.program import hold
-from tapegrad.tape.layout import DIFFERENTIABLE, TRACED
-from tapegrad.tape.tape import DTYPE_CODES, Tape
+from tapegrad.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
+from tapegrad.tape.tape import DTYPE_CODES, Tape, words_at
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
+
+_GUARD = CODES["guard"]
 
 
 class Recording(Tape):
@@ -23,21 +27,25 @@ class Recording(Tape):
     ----------
     inputs
         Slots of the arguments, in order.
+    outputs
+        Slots of the results that are computed, in order.
     expected
         What Python has seen of recorded integers and booleans, byte for byte; guards compare with it.
     outcomes
         What each guard has seen, in order: two recordings of a function part where these do.
     """
 
-    __slots__ = ("_captured", "expected", "inputs", "outcomes")
+    __slots__ = ("_captured", "_entered", "expected", "inputs", "outcomes", "outputs")
     recording = True
 
     def __init__(self) -> None:
         super().__init__(loader.tables(), all_live=True)
         self.inputs: list[int] = []
+        self.outputs: list[int] = []
         self.expected: list[np.ndarray] = []
         self.outcomes: list[bytes] = []
         self._captured: dict[int, tuple[Any, int]] = {}
+        self._entered: list[tuple[int, np.ndarray, np.ndarray]] = []  # buffer, array, its contents when it entered
 
     def _enter_array(self, array: np.ndarray, flags: int) -> int:
         code = DTYPE_CODES.get(array.dtype)
@@ -48,6 +56,8 @@ class Recording(Tape):
             raise ValueError(f"an array of shape {array.shape} has too many dimensions")
         slot, buffer = entered & 0xFFFFFFFF, entered >> 32
         self.owners[buffer] = array
+        if array.size:
+            self._entered.append((buffer, array, _same_layout(array)))
         return int(slot)
 
     def add_input(self, array: np.ndarray) -> "Tensor":
@@ -74,8 +84,71 @@ class Recording(Tape):
             return known[1]
         if tensor._tape is not None and tensor._tape.recording:
             raise TracedValueError("a Tensor of one recording was used in another; pass it as an argument")
+        if thread.leaves and not tensor.constant:
+            self._refuse_inner(tensor)
         array = tensor.data_or_traced()
         slot = self._enter_array(array, 0)
         hold(self.header, slot)
         self._captured[id(tensor)] = (tensor, slot)
         return slot
+
+    def _refuse_inner(self, tensor: Storage) -> None:
+        """Refuse a Tensor that a gradient which is being computed around this recording flows through."""
+        leaf = tensor._slot < 0 or tensor._describe()[eager.D_PRODUCER] == NONE
+        if not leaf or any(tensor is other or tensor._base is other for other in thread.leaves):
+            raise UnsupportedError(
+                "a replayed function inside a function that is being differentiated uses a Tensor of that one: its"
+                " gradient would be lost. Pass the Tensor as an argument, or detach() it"
+            )
+
+    def guard(self, code: int, dtype: int, slot: int, params: np.ndarray, outcome: bytes) -> None:
+        """Record that a replay must find the same in a slot."""
+        self.outcomes.append(outcome)
+        # The result is nothing but what keeps the instruction alive: its handle is never dropped.
+        scalar = np.empty(0, np.int64)
+        result = eager.allocate(self.header, B8, id(scalar), 0)
+        arguments = (self.header, code, result, slot, NONE, NONE, id(params), False)
+        if eager.record_into(*arguments) == E_KERNEL:
+            loader.load_code(code, dtype, 0)
+            eager.record_into(*arguments)
+
+    def guard_bytes(self, dtype: int, slot: int, array: np.ndarray) -> None:
+        """Record that a replay must find the bytes of a contiguous `array` in a slot."""
+        expected = array.copy()
+        self.expected.append(expected)
+        params = np.array([expected.nbytes, expected.ctypes.data], np.int64)
+        self.guard(_GUARD, dtype, slot, params, expected.tobytes())
+
+    def watch(self, array: np.ndarray) -> None:
+        """Guard the contents of an array that are used now, once for all: as an index, or converted by NumPy."""
+        if array.size == 0:
+            return
+        if array.flags.forc:
+            contents = array.ravel(order="K").view(np.bool_)
+            self.guard_bytes(B8, self._enter_array(contents, 0), contents)
+        elif isinstance(array.base, np.ndarray):
+            self.watch(array.base)  # more than is used, which at worst records anew without need
+
+    def settle(self) -> None:
+        """End of the recording: arrays that the function has changed since it used them are replaced by what they were.
+
+        All others are read where they lie at each replay.
+        """
+        primal = words_at(int(self._words[COLUMNS["primal"][0]]), len(self.column("primal")))
+        for buffer, array, contents in self._entered:
+            begin = np.lib.array_utils.byte_bounds(array)[0]
+            if primal[buffer] == begin and array.tobytes() != contents.tobytes():
+                primal[buffer] = np.lib.array_utils.byte_bounds(contents)[0]
+                self.owners[buffer] = contents
+        self._entered.clear()
+
+
+def _same_layout(array: np.ndarray) -> np.ndarray:
+    """A copy of an array with the same strides."""
+    if array.flags.c_contiguous:
+        return array.copy()
+    low, high = np.lib.array_utils.byte_bounds(array)
+    memory = np.empty(high - low, np.uint8)
+    copy = np.ndarray(array.shape, array.dtype, memory.data, array.ctypes.data - low, array.strides)
+    copy[...] = array
+    return copy

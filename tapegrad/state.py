@@ -15,6 +15,7 @@ class _ThreadState(threading.local):
 
     tape = EAGER
     differentiate = True
+    leaves: tuple[Any, ...] = ()  # Tensors that the gradients being computed are taken by
 
 
 class Modes:

@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad import loader, state
 from tapegrad.errors import raise_for
-from tapegrad.record import as_float
+from tapegrad.record import as_float, read_now
 from tapegrad.storage import Description, check_dtype, from_array, checked, from_slot, is_tensor
 from tapegrad.sweep import eager
 from tapegrad.sweep.eager import D_DTYPE
@@ -24,7 +24,7 @@ def as_tensor(value: Any, name: str) -> "Tensor":
     array = np.asarray(value)
     check_dtype(array.dtype, name)
     if array.dtype.kind != "f":
-        return from_array(array, constant=True)
+        return from_array(read_now(value), constant=True)
     return as_float(array, array.dtype, state.current()[0], True)
 
 

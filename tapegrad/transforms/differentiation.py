@@ -1,13 +1,14 @@
 """`grad` and `value_and_grad`."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.state import eager_mode
+from tapegrad.state import eager_mode, thread
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.sweep import replay
 from tapegrad.transforms.arguments import Argnums, select
@@ -93,8 +94,8 @@ def _eager(function: Callable[..., Any], argnums: Argnums) -> Callable[..., Any]
         if has_tensor(args, kwargs):
             refuse_nesting()
         selection = select(args, argnums)
-        with eager_mode():
-            tensors = [_leaf(leaf) for leaf in selection.leaves]
+        tensors = [_leaf(leaf) for leaf in selection.leaves]
+        with eager_mode(), _differentiating(tensors) as outer:
             value = function(*selection.fill_in(tensors), **kwargs)
             if not is_tensor(value):
                 raise TypeError(
@@ -103,12 +104,38 @@ def _eager(function: Callable[..., Any], argnums: Argnums) -> Callable[..., Any]
                 )
             check_scalar("grad", value.shape)
             if not value.constant:
-                value.backward(inputs=tensors)
+                _backward(value, tensors, outer)
         gradients = [_gradient_of(t) for t in tensors]
         return value.data[()], selection.arrange(gradients)
 
     functools.update_wrapper(both, function, updated=())
     return both
+
+
+@contextmanager
+def _differentiating(tensors: list[Any]) -> Iterator[tuple[Any, ...]]:
+    """Let this thread know by which Tensors a gradient is being taken; those of the gradients around it."""
+    outer = thread.leaves
+    thread.leaves = (*outer, *tensors)
+    try:
+        yield outer
+    finally:
+        thread.leaves = outer
+
+
+def _backward(value: Any, tensors: list[Any], outer: tuple[Any, ...]) -> None:
+    """Differentiate; refuse where the gradients around this one would have to go through its result."""
+    before = [_copy_of_gradient(t) for t in outer]
+    value.backward(inputs=[*tensors, *outer], retain_graph=True)  # its Tensors go, and the graph with them
+    if any(not np.array_equal(_copy_of_gradient(t), g) for t, g in zip(outer, before, strict=True)):
+        raise UnsupportedError(
+            "the gradient of a gradient: a function that is differentiated inside another one uses a Tensor of that"
+            " one, but second derivatives are not supported. Use detach() where the Tensor is meant as a constant"
+        )
+
+
+def _copy_of_gradient(tensor: Any) -> Any:
+    return None if tensor.grad is None else tensor.grad.copy()
 
 
 def _leaf(value: Any) -> Any:

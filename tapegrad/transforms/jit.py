@@ -9,10 +9,12 @@ import numpy as np
 
 from tapegrad.errors import TracedValueError
 from tapegrad.passes.workspace import Workspace
+from tapegrad.recording import Recording
 from tapegrad.sweep import replay
 from tapegrad.transforms.recorder import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Recorded
 from tapegrad.transforms.signature import Arguments, has_tensor, take_apart
-from tapegrad.transforms.surroundings import Surroundings
+from tapegrad.transforms.surroundings import Surroundings, bound_objects
+from tapegrad.tree import unflatten
 
 _MOST_WAYS = 256  # recordings of one signature: a function with more ways than this is branching on its data
 
@@ -25,7 +27,6 @@ class Jit:
         self._recorded: dict[Any, list[Recorded]] = {}
         self._lock = threading.RLock()
         self.surroundings = Surroundings(function)
-        self.generation = 0  # counts how often all recordings were dropped
         functools.update_wrapper(self, function, updated=())
 
     def __repr__(self) -> str:
@@ -39,7 +40,24 @@ class Jit:
             return self.function(*args, **kwargs)
         arguments = take_apart(args, kwargs)
         recorded, outputs = self.run(arguments, (), replay.replay_values)
-        return recorded.result(outputs)
+        return recorded.result(arguments.arrays, outputs)
+
+    def tape(self, *args: Any, **kwargs: Any) -> Recording:
+        """The tape of the way that these arguments take, recorded if it is not yet; print it to see its instructions.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> f = tg.jit(lambda x: tg.sum(tg.sin(x) * 2))
+        >>> print(f.tape(np.array([0.0, 1.0, 2.0])))
+        inputs   x0 (3,) f64
+          0  v0 = sin(x0)              (3,) f64
+          1  v1 = multiply(v0, 2.0)    (3,) f64
+          2  v2 = sum(v1)              () f64
+        outputs  v2 () f64
+        """
+        recorded, _ = self.run(take_apart(args, kwargs), (), replay.replay_values)
+        return recorded.recording
 
     def refresh(self) -> None:
         """Drop all recordings if a name that the function uses has been bound anew."""
@@ -47,7 +65,6 @@ class Jit:
             with self._lock:
                 self._recorded = {}
                 self.surroundings = Surroundings(self.function)
-                self.generation += 1
 
     def ways(self, arguments: Arguments) -> list[Recorded]:
         """The recordings for a signature, one for each way through the function; the latest used first."""
@@ -58,17 +75,22 @@ class Jit:
                 ways = self._recorded.setdefault(arguments.key, [])
         return ways
 
-    def record(self, arguments: Arguments) -> Recorded:
-        """Record the way that these arguments take."""
-        ways = self.ways(arguments)
-        if len(ways) >= _MOST_WAYS:
-            raise TracedValueError(
-                f"{self.function!r} took {_MOST_WAYS} different ways for one signature: int(), item() or a mask of a"
-                " value that changes with every call does that. Select with where() instead of branching"
-            )
+    def _record_unless(self, tried: list[Recorded], ways: list[Recorded], arguments: Arguments) -> Recorded | None:
+        """Record the way that these arguments take, unless another thread has recorded one that was not tried."""
         with self._lock:
+            if any(way not in tried for way in ways):
+                return None
+            if len(ways) >= _MOST_WAYS:
+                raise TracedValueError(
+                    f"{self.function!r} took {_MOST_WAYS} different ways for one signature: int(), item() or a mask of"
+                    " a value that changes with every call does that. Select with where() instead of branching"
+                )
             recorded = Recorded(self.function, arguments)
             ways.insert(0, recorded)
+            # Taken anew, for the function may itself have bound a name or filled a list while it ran.
+            args, kwargs = unflatten(arguments.definition, arguments.leaves)
+            bound = bound_objects(self.function, args, kwargs)
+            self.surroundings = Surroundings(self.function, self.surroundings.bound + bound)
         return recorded
 
     def run(
@@ -80,20 +102,24 @@ class Jit:
         """
         ways = self.ways(arguments)
         refuted: list[tuple[bytes, ...]] = []
-        for recorded in list(ways):
-            if any(recorded.outcomes[: len(prefix)] == prefix for prefix in refuted):
-                continue
-            outputs, stopped = execute(recorded, arguments, wrt, entry, rows, check)
-            if outputs is not None:
-                if ways and ways[0] is not recorded:
-                    self._move_to_front(ways, recorded)
-                return recorded, outputs
-            refuted.append(recorded.outcomes[: stopped + 1])
-        recorded = self.record(arguments)
-        outputs, stopped = execute(recorded, arguments, wrt, entry, rows, check)
+        tried: list[Recorded] = []
+        fresh: Recorded | None = None
+        while fresh is None:
+            for recorded in [way for way in ways if way not in tried]:
+                tried.append(recorded)
+                if any(recorded.outcomes[: len(prefix)] == prefix for prefix in refuted):
+                    continue
+                outputs, stopped = execute(recorded, arguments, wrt, entry, rows, check)
+                if outputs is not None:
+                    if ways and ways[0] is not recorded:
+                        self._move_to_front(ways, recorded)
+                    return recorded, outputs
+                refuted.append(recorded.outcomes[: stopped + 1])
+            fresh = self._record_unless(tried, ways, arguments)
+        outputs, stopped = execute(fresh, arguments, wrt, entry, rows, check)
         if outputs is None:
             raise RuntimeError(f"{self.function!r} took another way when it was replayed with the same arguments")
-        return recorded, outputs
+        return fresh, outputs
 
     def _move_to_front(self, ways: list[Recorded], recorded: Recorded) -> None:
         with self._lock:

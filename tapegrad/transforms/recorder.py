@@ -48,22 +48,28 @@ class Recorded:
             results, self._definition = flatten(function(*args, **kwargs))
             self.output_slots: list[int] = []
             self._results = [self._take_result(value) for value in results]
+            self.recording.settle()
         self.outcomes = tuple(self.recording.outcomes)
 
     def _take_result(self, value: Any) -> Any:
-        """A result as the number of an output, or as it is if it does not depend on the arguments."""
-        if not is_tensor(value):
+        """A result as the number of an output, or as what does not depend on the arguments."""
+        if not is_tensor(value) or value._tape is not self.recording:
             return _Fixed(value)
-        if value._tape is not self.recording or value.dtype.kind != "f":
-            return self._take_other(value)
+        slot = value._slot_on(self.recording)
+        if value.dtype.kind != "f" and not (value.dtype == bool and self._has_own_buffer(value)):
+            return self._take_other(value, slot)
         if not self._has_own_buffer(value):
             value = unary(_COPY, value)
-        hold(self.recording.header, value._slot)
-        self.output_slots.append(value._slot)
+            slot = value._slot
+        hold(self.recording.header, slot)
+        self.output_slots.append(slot)
+        self.recording.outputs.append(slot)
         return len(self.output_slots) - 1
 
-    def _take_other(self, value: Any) -> Any:
-        """A Tensor from outside, or one of integers or booleans: what a guard vouches for."""
+    def _take_other(self, value: Any, slot: int) -> Any:
+        """A result of integers or booleans: an argument, or what a guard vouches for."""
+        if slot in self.recording.inputs:
+            return _Passed(self.recording.inputs.index(slot))
         return _Fixed(plain_array(value, "a result").copy())
 
     def _has_own_buffer(self, value: Any) -> bool:
@@ -81,16 +87,16 @@ class Recorded:
     def only_output(self) -> int:
         """Number of the one result, -1 if the function returned something else than one float Tensor."""
         single = self._definition is None and self.output_slots
-        return 0 if single else -1
+        return 0 if single and Description(self.recording.header, self.output_slots[0]).dtype.kind == "f" else -1
 
     @property
     def output_shape(self) -> tuple[int, ...]:
         """Shape of the first output."""
         return Description(self.recording.header, self.output_slots[0]).shape
 
-    def result(self, outputs: list[Any]) -> Any:
-        """What the function returns, with these arrays for its outputs."""
-        values = [r.value if isinstance(r, _Fixed) else _numpy_scalar(outputs[r]) for r in self._results]
+    def result(self, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Any:
+        """What the function returns for these inputs, with these arrays for its outputs."""
+        values = [_numpy_scalar(outputs[r]) if isinstance(r, int) else r.value(inputs) for r in self._results]
         return unflatten(self._definition, values)
 
     # --- programs ----------------------------------------------------------------------------------------------
@@ -108,10 +114,24 @@ class Recorded:
 
 
 class _Fixed:
-    """A result that is the same at every replay."""
+    """A result that no replay computes. Of arrays and Tensors each replay returns a copy."""
 
     def __init__(self, value: Any) -> None:
-        self.value = value
+        self._value = value
+
+    def value(self, inputs: list[np.ndarray]) -> Any:
+        value = self._value.data_or_traced() if is_tensor(self._value) else self._value
+        return _numpy_scalar(value.copy()) if isinstance(value, np.ndarray) else value
+
+
+class _Passed:
+    """A result that is an argument as it came."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def value(self, inputs: list[np.ndarray]) -> Any:
+        return _numpy_scalar(inputs[self._number].copy())
 
 
 def _numpy_scalar(array: np.ndarray) -> Any:

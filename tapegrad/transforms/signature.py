@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.storage import check_dtype, is_tensor
+from tapegrad.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.tree import flatten
 
 _INTEGERS = np.dtype(np.int64)
@@ -73,7 +74,9 @@ def _as_array(leaf: Any) -> np.ndarray | None:
         array = array.astype(_INTEGERS, copy=False)
     if not (array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative):
         array = np.array(array, array.dtype.newbyteorder("="), order="C")
-    return array
+    canonical = DTYPES[DTYPE_CODES[array.dtype]]
+    # Unpickled arrays have dtype objects of their own, and compiled code knows them by address.
+    return array if array.dtype is canonical else array.view(canonical)
 
 
 def _fixed(leaf: Any) -> Any:
