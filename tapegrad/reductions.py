@@ -125,7 +125,8 @@ def cumsum(a: Any, axis: int | None = None) -> "Tensor":
     lines = moveaxis(x, axis, -1)
     tape, differentiate = state.current()
     result = allocate(tape, x.dtype, x.shape, "cumsum")
-    into = eager.view_array(tape.header, result._slot, id(np.moveaxis(result.data_or_traced(), axis, -1)))
+    along = np.moveaxis(result.data_or_traced(), axis, -1)  # must live while its id is used
+    into = eager.view_array(tape.header, result._slot, id(along))
     record_into(tape, _CUMSUM, into, [lines._slot_on(tape)], None, "cumsum", differentiate)
     eager.drop(tape.header, into)
     return result
