@@ -17,6 +17,10 @@ from tapegrad.cache import cache_of, folder
 _NOTICEABLE = 1.0  # seconds of compilation after which the user is told
 
 
+# Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.
+ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}
+
+
 def native(floats: tuple[str, ...] = (), **flags: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile an entry point: a function that Python calls with 64-bit integers, and floats where `floats` says so.
 
@@ -29,16 +33,19 @@ def native(floats: tuple[str, ...] = (), **flags: Any) -> Callable[[Callable[...
         dispatcher._cache = cache_of(function)
         names = inspect.signature(function).parameters
         signature = tuple(types.float64 if name in floats else types.int64 for name in names)
-        entry: list[Any] = []
+
+        @functools.cache
+        def entry() -> Any:
+            dispatcher.compile(signature)
+            compiled = dispatcher.overloads[signature].entry_point
+            setattr(sys.modules[function.__module__], function.__name__, compiled)
+            return compiled
 
         @functools.wraps(function)
         def first_call(*args: Any) -> Any:
-            if not entry:
-                dispatcher.compile(signature)
-                entry.append(dispatcher.overloads[signature].entry_point)
-                setattr(sys.modules[function.__module__], function.__name__, entry[0])
-            return entry[0](*args)
+            return entry()(*args)
 
+        ENTRY_POINTS[function.__module__, function.__name__] = entry
         return first_call
 
     return decorate
@@ -132,6 +139,11 @@ class _Announcer(numba.core.event.Listener):
 
 
 _announcer = _Announcer()
+
+
+def be_quiet() -> None:
+    """Say nothing about compilation: whoever calls this shows progress of his own."""
+    _announcer.said = True
 
 
 class _announced:

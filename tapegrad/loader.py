@@ -3,8 +3,8 @@
 import importlib
 import itertools
 import os
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -142,6 +142,18 @@ def load(name: KernelName) -> int:
         library.ensure(getattr(module, "LIBRARY", {}).get(function, ()))
         _kernels[at] = compiler.compile_kernel(getattr(module, function), **getattr(module, "FLAGS", {}))
     return int(_kernels[at])
+
+
+def engine() -> dict[str, Callable[[], Any]]:
+    """What of the engine itself is not cached yet, by name: each is compiled when it is called."""
+    missing: dict[str, Callable[[], Any]] = {
+        name: compile_
+        for (module, name), compile_ in compiler.ENTRY_POINTS.items()
+        if not cache.holds(module, name)
+    }
+    if not cache.holds(parallel_driver.__module__, parallel_driver.__name__):
+        missing[parallel_driver.__name__] = load_driver
+    return missing
 
 
 def load_code(code: int, dtype: int, direction: int) -> int:

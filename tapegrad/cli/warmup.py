@@ -8,20 +8,26 @@ from tapegrad.cli.progress import Progress
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile every kernel that is not cached yet; 1 if there is no folder to keep them in."""
-    from tapegrad import cache, loader
+    """Compile the engine and every kernel that are not cached yet; 1 if there is no folder to keep them in."""
+    import tapegrad  # noqa: F401  defines the engine's entry points
+    from tapegrad import cache, compiler, loader
 
     if cache.folder() is None:
         print("tapegrad warmup: no folder can be written, so nothing can be kept", file=sys.stderr)
         return 1
     kernels = loader.kernels()
     missing = [name for name in kernels if not loader.is_cached(name)]
+    engine = loader.engine()
+    compiler.be_quiet()
     begun = time.perf_counter()
-    with Progress(len(missing)) as progress:
+    with Progress(len(engine) + len(missing)) as progress:
+        for entry_point, compile_ in engine.items():
+            progress.step(f"compiling {entry_point}")
+            compile_()
         for name in missing:
             progress.step(f"compiling {name}")
             loader.load(name)
     seconds = time.perf_counter() - begun
-    cached = len(kernels) - len(missing)
-    print(f"{len(missing)} kernels compiled in {seconds:.1f} s, {cached} were cached already")
+    compiled = f"{len(engine)} parts of the engine and {len(missing)} kernels compiled in {seconds:.1f} s"
+    print(f"{compiled}, {len(kernels) - len(missing)} kernels were cached already")
     return 0
