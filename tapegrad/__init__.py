@@ -15,8 +15,11 @@ import numpy as _np
 
 from tapegrad.creation import CREATION as _CREATION
 from tapegrad.errors import FreedGraphError as FreedGraphError
+from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnsupportedError as UnsupportedError
+from tapegrad.inspection import check_tape as check_tape
+from tapegrad.inspection import tape as tape
 from tapegrad.protocols import FUNCTIONS as _FUNCTIONS
 from tapegrad.state import no_autodiff as no_autodiff
 from tapegrad.state import no_grad as no_grad

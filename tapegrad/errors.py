@@ -9,6 +9,10 @@ class FreedGraphError(RuntimeError):
     """A reverse sweep came to a part of the graph that an earlier one has released."""
 
 
+class IllegalTapeError(RuntimeError):
+    """A tape breaks a rule that the sweeps rely on: a fault of the engine, or of whoever wrote into the columns."""
+
+
 class TracedValueError(TypeError):
     """A value of a recording was asked for as a plain number or array."""
 

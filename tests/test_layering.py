@@ -29,6 +29,10 @@ BELOW: dict[str, tuple[str, ...]] = {
     "tapegrad.errors": ("tape",),
     "tapegrad.loader": ("sweep", "tape", "kernels", "compiler", "cache", "library", "ops"),
     "tapegrad.state": ("loader", "tape", "errors"),
+    "tapegrad.checker": ("checker", "loader", "ops", "errors", "tape"),
+    "tapegrad.views": ("tape",),
+    "tapegrad.show": ("checker", "loader", "ops", "tape", "views"),
+    "tapegrad.inspection": ("checker", "show", "state", "tape"),
 }  # fmt: skip
 FOUNDATION = (*{start.split(".")[1] for start in BELOW},)
 # What is made of the foundation, from the bottom to the top: each may import what stands before it.

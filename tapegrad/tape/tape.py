@@ -2,7 +2,8 @@
 
 import ctypes
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +43,7 @@ class Tape:
 
     __slots__ = ("__weakref__", "_words", "header", "owners")
     recording = False  # whether this is the tape of a function that is being recorded for replay
+    as_text: ClassVar[Callable[["Tape"], str]] = object.__repr__  # set by the module that knows the names of ops
 
     def __init__(self, tables: dict[int, int], all_live: bool = False) -> None:
         self._words = np.zeros(HEADER_WORDS, np.int64)
@@ -67,6 +69,9 @@ class Tape:
 
     def __len__(self) -> int:
         return int(self._words[INSTRUCTIONS])
+
+    def __str__(self) -> str:
+        return self.as_text()
 
     @property
     def words(self) -> np.ndarray:

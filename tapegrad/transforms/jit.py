@@ -50,11 +50,11 @@ class Jit:
         >>> import numpy as np, tapegrad as tg
         >>> f = tg.jit(lambda x: tg.sum(tg.sin(x) * 2))
         >>> print(f.tape(np.array([0.0, 1.0, 2.0])))
-        inputs   x0 (3,) f64
+        inputs    x0 (3,) f64
           0  v0 = sin(x0)              (3,) f64
           1  v1 = multiply(v0, 2.0)    (3,) f64
           2  v2 = sum(v1)              () f64
-        outputs  v2 () f64
+        outputs   v2 () f64
         """
         recorded, _ = self.run(take_apart(args, kwargs), (), replay.replay_values)
         return recorded.recording

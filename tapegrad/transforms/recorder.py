@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad import checker
 from tapegrad.escapes import plain_array
 from tapegrad.ops import CODES
 from tapegrad.passes.program import Program
@@ -105,6 +106,7 @@ class Recorded:
         """The program for the values (`wrt` empty), for gradients by inputs, or for Jacobians by them."""
         key = (wrt, rows)
         if key not in self._programs:
+            checker.demand(self.recording)
             self._programs[key] = Program(self.recording, self.output_slots, list(wrt), rows)
         return self._programs[key]
 

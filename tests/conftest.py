@@ -1,0 +1,16 @@
+"""Every tape that a test builds is checked: before each sweep, before each recording is replayed, and at the end."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import tapegrad as tg
+from tapegrad import checker
+
+
+@pytest.fixture(autouse=True)
+def legal_tapes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Check all tapes of a test."""
+    monkeypatch.setattr(checker.switch, "on", True)
+    yield
+    tg.check_tape()
