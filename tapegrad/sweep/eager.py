@@ -74,6 +74,7 @@ from tapegrad.tape.layout import (
     OP_GRAIN,
     OP_KIND,
     ORPHAN,
+    SLOT_CAPACITY,
     TRACED,
     get_buffer,
     get_bytes,
@@ -485,7 +486,12 @@ def view_again(header, slot, base):
 
 @native()
 def drop(header, slot):
-    """A Tensor lets go of its slot; whether a Python object that owned memory can be dropped."""
+    """A Tensor lets go of its slot; whether a Python object that owned memory can be dropped.
+
+    The garbage collector may finalise a tape before the Tensors on it: then there is nothing left to let go of.
+    """
+    if load_i64(header, SLOT_CAPACITY) == 0:
+        return False
     drop_handle(header, slot)
     return load_i64(header, ORPHAN) != NONE
 

@@ -104,6 +104,7 @@ def close_tape(header):
         free(load_i64(header, word))
         store_i64(header, word, 0)
     free(load_i64(header, LITERALS))
+    store_i64(header, SLOT_CAPACITY, 0)  # says that the tape is closed
 
 
 @helper
