@@ -59,8 +59,8 @@ def _run(slot: int, seed: np.ndarray | None, options: int) -> None:
     status = reverse.reverse_sweep(_HEADER, slot, address, options, 0)
     while status == E_KERNEL:
         missing = np.empty(2, np.int64)
-        reverse.reverse_sweep(_HEADER, slot, address, options | ONLY_LOOK, id(missing))
-        loader.load_code(int(missing[0]), int(missing[1]), 1)
+        if reverse.reverse_sweep(_HEADER, slot, address, options | ONLY_LOOK, id(missing)) == E_KERNEL:
+            loader.load_code(int(missing[0]), int(missing[1]), 1)  # unless another thread has loaded it meanwhile
         status = reverse.reverse_sweep(_HEADER, slot, address, options, 0)
     if status == E_CONSTANT:
         raise _on_constant()

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,9 @@ from tapegrad.cache import cache_of, folder
 
 _NOTICEABLE = 1.0  # seconds of compilation after which the user is told
 
+
+# Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
+compiling = threading.RLock()
 
 # Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.
 ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}
@@ -36,7 +40,8 @@ def native(floats: tuple[str, ...] = (), **flags: Any) -> Callable[[Callable[...
 
         @functools.cache
         def entry() -> Any:
-            dispatcher.compile(signature)
+            with compiling:
+                dispatcher.compile(signature)
             compiled = dispatcher.overloads[signature].entry_point
             setattr(sys.modules[function.__module__], function.__name__, compiled)
             return compiled

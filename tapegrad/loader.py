@@ -43,14 +43,15 @@ class KernelName(NamedTuple):
         return f"{self.op} {self.direction} {self.dtype}"
 
 
-_ROWS: dict[str, Op | Structural] = {row.name: row for row in (*ELEMENTWISE, *STRUCTURAL)}
+_TABLE: tuple[Op | Structural, ...] = (*ELEMENTWISE, *STRUCTURAL)
+_ROWS: dict[str, Op | Structural] = {row.name: row for row in _TABLE}
 _NAMES = tuple(_ROWS)
 _kernels = np.zeros((len(CODES), layout.DTYPE_COUNT, 2), np.int64)
 _control = np.zeros(CONTROL_WORDS, np.int64)
 
 
-def _reads_mask(names: object) -> int:
-    return sum(_BITS[name] for name in names) if names else 0  # type: ignore[attr-defined]
+def _reads_mask(names: Iterable[str] | None) -> int:
+    return sum(_BITS[name] for name in names or ())
 
 
 def _elementwise_words(row: Op) -> list[int]:
@@ -60,7 +61,7 @@ def _elementwise_words(row: Op) -> list[int]:
         row.arity,
         row.arity - 1,
         layout.B8 if row.predicate else -1,
-        *(reads + [0, 0, 0])[:3],
+        *[*reads, 0, 0, 0][:3],
         _GRAIN if row.family in _CHEAP_FAMILIES else _COSTLY_GRAIN,
         layout.B8 if 0 in row.boolean_operands else -1,
         0,
@@ -75,7 +76,7 @@ def _structural_words(row: Structural) -> list[int]:
         row.arity,
         row.variant,
         DTYPE_NAMES.index(row.result) if row.result else -1,
-        *(reads + [0, 0, 0])[:3],
+        *[*reads, 0, 0, 0][:3],
         grains.get(row.kind, 0),
         -1,
         sum(1 << j for j in row.writes),
@@ -136,11 +137,12 @@ def load(name: KernelName) -> int:
     """Compile a kernel, or take it from the cache, and enter it into the table of kernels; its address."""
     code = CODES[name.op]
     at = (code, DTYPE_NAMES.index(name.dtype), DIRECTIONS.index(name.direction))
-    if _kernels[at] == 0:
-        module_name, function = _place(name)
-        module = importlib.import_module(module_name)
-        library.ensure(getattr(module, "LIBRARY", {}).get(function, ()))
-        _kernels[at] = compiler.compile_kernel(getattr(module, function), **getattr(module, "FLAGS", {}))
+    with compiler.compiling:
+        if _kernels[at] == 0:
+            module_name, function = _place(name)
+            module = importlib.import_module(module_name)
+            library.ensure(getattr(module, "LIBRARY", {}).get(function, ()))
+            _kernels[at] = compiler.compile_kernel(getattr(module, function), **getattr(module, "FLAGS", {}))
     return int(_kernels[at])
 
 
@@ -163,9 +165,10 @@ def load_code(code: int, dtype: int, direction: int) -> int:
 
 def load_driver() -> None:
     """Load the parallel driver: from now on large instructions run on all threads."""
-    if _control[DRIVER] == DRIVER_UNKNOWN:
-        _control[THREADS] = numba.get_num_threads()
-        _control[DRIVER] = compiler.compile_driver(parallel_driver)
+    with compiler.compiling:
+        if _control[DRIVER] == DRIVER_UNKNOWN:
+            _control[THREADS] = numba.get_num_threads()
+            _control[DRIVER] = compiler.compile_driver(parallel_driver)
 
 
 def run_serially() -> None:
