@@ -10,7 +10,7 @@ import numba
 from tapegrad.compiler import helper, native
 from tapegrad.kernels.native import load_i32, load_i64, memset, store_f32, store_f64, store_i64
 from tapegrad.sweep.execute import execute
-from tapegrad.tape.geometry import ARRAY_NDIM, ARRAY_STRIDES, ARRAY_EXTENTS, array_data
+from tapegrad.tape.geometry import ARRAY_EXTENTS, ARRAY_NDIM, ARRAY_STRIDES, array_data
 from tapegrad.tape.layout import F32
 
 # Words of a program's block.
@@ -61,13 +61,15 @@ def _fits(port, array):
         return False
     expected = load_i64(port, PORT_EXTENTS)
     extents, strides = load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
-    step = load_i64(port, PORT_ITEM)
+    step, empty, in_order = load_i64(port, PORT_ITEM), False, True
     for d in range(ndim - 1, -1, -1):
         e = load_i64(extents, d)
-        if e != load_i64(expected, d) or (e > 1 and load_i64(strides, d) != step):
+        if e != load_i64(expected, d):
             return False
+        empty |= e == 0
+        in_order &= e == 1 or load_i64(strides, d) == step
         step *= e
-    return True
+    return in_order or empty  # an array without elements has any strides
 
 
 @helper

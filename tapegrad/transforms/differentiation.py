@@ -1,13 +1,14 @@
 """`grad` and `value_and_grad`."""
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.ops import CODES
+from tapegrad.record import unary
 from tapegrad.state import eager_mode, thread
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.sweep import replay
@@ -15,6 +16,8 @@ from tapegrad.transforms.arguments import Argnums, select
 from tapegrad.transforms.fast import FastPath
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.signature import has_tensor, take_apart
+
+_COPY = CODES["positive"]
 
 
 def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -94,9 +97,11 @@ def _eager(function: Callable[..., Any], argnums: Argnums) -> Callable[..., Any]
         if has_tensor(args, kwargs):
             refuse_nesting()
         selection = select(args, argnums)
-        tensors = [_leaf(leaf) for leaf in selection.leaves]
-        with eager_mode(), _differentiating(tensors) as outer:
-            value = function(*selection.fill_in(tensors), **kwargs)
+        with eager_mode():
+            tensors = [_leaf(leaf) for leaf in selection.leaves]
+            outer = thread.leaves
+            copies = [unary(_COPY, t) for t in tensors]  # the function may write to its arguments
+            value = _differentiated_by(tensors, function, selection.fill_in(copies), kwargs)
             if not is_tensor(value):
                 raise TypeError(
                     f"grad: the function returned {type(value).__name__}, not a Tensor: its result was taken out of"
@@ -112,13 +117,12 @@ def _eager(function: Callable[..., Any], argnums: Argnums) -> Callable[..., Any]
     return both
 
 
-@contextmanager
-def _differentiating(tensors: list[Any]) -> Iterator[tuple[Any, ...]]:
-    """Let this thread know by which Tensors a gradient is being taken; those of the gradients around it."""
+def _differentiated_by(tensors: list[Any], function: Callable[..., Any], args: list[Any], kwargs: Any) -> Any:
+    """Call a function; while it runs, this thread knows by which Tensors a gradient is taken."""
     outer = thread.leaves
     thread.leaves = (*outer, *tensors)
     try:
-        yield outer
+        return function(*args, **kwargs)
     finally:
         thread.leaves = outer
 
@@ -139,8 +143,8 @@ def _copy_of_gradient(tensor: Any) -> Any:
 
 
 def _leaf(value: Any) -> Any:
-    """A fresh leaf Tensor on a copy of an argument."""
-    return from_array(np.array(value), constant=False)
+    """A fresh leaf Tensor on an argument."""
+    return from_array(np.asarray(value), constant=False)
 
 
 def _gradient_of(tensor: Any) -> Any:

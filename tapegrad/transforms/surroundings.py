@@ -247,4 +247,4 @@ def _root(instruction: dis.Instruction) -> str:
 
 
 def _last(name: Any) -> str:
-    return name[-1] if isinstance(name, tuple) else str(name)
+    return str(name[-1]) if isinstance(name, tuple) and name else str(name)
