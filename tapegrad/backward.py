@@ -10,8 +10,7 @@ from tapegrad import checker, loader
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.state import EAGER
 from tapegrad.storage import Storage, formers, is_tensor, show
-from tapegrad.sweep import eager
-from tapegrad.sweep import reverse
+from tapegrad.sweep import eager, reverse
 from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, ONLY_WANTED, OVERWRITE
 from tapegrad.tape.layout import E_CONSTANT, E_FREED, E_KERNEL, NONE, ORPHAN
 
@@ -60,7 +59,9 @@ def _run(slot: int, seed: np.ndarray | None, options: int) -> None:
     while status == E_KERNEL:
         missing = np.empty(2, np.int64)
         if reverse.reverse_sweep(_HEADER, slot, address, options | ONLY_LOOK, id(missing)) == E_KERNEL:
-            loader.load_code(int(missing[0]), int(missing[1]), 1)  # unless another thread has loaded it meanwhile
+            loader.load_code(
+                int(missing[0]), int(missing[1]), 1
+            )  # unless another thread has loaded it meanwhile
         status = reverse.reverse_sweep(_HEADER, slot, address, options, 0)
     if status == E_CONSTANT:
         raise _on_constant()
@@ -133,7 +134,9 @@ class BackwardMethods:
         if slot < 0:
             return None
         if tape is not EAGER:
-            raise TracedValueError("grad of a Tensor of a recording: use tapegrad.grad on the recorded function")
+            raise TracedValueError(
+                "grad of a Tensor of a recording: use tapegrad.grad on the recorded function"
+            )
         slot = self._slot_on(EAGER)  # type: ignore[attr-defined]
         if formers:
             _collect_former(self)  # type: ignore[arg-type]

@@ -105,7 +105,12 @@ def compile_destructor(function: Callable[..., Any]) -> int:
 
 def compile_driver(function: Callable[..., Any]) -> int:
     """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, splittable)``."""
-    return _compile(function, 5, parallel=True)
+    return _compile(function, 5)
+
+
+def compile_chunks(function: Callable[..., Any]) -> int:
+    """Address of what the threading layer calls: ``body(first, count, step, launch)``."""
+    return _compile(function, 4)
 
 
 _KEEP_ALIVE: list[CFunc] = []
@@ -139,7 +144,9 @@ class _Announcer(numba.core.event.Listener):
     @staticmethod
     def message() -> str:
         path = folder()
-        kept = f"they are kept in {path}" if path else "no cache folder is writable: every process compiles anew"
+        kept = (
+            f"they are kept in {path}" if path else "no cache folder is writable: every process compiles anew"
+        )
         return f"tapegrad: compiling kernels on first use ({kept}; `tapegrad warmup` compiles all of them)"
 
 

@@ -20,7 +20,9 @@ def _checked(array: np.ndarray, constant: bool | None) -> "Tensor":
     """A Tensor on an array, if dtype and `constant` go together."""
     check_dtype(array.dtype, "tensor")
     if constant is False and array.dtype.kind != "f":
-        raise ValueError(f"a Tensor of dtype {array.dtype} is always constant; write tensor(..., dtype=float)")
+        raise ValueError(
+            f"a Tensor of dtype {array.dtype} is always constant; write tensor(..., dtype=float)"
+        )
     return from_array(array, constant=bool(constant))
 
 
@@ -101,7 +103,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, constant: bool | Non
     return _checked(np.full(shape, fill_value, dtype), constant)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, constant: bool | None = None) -> "Tensor":
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, constant: bool | None = None
+) -> "Tensor":
     """Ones on the `k`-th diagonal, zeros elsewhere."""
     return _checked(np.eye(N, M, k, dtype), constant)
 
@@ -112,7 +116,13 @@ def arange(*arguments: Any, dtype: Any = None, constant: bool | None = None) -> 
 
 
 def linspace(
-    start: Any, stop: Any, num: int = 50, *, endpoint: bool = True, dtype: Any = None, constant: bool | None = None
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    *,
+    endpoint: bool = True,
+    dtype: Any = None,
+    constant: bool | None = None,
 ) -> "Tensor":
     """`num` numbers at equal distances from `start` to `stop`."""
     return _checked(np.linspace(start, stop, num, endpoint=endpoint, dtype=dtype), constant)

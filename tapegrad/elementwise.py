@@ -19,7 +19,13 @@ ADD, SUBTRACT, MULTIPLY, DIVIDE = CODES["add"], CODES["subtract"], CODES["multip
 POWER, NEGATIVE, POSITIVE, ABSOLUTE = CODES["power"], CODES["negative"], CODES["positive"], CODES["absolute"]
 _NUMBERS = (int, float)
 _POWERS = {2: CODES["square"], 0.5: CODES["sqrt"], -1: CODES["reciprocal"], 1: POSITIVE}
-_ALIASES = {"abs": "absolute", "true_divide": "divide", "pow": "power", "acos": "arccos", "asin": "arcsin"} | {
+_ALIASES = {
+    "abs": "absolute",
+    "true_divide": "divide",
+    "pow": "power",
+    "acos": "arccos",
+    "asin": "arcsin",
+} | {
     "atan": "arctan",
     "acosh": "arccosh",
     "asinh": "arcsinh",
@@ -33,7 +39,12 @@ _raise_to = binary_operator(POWER)
 
 def _power(x: Any, exponent: Any) -> "Tensor":
     """``x ** exponent``; the powers that have a row of their own take it."""
-    if type(exponent) in _NUMBERS and exponent in _POWERS and is_tensor(x) and (x._slot >= 0 or x.dtype.kind == "f"):
+    if (
+        type(exponent) in _NUMBERS
+        and exponent in _POWERS
+        and is_tensor(x)
+        and (x._slot >= 0 or x.dtype.kind == "f")
+    ):
         return unary(_POWERS[exponent], x)
     return _raise_to(x, exponent) if is_tensor(x) else apply(POWER, x, exponent)
 
@@ -51,7 +62,6 @@ def _function(row: Op) -> Callable[..., "Tensor"]:
             return unary(code, x) if is_tensor(x) else apply(code, x)
 
     elif row.arity == 2:
-
         operate = binary_operator(code)
 
         def function(x1: Any, x2: Any, /) -> "Tensor":
@@ -83,7 +93,10 @@ def _named(function: Callable[..., "Tensor"], row: Op) -> Callable[..., "Tensor"
     lines = [f"{row.name}, element by element: ``{row.primal}``.", ""]
     for j, partial in enumerate(row.partials):
         lines.append(f"Partial by x{j}: ``{partial}``.")
-    lines += ["", f"Operands broadcast as NumPy's do. Returns a {'boolean array' if row.predicate else 'Tensor'}."]
+    lines += [
+        "",
+        f"Operands broadcast as NumPy's do. Returns a {'boolean array' if row.predicate else 'Tensor'}.",
+    ]
     function.__doc__ = "\n".join(lines)
     return function
 
@@ -153,7 +166,7 @@ def _boolean(function: Any, *operands: Any) -> Any:
     if not (modes.active and thread.tape.recording):
         return function(*[value.data if is_tensor(value) else value for value in operands])
     for value in operands:
-        if getattr(value, "dtype", np.dtype(type(value))) != bool:
+        if getattr(value, "dtype", np.dtype(type(value))).kind != "b":
             raise UnsupportedError(f"{function.__name__} of a Tensor is supported for booleans only")
     numbers = [as_float(value, np.dtype(np.float64), thread.tape, False) for value in operands]
     return _LOGIC[function](*numbers)

@@ -31,5 +31,7 @@ def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:
     if code == E_MEMORY:
         raise MemoryError(f"{op}: not enough memory for the result of operands of shapes {listed}")
     if code <= E_STATUS:
-        raise RuntimeError(f"{op}: the kernel stopped with status {E_STATUS - code}; operands of shapes {listed}")
+        raise RuntimeError(
+            f"{op}: the kernel stopped with status {E_STATUS - code}; operands of shapes {listed}"
+        )
     raise RuntimeError(f"{op}: error {code} from the engine; operands of shapes {listed}")

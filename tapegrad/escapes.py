@@ -110,11 +110,17 @@ class EscapeMethods:
         array = plain_array(self, "np.asarray()")
         if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
             raise ValueError("a copy is needed to convert the dtype")
-        return np.array(array, dtype, copy=bool(copy)) if copy else array.astype(dtype or array.dtype, copy=False)
+        return (
+            np.array(array, dtype, copy=bool(copy))
+            if copy
+            else array.astype(dtype or array.dtype, copy=False)
+        )
 
     def __reduce__(self) -> Any:
         if self._slot >= 0 and not self.constant and self._describe()[eager.D_PRODUCER] != NONE:  # type: ignore[attr-defined]
-            raise TypeError("a Tensor that was computed cannot be pickled or deep-copied: detach() it, or copy() it")
+            raise TypeError(
+                "a Tensor that was computed cannot be pickled or deep-copied: detach() it, or copy() it"
+            )
         return _rebuild, (self.data, self.constant)  # type: ignore[attr-defined]
 
     def __copy__(self) -> "Tensor":
@@ -161,7 +167,7 @@ def _guarded_int(tensor: Any) -> int:
     whole = unary(CODES["trunc"], tensor)
     array = whole.data_or_traced()
     tape = tensor._tape
-    assert tape is thread.tape
+    assert tensor._tape is thread.tape
     if not np.isfinite(array).all():
         raise TracedValueError(f"int() of {array.item()} while a function is being recorded")
     tape.guard_bytes(DTYPE_CODES[array.dtype], whole._slot, array)

@@ -12,7 +12,7 @@ from tapegrad.ops import CODES
 from tapegrad.record import as_float, read_now, unary
 from tapegrad.shaping import contiguous
 from tapegrad.state import EAGER, modes
-from tapegrad.storage import Description, formers, from_array, is_tensor, view_of, view_from_slot
+from tapegrad.storage import Description, formers, from_array, is_tensor, view_from_slot, view_of
 from tapegrad.structural import allocate, as_tensor, record_into
 from tapegrad.sweep import eager
 
@@ -35,7 +35,9 @@ def _plain_part(part: Any) -> Any:
     array = read_now(part)
     if array is part:
         return part
-    return array if array.size or is_tensor(part) else array.astype(np.int64)  # [] names no element, as in NumPy
+    return (
+        array if array.size or is_tensor(part) else array.astype(np.int64)
+    )  # [] names no element, as in NumPy
 
 
 def _is_basic(key: Any) -> bool:
@@ -176,7 +178,9 @@ def _value(value: Any, shape: tuple[int, ...], base: "Tensor", tape: Any) -> "Te
             return given
     except ValueError:
         pass
-    raise ValueError(f"setitem: a value of shape {given.shape} does not broadcast to the indexed shape {shape}")
+    raise ValueError(
+        f"setitem: a value of shape {given.shape} does not broadcast to the indexed shape {shape}"
+    )
 
 
 def _new_version(base: "Tensor", slot: int) -> None:
@@ -210,7 +214,9 @@ def _take_over(base: "Tensor") -> tuple[int, int]:
 def _region_params(base: "Tensor", region: np.ndarray, value: "Tensor", total: int) -> np.ndarray:
     """Parameters of the op `write`: where the region lies in the buffer, and how the value is laid out."""
     whole = base.data_or_traced()
-    lowest = sum(min(0, s * (e - 1)) for s, e in zip(whole.strides, whole.shape, strict=True)) if whole.size else 0
+    lowest = (
+        sum(min(0, s * (e - 1)) for s, e in zip(whole.strides, whole.shape, strict=True)) if whole.size else 0
+    )
     offset = region.ctypes.data - (whole.ctypes.data + lowest)
     seen = np.broadcast_to(value.data_or_traced(), region.shape)
     return np.array([total, offset, region.ndim, *region.shape, *region.strides, *seen.strides], np.int64)
@@ -253,7 +259,9 @@ def _write_elements(
 def _buffer_numbers(base: "Tensor", x: "Tensor") -> np.ndarray:
     """For each element of `x`, its number in the buffer of `base`."""
     whole, part = base.data_or_traced(), x.data_or_traced()
-    lowest = sum(min(0, s * (e - 1)) for s, e in zip(whole.strides, whole.shape, strict=True)) if whole.size else 0
+    lowest = (
+        sum(min(0, s * (e - 1)) for s, e in zip(whole.strides, whole.shape, strict=True)) if whole.size else 0
+    )
     first = (part.ctypes.data - whole.ctypes.data - lowest) // whole.itemsize
     numbers = np.full((), first, np.int64)
     for axis, (extent, stride) in enumerate(zip(part.shape, part.strides, strict=True)):
@@ -262,8 +270,10 @@ def _buffer_numbers(base: "Tensor", x: "Tensor") -> np.ndarray:
     return np.broadcast_to(numbers, part.shape)
 
 
-def _write_undifferentiated(base: "Tensor", array: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> None:
-    """Write under `no_grad`: the Tensor's place in the graph stays, what was recorded from it keeps the old contents."""
+def _write_undifferentiated(
+    base: "Tensor", array: np.ndarray, key: tuple[Any, ...], value: np.ndarray
+) -> None:
+    """Write under `no_grad`: the Tensor's place in the graph stays, what was recorded from it keeps the old data."""
     tape = base._tape
     if tape is None or base._describe()[eager.D_KEEPS] == 0:
         array[key] = value
@@ -291,16 +301,19 @@ def _remember_former(base: "Tensor", tape: Any) -> None:
 
 def _record_identity(base: "Tensor", old: int, new: int) -> None:
     """Let the cotangent of the new contents flow to the old as if nothing had been written."""
-    tape = base._tape
-    assert tape is not None and tape is EAGER
-    eager.append_identity(tape.header, _COPY, new, old)
+    assert base._tape is EAGER
+    eager.append_identity(EAGER.header, _COPY, new, old)
 
 
 def _slice(x: Any, start: Any, stop: Any) -> "Tensor | None":
     """``x[start:stop]`` of an eager Tensor, the short way; `None` for limits that are not plain numbers."""
     start = 0 if start is None else start
     stop = _END if stop is None else stop
-    if type(start) is not int or type(stop) is not int or not (-_END <= start <= _END and -_END <= stop <= _END):
+    if (
+        type(start) is not int
+        or type(stop) is not int
+        or not (-_END <= start <= _END and -_END <= stop <= _END)
+    ):
         return None
     slot = eager.view_slice(EAGER.header, x._slot if x._base is None else x._slot_on(EAGER), start, stop)
     return view_from_slot(x if x._base is None else x._base, slot) if slot >= 0 else None
@@ -351,6 +364,8 @@ def _update(x: Any, result: "Tensor") -> Any:
     if result.shape != x.shape:
         raise ValueError(f"in-place operator: a result of shape {result.shape} does not fit shape {x.shape}")
     if x.dtype.kind != "f" and result.dtype != x.dtype:
-        raise TypeError(f"in-place operator: cannot write {result.dtype} into {x.dtype}; convert with astype(float)")
+        raise TypeError(
+            f"in-place operator: cannot write {result.dtype} into {x.dtype}; convert with astype(float)"
+        )
     x[...] = result
     return x

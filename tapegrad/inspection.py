@@ -4,7 +4,6 @@ from tapegrad import checker, show
 from tapegrad.state import EAGER
 from tapegrad.tape.tape import Tape
 
-
 Tape.as_text = show.as_text
 
 

@@ -35,7 +35,9 @@ def matmul(x1: Any, x2: Any, /) -> "Tensor":
     """
     a, b = as_tensor(x1, "matmul"), as_tensor(x2, "matmul")
     if a.ndim == 0 or b.ndim == 0:
-        raise ValueError("matmul: operands must have at least one dimension; write x * y to multiply by a scalar")
+        raise ValueError(
+            "matmul: operands must have at least one dimension; write x * y to multiply by a scalar"
+        )
     vector_a, vector_b = a.ndim == 1, b.ndim == 1
     left = expand_dims(a, 0) if vector_a else a
     right = expand_dims(b, 1) if vector_b else b
@@ -61,7 +63,9 @@ def _product(a: "Tensor", b: "Tensor") -> "Tensor":
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        raise ValueError(f"matmul: the leading dimensions of {a.shape} and {b.shape} do not broadcast") from None
+        raise ValueError(
+            f"matmul: the leading dimensions of {a.shape} and {b.shape} do not broadcast"
+        ) from None
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
     tape, differentiate = state.current()
     result = allocate(tape, dtype, (*batch, m, n), "matmul")

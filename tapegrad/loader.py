@@ -3,16 +3,26 @@
 import importlib
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from llvmlite.binding import address_of_symbol
 
 from tapegrad import cache, compiler, library
 from tapegrad.ops import CODES, ELEMENTWISE, STRUCTURAL, Op, Structural
-from tapegrad.sweep.layout import CONTROL_WORDS, DRIVER, DRIVER_REFUSED, DRIVER_UNKNOWN, LOCK, THREADS
-from tapegrad.sweep.parallel import parallel_driver
+from tapegrad.sweep.layout import (
+    CHUNKS,
+    CONTROL_WORDS,
+    DRIVER,
+    DRIVER_REFUSED,
+    DRIVER_UNKNOWN,
+    LAUNCH,
+    LOCK,
+    THREADS,
+)
+from tapegrad.sweep.parallel import parallel_driver, run_chunks
 from tapegrad.tape import layout
 
 DTYPE_NAMES = ("f64", "f32", "i64", "b8")
@@ -167,7 +177,9 @@ def load_driver() -> None:
     """Load the parallel driver: from now on large instructions run on all threads."""
     with compiler.compiling:
         if _control[DRIVER] == DRIVER_UNKNOWN:
-            _control[THREADS] = numba.get_num_threads()
+            _control[THREADS] = numba.get_num_threads()  # starts the threading layer
+            _control[LAUNCH] = address_of_symbol("numba_parallel_for")
+            _control[CHUNKS] = compiler.compile_chunks(run_chunks)
             _control[DRIVER] = compiler.compile_driver(parallel_driver)
 
 

@@ -337,13 +337,27 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural("write", "whole", "region.write_{direction}_{dtype}", ((), ()), writes=(0,)),
     # the same, x2: row numbers
     Structural(
-        "scatter_write", "whole", "index.scatter_write_{direction}_{dtype}", (("x2",), ("x2",), None), writes=(0,)
+        "scatter_write",
+        "whole",
+        "index.scatter_write_{direction}_{dtype}",
+        (("x2",), ("x2",), None),
+        writes=(0,),
     ),
     Structural(
-        "cast_f64", "elementwise", "cast.cast_{dtype}_f64_{direction}", ((),), ("f32", "i64", "b8"), result="f64"
+        "cast_f64",
+        "elementwise",
+        "cast.cast_{dtype}_f64_{direction}",
+        ((),),
+        ("f32", "i64", "b8"),
+        result="f64",
     ),
     Structural(
-        "cast_f32", "elementwise", "cast.cast_{dtype}_f32_{direction}", ((),), ("f64", "i64", "b8"), result="f32"
+        "cast_f32",
+        "elementwise",
+        "cast.cast_{dtype}_f32_{direction}",
+        ((),),
+        ("f64", "i64", "b8"),
+        result="f32",
     ),
     # A replay stops where a value that Python has seen while recording is another one.
     Structural("guard", "whole", "guard.guard_{direction}", (None,), dtypes=_ALL),

@@ -53,7 +53,9 @@ class ProtocolMethods:
         called = name if method == "__call__" else f"{name}.{method}"
         raise UnsupportedError(f"numpy.{called} is not supported for Tensors; use .data to leave the graph")
 
-    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         name = function.__name__
         if name in _INSPECTIONS and not kwargs and len(args) == 1:
             return _INSPECTIONS[name](args[0])

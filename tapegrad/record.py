@@ -39,7 +39,11 @@ def binary_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
     """The method ``x.op(other)`` of a binary op."""
 
     def operate(self: "Tensor", other: Any) -> "Tensor":
-        if not modes.active and self._tape is EAGER and (self._base is None or self._version == self._base._version):
+        if (
+            not modes.active
+            and self._tape is EAGER
+            and (self._base is None or self._version == self._base._version)
+        ):
             kind = type(other)
             if kind is float or kind is int:
                 slot = eager.record_with_number(_HEADER, code, self._slot, other, 0, 1)
@@ -59,7 +63,11 @@ def reflected_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
     """The method that computes ``other op x``."""
 
     def operate(self: "Tensor", other: Any) -> "Tensor":
-        if not modes.active and self._tape is EAGER and (self._base is None or self._version == self._base._version):
+        if (
+            not modes.active
+            and self._tape is EAGER
+            and (self._base is None or self._version == self._base._version)
+        ):
             kind = type(other)
             if kind is float or kind is int:
                 slot = eager.record_with_number(_HEADER, code, self._slot, other, 1, 1)
@@ -82,7 +90,9 @@ def apply(code: int, *operands: Any) -> "Tensor":
     """
     row = loader.row(code)
     assert isinstance(row, Op)
-    values = [value if is_tensor(value) or type(value) in (int, float) else _array(value, row) for value in operands]
+    values = [
+        value if is_tensor(value) or type(value) in (int, float) else _array(value, row) for value in operands
+    ]
     floats = [value for j, value in enumerate(values) if j not in row.boolean_operands]
     dtype = np.result_type(*[getattr(value, "dtype", value) for value in floats])
     if all(getattr(value, "dtype", _INTEGER).kind != "f" and type(value) is not float for value in floats):
@@ -90,7 +100,9 @@ def apply(code: int, *operands: Any) -> "Tensor":
     check_dtype(dtype, row.name)
     tape, differentiate = state.current()
     tensors = [
-        as_boolean(value, tape) if j in row.boolean_operands else as_float(value, dtype, tape, _is_read(row, j))
+        as_boolean(value, tape)
+        if j in row.boolean_operands
+        else as_float(value, dtype, tape, _is_read(row, j))
         for j, value in enumerate(values)
     ]
     slot = run(tape, code, [t._slot_on(tape) for t in tensors], differentiate)
@@ -118,8 +130,12 @@ def _without_tape(row: Op, values: list[Any]) -> "Tensor":
     """The op on integers and booleans, which are constants: NumPy computes it, in float64 if not in integers."""
     arrays = [read_now(value) for value in values]
     result = _by_numpy(row, arrays)
-    if result.dtype.kind == "f":  # NumPy has float16 for small integers, and unsigned ones wrap around when negated
-        result = _by_numpy(row, [x if j in row.boolean_operands else x.astype(float) for j, x in enumerate(arrays)])
+    if (
+        result.dtype.kind == "f"
+    ):  # NumPy has float16 for small integers, and unsigned ones wrap around when negated
+        result = _by_numpy(
+            row, [x if j in row.boolean_operands else x.astype(float) for j, x in enumerate(arrays)]
+        )
     return from_array(result, constant=True)
 
 
@@ -133,9 +149,9 @@ def _by_numpy(row: Op, arrays: list[np.ndarray]) -> np.ndarray:
 def read_now(value: Any) -> np.ndarray:
     """A value as an array whose contents are used by NumPy, once for all: a recording guards them."""
     array = np.asarray(value)
-    if modes.active and thread.tape.recording and not (is_tensor(value) and value._traced()):
-        if isinstance(value, np.ndarray) or is_tensor(value):
-            thread.tape.watch(array)  # type: ignore[attr-defined]
+    changeable = not value._traced() if is_tensor(value) else isinstance(value, np.ndarray)
+    if changeable and modes.active and thread.tape.recording:
+        thread.tape.watch(array)  # type: ignore[attr-defined]
     return array
 
 
@@ -173,7 +189,11 @@ def as_boolean(value: Any, tape: Tape) -> "Tensor":
     if is_tensor(value):
         if value.dtype == bool:
             return value  # type: ignore[no-any-return]
-        return apply(CODES["not_equal"], value, 0) if value.dtype.kind == "f" else _truth(np.asarray(value), tape)
+        return (
+            apply(CODES["not_equal"], value, 0)
+            if value.dtype.kind == "f"
+            else _truth(np.asarray(value), tape)
+        )
     return _truth(value, tape)
 
 

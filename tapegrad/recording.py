@@ -45,12 +45,16 @@ class Recording(Tape):
         self.expected: list[np.ndarray] = []
         self.outcomes: list[bytes] = []
         self._captured: dict[int, tuple[Any, int]] = {}
-        self._entered: list[tuple[int, np.ndarray, np.ndarray]] = []  # buffer, array, its contents when it entered
+        self._entered: list[
+            tuple[int, np.ndarray, np.ndarray]
+        ] = []  # buffer, array, its contents when it entered
 
     def _enter_array(self, array: np.ndarray, flags: int) -> int:
         code = DTYPE_CODES.get(array.dtype)
         if code is None:
-            raise UnsupportedError(f"dtype {array.dtype} in a recorded function: use float64, float32, int64 or bool")
+            raise UnsupportedError(
+                f"dtype {array.dtype} in a recorded function: use float64, float32, int64 or bool"
+            )
         entered = eager.enter_array(self.header, id(array), code, flags)
         if entered < 0:
             raise ValueError(f"an array of shape {array.shape} has too many dimensions")

@@ -90,9 +90,15 @@ def _by_lines(code: int, name: str, a: Any, axis: Axis, keepdims: bool) -> "Tens
     shape = x.shape
     count = math.prod(shape[k] for k in axes)
     if count == 0 and name != "prod":
-        raise ValueError(f"{name}: zero-size axis in an operand of shape {shape}; there is no {name} of nothing")
+        raise ValueError(
+            f"{name}: zero-size axis in an operand of shape {shape}; there is no {name} of nothing"
+        )
     rest = tuple(shape[k] for k in range(len(shape)) if k not in axes)
-    lines = reshape(moveaxis(x, axes, range(len(rest), len(shape))), (*rest, count)) if axes else reshape(x, (*rest, 1))
+    lines = (
+        reshape(moveaxis(x, axes, range(len(rest), len(shape))), (*rest, count))
+        if axes
+        else reshape(x, (*rest, 1))
+    )
     result = record_reduction(code, lines, 1 << len(rest), False, name)
     if not keepdims:
         return result

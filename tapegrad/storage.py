@@ -32,7 +32,14 @@ if TYPE_CHECKING:
 
 _NEW = object.__new__
 _ENTERING = threading.RLock()
-_REFUSED = {"e": "float16", "F": "complex64", "c": "complex", "D": "complex128", "G": "clongdouble", "g": "longdouble"}
+_REFUSED = {
+    "e": "float16",
+    "F": "complex64",
+    "c": "complex",
+    "D": "complex128",
+    "G": "clongdouble",
+    "g": "longdouble",
+}
 
 
 # Slots that a leaf had before writes under `no_grad`, by its id: graphs recorded from those send gradients there.
@@ -117,7 +124,9 @@ def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
 
 # Entry points by what `hold_to_show` says: ndim and dtype code.
 _SHOWN = {
-    ndim * DTYPE_COUNT + code: f"show_{name}_{ndim}" for ndim in range(3) for code, name in ((F64, "f64"), (F32, "f32"))
+    ndim * DTYPE_COUNT + code: f"show_{name}_{ndim}"
+    for ndim in range(3)
+    for code, name in ((F64, "f64"), (F32, "f32"))
 }
 _destructors: list[int] = []
 
@@ -163,7 +172,9 @@ def _is_plain(array: np.ndarray) -> bool:
     if array.flags.c_contiguous:
         return True
     reach = 0
-    for stride, extent in sorted((abs(s), e) for s, e in zip(array.strides, array.shape, strict=True) if e > 1):
+    for stride, extent in sorted(
+        (abs(s), e) for s, e in zip(array.strides, array.shape, strict=True) if e > 1
+    ):
         if stride <= reach:
             return False
         reach += stride * (extent - 1)
@@ -226,7 +237,9 @@ class Storage:
             self._base._slot_on(tape)
             array = self._array
             assert array is not None
-            self._slot = checked(eager.view_array(tape.header, self._base._slot, id(array)), "view", array.shape)
+            self._slot = checked(
+                eager.view_array(tape.header, self._base._slot, id(array)), "view", array.shape
+            )
             self._tape = tape
             self._version = self._base._version
             return self._slot
@@ -234,7 +247,9 @@ class Storage:
         assert array is not None
         code = DTYPE_CODES.get(array.dtype)
         if code is None:
-            raise UnsupportedError(f"dtype {array.dtype} cannot enter the tape; convert it with astype(float)")
+            raise UnsupportedError(
+                f"dtype {array.dtype} cannot enter the tape; convert it with astype(float)"
+            )
         flags = 0 if self._constant else DIFFERENTIABLE
         entered = checked(eager.enter_array(tape.header, id(array), code, flags), "tensor", array.shape)
         self._slot, buffer = entered & 0xFFFFFFFF, entered >> 32
@@ -245,7 +260,8 @@ class Storage:
     def _renew(self) -> None:
         """Take a new slot on the memory that an in-place write has moved to a new buffer."""
         base, tape = self._base, self._tape
-        assert base is not None and tape is not None
+        assert base is not None
+        assert tape is not None
         slot = eager.view_again(tape.header, self._slot, base._slot_on(tape))
         eager.drop(tape.header, self._slot)
         self._slot, self._version = slot, base._version
@@ -346,7 +362,7 @@ def set_tensor_class(cls: type) -> None:
 
 def from_slot(tape: Tape, slot: int) -> "Tensor":
     """A Tensor on a slot that carries a handle for it."""
-    tensor = _NEW(_Final.tensor)
+    tensor: Any = _NEW(_Final.tensor)
     tensor._tape = tape
     tensor._slot = slot
     tensor._array = None
@@ -357,7 +373,9 @@ def from_slot(tape: Tape, slot: int) -> "Tensor":
 
 def copy_of(array: np.ndarray, constant: bool) -> "Tensor | None":
     """An eager Tensor with a copy of a float array, if that is in C order."""
-    slot = eager.copy_array(EAGER.header, id(array), DTYPE_CODES[array.dtype], 0 if constant else DIFFERENTIABLE)
+    slot = eager.copy_array(
+        EAGER.header, id(array), DTYPE_CODES[array.dtype], 0 if constant else DIFFERENTIABLE
+    )
     return from_slot(EAGER, slot) if slot >= 0 else None
 
 
@@ -367,7 +385,7 @@ def from_array(array: np.ndarray, constant: bool) -> "Tensor":
         if modes.active and thread.tape.recording:
             thread.tape.watch(array)  # type: ignore[attr-defined]
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
-    tensor = _NEW(_Final.tensor)
+    tensor: Any = _NEW(_Final.tensor)
     tensor._tape = None
     tensor._slot = -1
     tensor._array = array
@@ -375,13 +393,13 @@ def from_array(array: np.ndarray, constant: bool) -> "Tensor":
     tensor._constant = constant or array.dtype.kind != "f"
     tensor._version = 0
     if modes.active and thread.tape.recording and array.dtype in DTYPE_CODES:
-        thread.tape.adopt(tensor)
+        thread.tape.adopt(tensor)  # type: ignore[attr-defined]
     return tensor  # type: ignore[no-any-return]
 
 
 def view_from_slot(base: "Tensor", slot: int) -> "Tensor":
     """A Tensor on a slot that is a view of an eager `base`'s memory."""
-    view = _NEW(_Final.tensor)
+    view: Any = _NEW(_Final.tensor)
     view._tape = EAGER
     view._slot = slot
     view._array = None
@@ -393,13 +411,13 @@ def view_from_slot(base: "Tensor", slot: int) -> "Tensor":
 def view_of(tensor: "Tensor", array: np.ndarray) -> "Tensor":
     """A Tensor on a NumPy view of `tensor`'s memory."""
     base = tensor._base if tensor._base is not None else tensor
-    view = _NEW(_Final.tensor)
+    view: Any = _NEW(_Final.tensor)
     view._array = array
     view._base = base
     view._constant = False
     view._tape, view._slot = None, -1
     tape = tensor._tape
-    if tape is None and not modes.active and tensor._array.dtype.kind == "f":
+    if tape is None and not modes.active and tensor.dtype.kind == "f":
         tensor._slot_on(EAGER)
         tape = EAGER
     if tape is not None:

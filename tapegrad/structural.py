@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad import loader, state
 from tapegrad.errors import raise_for
 from tapegrad.record import as_float, read_now
-from tapegrad.storage import Description, check_dtype, from_array, checked, from_slot, is_tensor
+from tapegrad.storage import Description, check_dtype, checked, from_array, from_slot, is_tensor
 from tapegrad.sweep import eager
 from tapegrad.sweep.eager import D_DTYPE
 from tapegrad.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
@@ -38,7 +38,13 @@ def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str
 
 
 def record_into(
-    tape: Tape, code: int, result: int, slots: list[int], params: np.ndarray | None, name: str, differentiate: bool
+    tape: Tape,
+    code: int,
+    result: int,
+    slots: list[int],
+    params: np.ndarray | None,
+    name: str,
+    differentiate: bool,
 ) -> None:
     """Run and record an op whose result slot is there already."""
     a, b, c = (*slots, -1, -1)[:3]

@@ -11,7 +11,10 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
     kind = type(value)
     if kind is list or (isinstance(value, tuple)):
         parts = [flatten(part) for part in value]
-        return [leaf for leaves, _ in parts for leaf in leaves], (kind, tuple(definition for _, definition in parts))
+        return [leaf for leaves, _ in parts for leaf in leaves], (
+            kind,
+            tuple(definition for _, definition in parts),
+        )
     if isinstance(value, dict):
         keys = tuple(value)
         parts = [flatten(value[key]) for key in keys]

@@ -24,7 +24,7 @@ def same(view: Layout, other: Layout) -> bool:
 
 
 def describe_view(base: Layout, view: Layout) -> str:
-    """What to write behind a name for `view` of what the name stands for, `base`: ``[1:]``, ``.T``; "" for all of it."""
+    """What leads from `base`, for which a name stands, to `view`: ``[1:]``, ``.T``; "" if that is all of it."""
     if same(base, view):
         return ""
     for attempt in (_index, _transposition, _reshape, _reordered, _expanded, _repetition):

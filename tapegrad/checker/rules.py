@@ -87,7 +87,7 @@ def slot_stays_inside_its_buffer(t: Snapshot, s: int) -> str:
         return ""
     first, end = reach(slot)
     bytes_ = t.buffers[slot.buffer].bytes
-    inside = 0 <= first and end <= bytes_
+    inside = first >= 0 and end <= bytes_
     return (
         "" if inside else f"it reaches from byte {first} to {end} of buffer {slot.buffer}, which has {bytes_}"
     )

@@ -1,4 +1,4 @@
-"""Which instructions a replay needs: those that an output or a guard depends on, and those a cotangent flows through."""
+"""Which instructions a replay needs: what an output or a guard depends on, and what a cotangent flows through."""
 
 from tapegrad.ops import CODES
 from tapegrad.passes.listing import Listing

@@ -68,5 +68,3 @@ class Listing:
     @cached_property
     def _words(self) -> dict[int, list[int]]:
         return {op: loader.op_words(op).tolist() for op in set(self.op) if op >= 0}
-
-

@@ -23,7 +23,9 @@ from tapegrad.sweep.bind import OUTER_WORDS
 from tapegrad.sweep.program import bind_instruction, can_store, instruction_variant
 from tapegrad.tape.layout import ACCUMULATE, COLUMNS, DIFFERENTIABLE, OP_GRAIN, OP_KIND
 
-PORT_SHIFT = 48  # a made-up address has the number of its range above this bit: 1 is the workspace, 2 port 0, ...
+PORT_SHIFT = (
+    48  # a made-up address has the number of its range above this bit: 1 is the workspace, 2 port 0, ...
+)
 FORWARD, REVERSE = 0, 1
 
 
@@ -113,7 +115,9 @@ class Program:
     def _load_kernels(self) -> None:
         for direction, order in ((FORWARD, self._live), (REVERSE, self._backwards)):
             for i in order:
-                loader.load_code(self._listing.op[i], instruction_variant(self.recording.header, i), direction)
+                loader.load_code(
+                    self._listing.op[i], instruction_variant(self.recording.header, i), direction
+                )
 
     def _plan(self, rows: bool) -> Lifetimes:
         """Lifetimes of the primals and cotangents that lie in the workspace."""
@@ -172,7 +176,9 @@ class Program:
         """Bind every instruction to a frame."""
         listing = self._listing
         self._primal, self._cotangent = self._made_up_columns()
-        flags = np.array([DIFFERENTIABLE if b in self._active else 0 for b in range(len(listing.bytes))], np.int8)
+        flags = np.array(
+            [DIFFERENTIABLE if b in self._active else 0 for b in range(len(listing.bytes))], np.int8
+        )
         header = self.recording.words.copy()
         for name, column in (("primal", self._primal), ("cotangent", self._cotangent), ("flags", flags)):
             header[COLUMNS[name][0]] = column.ctypes.data

@@ -20,14 +20,13 @@ from tapegrad.kernels.native import (
     store_f64,
     store_i64,
 )
-from tapegrad.sweep.bind import OUTER_WORDS, bind_forward, op_word, variant
+from tapegrad.sweep.bind import bind_forward, op_word, variant
 from tapegrad.sweep.execute import execute
 from tapegrad.sweep.layout import DRIVER, DRIVER_UNKNOWN
 from tapegrad.tape.blocks import add_block, new_block, new_zero_block, release_block, retain
 from tapegrad.tape.columns import (
     add_handle,
     append,
-    differentiable,
     drop_handle,
     free_cotangent,
     new_buffer,
@@ -68,7 +67,6 @@ from tapegrad.tape.layout import (
     LOOPS,
     MAX_NDIM,
     NONE,
-    OP_ARITY,
     OP_DTYPE,
     OP_FIRST,
     OP_GRAIN,
@@ -88,8 +86,8 @@ from tapegrad.tape.layout import (
     get_primal,
     get_producer,
     get_users,
-    set_cotangent,
     set_buffer,
+    set_cotangent,
     set_flags,
     set_offset,
     set_primal,
@@ -166,7 +164,9 @@ def _run(header, op, dtype, result, a, b, c, params):
 def _commit(header, op, result, a, b, c, params, recording):
     """Give the result its flags, and append the instruction if it will be asked for."""
     flags = _flags(header, a, b, c, recording)
-    if get_dtype(header, result) > F32:  # booleans and integers have no derivative, whatever they were made from
+    if (
+        get_dtype(header, result) > F32
+    ):  # booleans and integers have no derivative, whatever they were made from
         flags &= ~DIFFERENTIABLE
     buffer = get_buffer(header, result)
     set_flags(header, buffer, get_flags(header, buffer) | flags)

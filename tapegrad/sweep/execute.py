@@ -1,6 +1,5 @@
 """Run a kernel over all the loops of a frame: the inner one, the outer ones, and on several threads."""
 
-import numba
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic

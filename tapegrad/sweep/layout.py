@@ -4,7 +4,9 @@
 DRIVER = 0  # address of the driver, or one of the two below
 LOCK = 1  # 1 while a launch is under way
 THREADS = 2  # threads that a launch can use
-CONTROL_WORDS = 3
+LAUNCH = 3  # address of the threading layer's `parallel_for`
+CHUNKS = 4  # address of the function that each of its threads runs
+CONTROL_WORDS = 5
 DRIVER_UNKNOWN = 0  # not loaded yet
 DRIVER_REFUSED = 1  # not to be used in this process
 

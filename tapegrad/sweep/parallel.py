@@ -6,6 +6,9 @@ aborts the process when it is entered twice, from being entered twice.
 """
 
 import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from tapegrad.compiler import helper
 from tapegrad.kernels.frame import COUNT, OUTER, STORE, STRIDE, X_BAR, Y_STRIDE
@@ -24,11 +27,30 @@ from tapegrad.kernels.native import (
     store_i64,
 )
 from tapegrad.sweep.execute import copy_frame, move, move_along, run_nested
-from tapegrad.sweep.layout import ITEM_SHIFT, LOCK, THREADS
+from tapegrad.sweep.layout import CHUNKS, ITEM_SHIFT, LAUNCH, LOCK, THREADS
 
+_I64 = ir.IntType(64)
+_KERNEL, _FRAME, _LOOPS, _TOTAL, _LENGTH, _SPLIT, _CELLS = range(7)  # words of a launch
 _CHUNKS_PER_THREAD = 2
 _CELL = 64  # bytes between the private sums of two chunks: a cache line
 _INNER, _OUTERMOST, _SERIAL = range(3)
+
+
+@intrinsic
+def call_parallel_for(typingctx, address, body, first, count, step, launch, threads):
+    """Call the `parallel_for` of Numba's threading layer: ``body(first, count, step, launch)`` on all threads.
+
+    `first`, `count` and `step` are addresses of one word each.
+    """
+
+    def codegen(context, builder, signature, args):
+        function = ir.FunctionType(ir.VoidType(), [_I64] * 8).as_pointer()
+        pointer = builder.inttoptr(args[0], function)
+        inner_dimensions, arrays = _I64(0), _I64(1)
+        builder.call(pointer, [*args[1:6], inner_dimensions, arrays, args[6]])
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7), codegen
 
 
 @helper
@@ -158,12 +180,54 @@ def _gather_sums(frame, cells, chunks):
 
 
 @helper
+def _launch(control, chunks, launch):
+    """Let the threading layer run all the chunks; it hands out numbers from 0 in steps of 1."""
+    numbers = stack_words(3)
+    store_i64(numbers, 0, 0)
+    store_i64(numbers, 1, chunks)
+    store_i64(numbers, 2, 1)
+    body, threads = load_i64(control, CHUNKS), load_i64(control, THREADS)
+    call_parallel_for(load_i64(control, LAUNCH), body, numbers, numbers + 8, numbers + 16, launch, threads)
+
+
+@helper
 def _extent_to_split(frame, split):
     return load_i64(frame, COUNT) if split == _INNER else load_i64(load_i64(frame, OUTER), 1)
 
 
+@helper
+def _run_chunk(launch, c):
+    """Run chunk `c` of a launch."""
+    local = stack_words(16)
+    kernel, loops, split = load_i64(launch, _KERNEL), load_i64(launch, _LOOPS), load_i64(launch, _SPLIT)
+    start = c * load_i64(launch, _LENGTH)
+    count = min(load_i64(launch, _LENGTH), load_i64(launch, _TOTAL) - start)
+    if count <= 0:
+        return
+    _take_chunk(load_i64(launch, _FRAME), local, start, count, split, load_i64(launch, _CELLS), c)
+    if split == _OUTERMOST:
+        _run_outer_chunk(kernel, local, loops, start, count)
+    elif load_i64(local, OUTER) == 0:
+        call_kernel(kernel, local, loops)
+    else:
+        run_nested(kernel, local, loops)
+
+
+def run_chunks(first, count, step, launch):
+    """What each thread runs, called as NumPy's inner loops are: some of the chunks of a launch."""
+    c = load_i64(first, 0)
+    for _ in range(load_i64(count, 0)):
+        _run_chunk(launch, c)
+        c += load_i64(step, 0)
+    return 0
+
+
 def parallel_driver(kernel, frame, loops, control, splittable):
-    """Run a bound instruction in chunks. The status of a kernel that can fail is never lost: such run serially."""
+    """Run a bound instruction in chunks. The status of a kernel that can fail is never lost: such run serially.
+
+    The threading layer is called directly: a `prange` would let go of Python's lock, and another thread could
+    append to the eager tape in the middle of an instruction or a sweep.
+    """
     split = _split(frame, splittable)
     if split == _SERIAL or compare_and_swap(control + 8 * LOCK, 0, 1) == 0:
         return _run_serial(kernel, frame, loops)
@@ -174,18 +238,15 @@ def parallel_driver(kernel, frame, loops, control, splittable):
         length = (length + 63) & ~63
     cells = malloc(3 * _CELL * chunks)
     memset(cells, 0, 3 * _CELL * chunks)
-    for c in numba.prange(chunks):
-        local = stack_words(16)
-        start = c * length
-        count = min(length, n - start)
-        if count > 0:
-            _take_chunk(frame, local, start, count, split, cells, c)
-            if split == _OUTERMOST:
-                _run_outer_chunk(kernel, local, loops, start, count)
-            elif load_i64(local, OUTER) == 0:
-                call_kernel(kernel, local, loops)
-            else:
-                run_nested(kernel, local, loops)
+    launch = stack_words(7)
+    store_i64(launch, _KERNEL, kernel)
+    store_i64(launch, _FRAME, frame)
+    store_i64(launch, _LOOPS, loops)
+    store_i64(launch, _TOTAL, n)
+    store_i64(launch, _LENGTH, length)
+    store_i64(launch, _SPLIT, split)
+    store_i64(launch, _CELLS, cells)
+    _launch(control, chunks, launch)
     if split == _INNER:
         _gather_sums(frame, cells, chunks)
     free(cells)

@@ -28,7 +28,9 @@ def bind_instruction(header, i, direction, frame, outer, store):
 @native()
 def instruction_variant(header, i):
     """Dtype code that chooses the kernel of instruction `i`."""
-    return variant(header, get_op(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
+    return variant(
+        header, get_op(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    )
 
 
 @native()
@@ -44,7 +46,9 @@ def can_store(header, i, j):
     slot, other, another = (a, b, c) if j == 0 else ((b, a, c) if j == 1 else (c, a, b))
     if same_buffer(header, slot, other) or same_buffer(header, slot, another):
         return False
-    return reaches_all(header, get_op(header, i), j, slot, get_result(header, i)) and covers_buffer(header, slot)
+    return reaches_all(header, get_op(header, i), j, slot, get_result(header, i)) and covers_buffer(
+        header, slot
+    )
 
 
 @native()

@@ -127,7 +127,9 @@ def _operand_is_useful(header, slot):
         return False
     buffer = get_buffer(header, slot)
     producer = get_producer(header, buffer)
-    return get_flags(header, buffer) & WANTED != 0 or (producer >= 0 and get_mark(header, producer) == _USEFUL)
+    return get_flags(header, buffer) & WANTED != 0 or (
+        producer >= 0 and get_mark(header, producer) == _USEFUL
+    )
 
 
 @helper
@@ -149,7 +151,9 @@ def _missing_kernel(header, low, high):
     for i in range(low, high + 1):
         if get_mark(header, i) == _USEFUL:
             op = get_op(header, i)
-            dtype = variant(header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
+            dtype = variant(
+                header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+            )
             if kernel_of(header, op, dtype, 1) == 0:
                 return i
     return NONE
@@ -208,7 +212,10 @@ def _clear_leaves(header, low, high, only_wanted):
     for i in range(low, high + 1):
         if get_mark(header, i) == _USEFUL:
             for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
-                if _takes_cotangent(header, slot, only_wanted) and get_producer(header, get_buffer(header, slot)) < 0:
+                if (
+                    _takes_cotangent(header, slot, only_wanted)
+                    and get_producer(header, get_buffer(header, slot)) < 0
+                ):
                     free_cotangent(header, get_buffer(header, slot))
 
 
@@ -329,7 +336,9 @@ def _seed(header, root, seed):
     single = get_dtype(header, root) == F32
     for k in range(size(header, root)):
         if single:
-            store_f32(address, 0, load_f32(address, 0) + (load_f32(seed, k) if seed != 0 else numba.float32(1.0)))
+            store_f32(
+                address, 0, load_f32(address, 0) + (load_f32(seed, k) if seed != 0 else numba.float32(1.0))
+            )
         else:
             store_f64(address, 0, load_f64(address, 0) + (load_f64(seed, k) if seed != 0 else 1.0))
         d = ndim - 1

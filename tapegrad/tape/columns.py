@@ -303,7 +303,9 @@ def _bury(header, i, pending):
     """Turn an instruction dead and queue it; its operands are still held."""
     if get_params(header, i) != 0:
         free(get_params(header, i))
-    kept_mask = kept(header, get_op(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
+    kept_mask = kept(
+        header, get_op(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    )
     a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
     _keep_all(header, kept_mask, a, b, c, -1)
     set_op(header, i, DEAD_OP)
@@ -316,7 +318,9 @@ def _bury(header, i, pending):
 def first_writer(header, buffer):
     """First instruction of the run that writes `buffer`: pieces of one result are written one after another."""
     i = get_producer(header, buffer)
-    while i > 0 and get_op(header, i - 1) != DEAD_OP and get_buffer(header, get_result(header, i - 1)) == buffer:
+    while (
+        i > 0 and get_op(header, i - 1) != DEAD_OP and get_buffer(header, get_result(header, i - 1)) == buffer
+    ):
         i -= 1
     return i
 

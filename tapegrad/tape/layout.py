@@ -63,7 +63,15 @@ from numba.extending import intrinsic
 HEADER_WORDS = 40
 
 # Bytes of an element of each column, in the order of the words above.
-INSTRUCTION_COLUMNS = ((_OP, 2), (_RESULT, 4), (_OPERAND0, 4), (_OPERAND1, 4), (_OPERAND2, 4), (_PARAMS, 8), (_MARK, 1))
+INSTRUCTION_COLUMNS = (
+    (_OP, 2),
+    (_RESULT, 4),
+    (_OPERAND0, 4),
+    (_OPERAND1, 4),
+    (_OPERAND2, 4),
+    (_PARAMS, 8),
+    (_MARK, 1),
+)
 SLOT_COLUMNS = (
     (_SLOT_BUFFER, 4),
     (_SLOT_DTYPE, 1),
@@ -125,7 +133,9 @@ F64, F32, I64, B8 = range(4)
 DTYPE_COUNT = 4
 
 # What the engine must know of an op: one row of words in the op table.
-(OP_KIND, OP_ARITY, OP_VARIANT, OP_DTYPE, OP_READS0, OP_READS1, OP_READS2, OP_GRAIN, OP_FIRST, OP_WRITES) = range(10)
+(OP_KIND, OP_ARITY, OP_VARIANT, OP_DTYPE, OP_READS0, OP_READS1, OP_READS2, OP_GRAIN, OP_FIRST, OP_WRITES) = (
+    range(10)
+)
 OP_WORDS = 10
 READS_Y = 8  # bit 3 of a READS word; bits 0-2 are the operands
 

@@ -263,7 +263,9 @@ class Snapshot:
         """Add the slot whose words begin at `k` and whose geometry begins at `rest`; where the next one's does."""
         ndim = values[k + 2] if values[k + 4] != 0 and 0 < values[k + 2] <= MAX_NDIM else 0
         middle, end = rest + ndim, rest + 2 * ndim
-        self.slots.append(Slot(*values[k : k + 6], tuple(values[rest:middle]), tuple(values[middle:end])))
+        buffer, dtype, ndim_, offset, address, refs = values[k : k + _SLOT_WORDS]
+        shape, strides = tuple(values[rest:middle]), tuple(values[middle:end])
+        self.slots.append(Slot(buffer, dtype, ndim_, offset, address, refs, shape, strides))
         return end
 
     def _add_instruction(self, values: list[int], k: int, rest: int) -> int:

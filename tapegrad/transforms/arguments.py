@@ -82,7 +82,9 @@ def select(args: tuple[Any, ...], argnums: Argnums) -> Selection:
     leaves = [leaf for part, _ in flat for leaf in part]
     for leaf in leaves:
         _check(leaf)
-    return Selection(args, argnums, tuple(numbers), leaves, [d for _, d in flat], [len(part) for part, _ in flat])
+    return Selection(
+        args, argnums, tuple(numbers), leaves, [d for _, d in flat], [len(part) for part, _ in flat]
+    )
 
 
 def _check(leaf: Any) -> None:

@@ -44,6 +44,6 @@ class FastPath:
             workspace = Workspace(self._program)
         gradient = _empty(self._shape, self._dtype)
         status = replay_one(workspace.address, id(x), id(gradient))
-        result = (workspace.value[()], gradient) if status == 0 else None
+        result = (workspace.value[()], gradient) if status == 0 else None  # type: ignore[index]
         free.append(workspace)
         return result

@@ -75,7 +75,9 @@ class Jit:
                 ways = self._recorded.setdefault(arguments.key, [])
         return ways
 
-    def _record_unless(self, tried: list[Recorded], ways: list[Recorded], arguments: Arguments) -> Recorded | None:
+    def _record_unless(
+        self, tried: list[Recorded], ways: list[Recorded], arguments: Arguments
+    ) -> Recorded | None:
         """Record the way that these arguments take, unless another thread has recorded one that was not tried."""
         with self._lock:
             if any(way not in tried for way in ways):
@@ -118,7 +120,9 @@ class Jit:
             fresh = self._record_unless(tried, ways, arguments)
         outputs, stopped = execute(fresh, arguments, wrt, entry, rows, check)
         if outputs is None:
-            raise RuntimeError(f"{self.function!r} took another way when it was replayed with the same arguments")
+            raise RuntimeError(
+                f"{self.function!r} took another way when it was replayed with the same arguments"
+            )
         return fresh, outputs
 
     def _move_to_front(self, ways: list[Recorded], recorded: Recorded) -> None:
@@ -201,4 +205,3 @@ def jit(function: Callable[..., Any]) -> Jit:
     (np.float64(3.718281828459045), array([1.        , 2.71828183]))
     """
     return function if isinstance(function, Jit) else Jit(function)
-
