@@ -108,7 +108,7 @@ class Surroundings:
 
     def _watch_attribute(self, owner: Any, attribute: str) -> Any:
         """Watch an attribute of an object: its own, or the method, property or value that its class has."""
-        if owner is _Missing or is_tensor(owner) or _is_library(type(owner).__module__):
+        if owner is _Missing or is_tensor(owner):
             return _Missing
         own = getattr(owner, "__dict__", None)
         value = _Missing if own is None else self._watch_name(own, attribute)
