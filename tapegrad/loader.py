@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numba
+import numba.np.ufunc.parallel
 import numpy as np
 from llvmlite.binding import address_of_symbol
 
@@ -189,9 +190,9 @@ def run_serially() -> None:
 
 
 def _after_fork() -> None:
-    """In a forked child: threads do not survive a fork, so a parent's driver must not be entered again."""
+    """In a forked child: threads do not survive a fork, and OpenMP ends a process that goes on where they started."""
     _control[LOCK] = 0
-    if _control[DRIVER] > DRIVER_REFUSED:
+    if _control[DRIVER] > DRIVER_REFUSED or numba.np.ufunc.parallel._is_initialized:
         run_serially()
 
 
