@@ -7,7 +7,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from tapegrad.kernels import _generate
+from tapegrad.generate import modules
 from tapegrad.ops import BY_NAME, CODES, ELEMENTWISE, STRUCTURAL, Op, evaluate, evaluate_numpy, names_in
 
 DIFFERENTIABLE = [op for op in ELEMENTWISE if not op.predicate]
@@ -199,13 +199,13 @@ def test_partial_is_accurate_far_out(name: str, operands: tuple[float, ...]) -> 
 
 
 def test_generated_kernels_are_those_of_the_table() -> None:
-    assert _generate.main(["--check"]) == 0
-    written = {path.name for path in _generate.files()}
-    assert written == {path.name for path in Path(_generate.__file__).parent.glob("elementwise_*.py")}
+    assert modules.main(["--check"]) == 0
+    written = {path.name for path in modules.files()}
+    assert written == {path.name for path in modules.FOLDER.glob("elementwise_*.py")}
 
 
 def test_check_reports_a_file_that_differs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(_generate, "_FOLDER", tmp_path)
-    assert _generate.main(["--check"]) == 1
-    assert _generate.main([]) == 0
-    assert _generate.main(["--check"]) == 0
+    monkeypatch.setattr(modules, "FOLDER", tmp_path)
+    assert modules.main(["--check"]) == 1
+    assert modules.main([]) == 0
+    assert modules.main(["--check"]) == 0

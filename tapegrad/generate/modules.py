@@ -1,0 +1,92 @@
+"""The generated files: which there are, their heads, and whether they are what the op table says."""
+
+import re
+import sys
+from pathlib import Path
+
+from tapegrad import kernels
+from tapegrad.generate.kernel import SIZES
+from tapegrad.generate.rows import forward, function_text, reverse
+from tapegrad.generate.texts import INLINE
+from tapegrad.ops import ELEMENTWISE
+
+_HEADER = "Generated from tapegrad/ops.py by `make gen`; do not edit."
+FOLDER = Path(kernels.__file__).parent
+_MODULES = {
+    "tapegrad.kernels.arithmetic": tuple(sorted(INLINE)),
+    "tapegrad.kernels.blocks": (
+        "BLOCK", "bar_#", "call_binary", "call_unary", "operand_#", "operand_u8", "target_#", "target_u8",
+        "whole_#",
+    ),
+    "tapegrad.kernels.cotangents": (
+        "close_#", "contributions_#", "end_#", "finish_#", "finish_u8", "load_masked_#", "open_#",
+    ),
+    "tapegrad.kernels.entries": ("entry",),
+    "tapegrad.kernels.frame": ("COUNT", "STRIDE", "X", "X_BAR", "Y", "Y_STRIDE"),
+    "tapegrad.kernels.native": ("load_#", "load_i64", "load_u8", "stack_words", "store_#"),
+}  # fmt: skip
+
+
+def module_text(family: str, dtype: str) -> str:
+    """The generated file of one family of rows and one element type."""
+    functions, library = [], {}
+    for op in ELEMENTWISE:
+        if op.family == family:
+            for direction, make in (("forward", forward), ("reverse", reverse))[: 1 if op.predicate else 2]:
+                kernel = make(op, dtype)
+                functions.append(function_text(kernel, direction))
+                library[f"{op.name}_{direction}_{dtype}"] = tuple(sorted(kernel.library))
+    return _assemble(f"Elementwise kernels in {dtype}: {family}.", dtype, functions, library)
+
+
+def _assemble(title: str, dtype: str, functions: list[str], library: dict[str, tuple[str, ...]]) -> str:
+    entries = sorted(set().union(*library.values()))
+    body = "\n\n\n".join(functions)
+    letter = {"f64": "d", "f32": "f"}[dtype]
+    constants = [f'{name.upper()} = entry("{name}", "{letter}")' for name in entries]
+    flags = 'FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}'
+    table = ["LIBRARY: dict[str, tuple[str, ...]] = {", *(_library_row(*row) for row in library.items()), "}"]
+    head = [f'"""{title}\n\n{_HEADER}\n"""', "", *_imports(body, dtype), "", *constants, "", flags, *table]
+    return "\n".join(head) + "\n\n\n" + body + "\n"
+
+
+def _library_row(function: str, names: tuple[str, ...]) -> str:
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return f'    "{function}": ({quoted}{"," if len(names) == 1 else ""}),'
+
+
+def _imports(body: str, dtype: str) -> list[str]:
+    """Import statements for the names that `body` uses."""
+    code = re.sub(r'""".*?"""', "", body, flags=re.DOTALL)
+    used = set(re.findall(r"[A-Za-z_]\w*", code)) | {"entry"}
+    lines = ["from numba import float32", ""] if "float32" in used else []
+    for module, names in _MODULES.items():
+        found = [name.replace("#", dtype) for name in names if name.replace("#", dtype) in used]
+        found.sort(key=lambda name: (name.islower(), len(name) == 1, name))
+        line = f"from {module} import {', '.join(found)}"
+        if len(line) > 110:
+            line = f"from {module} import (\n" + "".join(f"    {name},\n" for name in found) + ")"
+        lines += [line] if found else []
+    return lines
+
+
+def files() -> dict[Path, str]:
+    """Every generated file and its text."""
+    families = dict.fromkeys(op.family for op in ELEMENTWISE)
+    return {
+        FOLDER / f"elementwise_{family}_{dtype}.py": module_text(family, dtype)
+        for family in families
+        for dtype in SIZES
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files, or with ``--check`` say which differ; the exit status."""
+    differing = [path for path, text in files().items() if not path.exists() or path.read_text() != text]
+    if "--check" in arguments:
+        for path in differing:
+            print(f"{path}: differs from the op table; run `make gen`", file=sys.stderr)
+        return int(bool(differing))
+    for path in differing:
+        path.write_text(files()[path])
+    return 0

@@ -1,0 +1,91 @@
+"""From the text of a row to the text of compiled code: expressions over elements, in one element type."""
+
+import ast
+
+from tapegrad.ops import CONSTANTS
+
+INLINE = frozenset(("where", "sqrt", "absolute", "square", "maximum", "minimum", "fmax", "fmin"))
+_SYMBOLS: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.BitAnd: "&", ast.BitOr: "|",
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+
+
+def parse(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def is_library_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and function_of(node) not in INLINE
+
+
+def calls_library(node: ast.AST) -> bool:
+    return any(map(is_library_call, ast.walk(node)))
+
+
+def function_of(node: ast.Call) -> str:
+    assert isinstance(node.func, ast.Name)
+    return node.func.id
+
+
+def literal(value: float, dtype: str) -> str:
+    return repr(float(value)) if dtype == "f64" else f"float32({float(value)!r})"
+
+
+def expression(node: ast.expr, dtype: str) -> str:
+    """Text of an expression over elements ``x0_i``, ... and temporaries, in one element type throughout."""
+    match node:
+        case ast.Constant():
+            return literal(node.value, dtype)  # type: ignore[arg-type]
+        case ast.Name():
+            return literal(CONSTANTS[node.id], dtype) if node.id in CONSTANTS else f"{node.id}_i"
+        case ast.UnaryOp():
+            return f"-{expression(node.operand, dtype)}"
+        case ast.BinOp():
+            left, right = (expression(side, dtype) for side in (node.left, node.right))
+            return f"({left} {_SYMBOLS[type(node.op)]} {right})"
+        case ast.Compare():
+            left, right = (expression(side, dtype) for side in (node.left, node.comparators[0]))
+            return f"({left} {_SYMBOLS[type(node.ops[0])]} {right})"
+        case ast.Call():
+            arguments = [unbracketed(expression(argument, dtype)) for argument in node.args]
+            return f"{function_of(node)}({', '.join(arguments)})"
+    raise TypeError(ast.dump(node))
+
+
+def unbracketed(text: str) -> str:
+    """`text` without brackets around the whole of it."""
+    try:
+        inner = text[1:-1]
+        return inner if text[0] == "(" and spaced(inner) == spaced(text) else text
+    except SyntaxError:  # as in (a + b) * (c + d)
+        return text
+
+
+def _is_constant(node: ast.expr) -> bool:
+    return all(n.id in CONSTANTS for n in ast.walk(node) if isinstance(n, ast.Name))
+
+
+def times_bar(node: ast.expr, dtype: str) -> tuple[str, bool]:
+    """Text of `bar` times an expression, and whether it can be NaN though `bar` is zero."""
+    match node:
+        case ast.Constant(value=0):
+            return literal(0, dtype), False
+        case ast.Constant(value=1):
+            return "bar", False
+        case ast.UnaryOp():
+            text, risky = times_bar(node.operand, dtype)
+            return (literal(0, dtype) if text == literal(0, dtype) else f"-{text}"), risky
+        case ast.Call(args=[condition, first, second]) if function_of(node) == "where":
+            sides = [times_bar(side, dtype) for side in (first, second)]
+            text = f"where({unbracketed(expression(condition, dtype))}, {sides[0][0]}, {sides[1][0]})"
+            return text, sides[0][1] or sides[1][1]
+        case ast.BinOp(op=ast.Div()) if _is_constant(node.left):
+            return f"{times_bar(node.left, dtype)[0]} / {expression(node.right, dtype)}", not _is_constant(
+                node
+            )
+    return f"bar * {expression(node, dtype)}", not _is_constant(node)
+
+
+def spaced(text: str) -> str:
+    return ast.unparse(parse(text))
