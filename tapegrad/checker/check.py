@@ -63,10 +63,10 @@ def check(tape: Tape) -> None:
     broken = rules.lists_end(t)
     if broken:
         raise IllegalTapeError(
-            f"illegal tape of {len(t.instructions)} instructions: {broken} (rule lists_end)"
+            f"illegal tape of {t.instructions.count} instructions: {broken} (rule lists_end)"
         )
-    _apply(SLOT_RULES, t, [s for s in range(len(t.slots)) if s not in t.free_slots], "slot")
-    _apply(INSTRUCTION_RULES[:1], t, range(len(t.instructions)), "instruction")
+    _apply(SLOT_RULES, t, list(t.slots), "slot")
+    _apply(INSTRUCTION_RULES[:1], t, range(t.instructions.count), "instruction")
     _apply(INSTRUCTION_RULES[1:], t, t.live, "instruction")
     _apply(BUFFER_RULES, t, sorted(t.slots_on), "buffer")
 

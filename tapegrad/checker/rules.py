@@ -35,12 +35,11 @@ _ROW_LISTS = {CODES["gather"]: 1, CODES["scatter_write"]: 2}  # the operand that
 
 def lists_end(t: Snapshot, _: int = 0) -> str:
     """The lists of free slots and of free buffers name entries that exist, and end."""
-    for name in ("free_slots", "free_buffers"):
-        try:
-            getattr(t, name)
-        except ValueError as error:
-            return f"the list of {name.replace('_', ' ')}: {error}"
-    return ""
+    if t.broken_list is None:
+        return ""
+    return (
+        f"a list of free entries leads to number {t.broken_list}, which is not there or is on a list already"
+    )
 
 
 # --- slots -----------------------------------------------------------------------------------------------------
@@ -58,9 +57,7 @@ def slot_is_held(t: Snapshot, s: int) -> str:
 def slot_lies_on_a_buffer(t: Snapshot, s: int) -> str:
     """A slot lies on a buffer that is in use."""
     buffer = t.slots[s].buffer
-    if not 0 <= buffer < len(t.buffers):
-        return f"it lies on buffer {buffer} of {len(t.buffers)}"
-    return f"it lies on buffer {buffer}, which is free" if buffer in t.free_buffers else ""
+    return "" if buffer in t.buffers else f"it lies on buffer {buffer}, which is free or not there"
 
 
 def slot_has_a_geometry(t: Snapshot, s: int) -> str:
@@ -115,10 +112,8 @@ def arity_matches_the_row(t: Snapshot, i: int) -> str:
 def slots_are_live(t: Snapshot, i: int) -> str:
     """Operands and result are slots that are in use."""
     for s in (*t.instructions[i].operands, t.instructions[i].result):
-        if not 0 <= s < len(t.slots):
-            return f"slot {s} of {len(t.slots)}"
-        if t.slots[s].refs <= 0:
-            return f"slot {s} is free"
+        if s not in t.slots:
+            return f"slot {s} is free" if 0 <= s < t.slots.count else f"slot {s} of {t.slots.count}"
     return ""
 
 
@@ -193,9 +188,8 @@ def shapes_fit(t: Snapshot, i: int) -> str:
     result, shapes = t.result(i), [operand.shape for operand in t.operands(i)]
     if kind in (ELEMENTWISE, ACCUMULATE, LINES) and _broadcast(shapes) != result.shape:
         return f"operands of shapes {', '.join(map(str, shapes))} do not broadcast to the result's, {result.shape}"
-    repeated = [
-        d for d, (e, s) in enumerate(zip(result.shape, result.strides, strict=True)) if e > 1 and s == 0
-    ]
+    steps = zip(result.shape, result.strides, strict=True) if result.size else ()
+    repeated = [d for d, (e, s) in enumerate(steps) if e > 1 and s == 0]
     if kind == ELEMENTWISE and repeated:
         return f"the result writes to one element several times, along axis {repeated[0]}"
     if kind == LINES and not result.shape:

@@ -1,143 +1,17 @@
-"""A tape at one moment, for Python to read: its columns, the geometry of its slots, the parameters of its instructions.
-
-Everything is copied by one call of compiled code, between which and the next no other thread can change the tape.
-"""
+"""A tape at one moment, for Python to read: its columns, the geometry of its slots, its instructions' parameters."""
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from tapegrad.compiler import helper, native
-from tapegrad.kernels.native import load_i64, load_u8, store_i64
-from tapegrad.tape.layout import (
-    ALL_LIVE,
-    BUFFERS,
-    FREE_BUFFER,
-    FREE_SLOT,
-    INSTRUCTIONS,
-    MAX_NDIM,
-    NONE,
-    ORPHAN,
-    SLOTS,
-    get_buffer,
-    get_bytes,
-    get_cotangent,
-    get_dtype,
-    get_flags,
-    get_geometry,
-    get_handles,
-    get_keeps,
-    get_mark,
-    get_ndim,
-    get_offset,
-    get_op,
-    get_operand0,
-    get_operand1,
-    get_operand2,
-    get_params,
-    get_primal,
-    get_producer,
-    get_refs,
-    get_result,
-    get_users,
-)
+from tapegrad.tape import copying
+from tapegrad.tape.copying import ALRIGHT, BUFFER_WORDS, INSTRUCTION_WORDS, LINES, SLOT_WORDS
+from tapegrad.tape.layout import MAX_NDIM, NONE
 from tapegrad.tape.tape import DTYPES, Tape
-
-_HEAD = (INSTRUCTIONS, SLOTS, BUFFERS, FREE_SLOT, FREE_BUFFER, ORPHAN, ALL_LIVE)
-_INSTRUCTION_WORDS, _SLOT_WORDS, _BUFFER_WORDS = 7, 6, 9
-
-
-@helper
-def _geometry_words(header, slot):
-    ndim = get_ndim(header, slot)
-    return 2 * ndim if get_geometry(header, slot) != 0 and 0 < ndim <= MAX_NDIM else 0
-
-
-@helper
-def _params_words(header, i, lengths, ops):
-    """How many parameters an instruction has. A negative length counts dimensions: 3 words and 3 for each."""
-    op = get_op(header, i)
-    if op < 0 or op >= ops or get_params(header, i) == 0:
-        return 0
-    length = load_i64(lengths, op)
-    if length >= 0:
-        return length
-    ndim = load_i64(get_params(header, i), 2)
-    return 3 + 3 * ndim if 0 <= ndim <= MAX_NDIM else 3
-
-
-@helper
-def _copy_words(source, count, out, k):
-    for j in range(count):
-        store_i64(out, k + j, load_i64(source, j))
-    return k + count
-
-
-@helper
-def _content(header, buffer):
-    """The first eight bytes of a buffer no larger than that."""
-    primal, content = get_primal(header, buffer), 0
-    if primal != 0 and get_bytes(header, buffer) <= 8:
-        for j in range(get_bytes(header, buffer)):
-            content |= load_u8(primal, j) << (8 * j)
-    return content
-
-
-@native()
-def copy_tape(header, lengths, ops, out, room):
-    """Copy a tape to the `room` words at `out`, if it needs no more than that; the number of words that it needs."""
-    instructions, slots, buffers = (
-        load_i64(header, INSTRUCTIONS),
-        load_i64(header, SLOTS),
-        load_i64(header, BUFFERS),
-    )
-    need = len(_HEAD) + 7 * instructions + 6 * slots + 9 * buffers
-    for slot in range(slots):
-        need += _geometry_words(header, slot)
-    for i in range(instructions):
-        need += _params_words(header, i, lengths, ops)
-    if need > room:
-        return need
-    k = 0
-    for word in _HEAD:
-        store_i64(out, k, load_i64(header, word))
-        k += 1
-    for i in range(instructions):
-        store_i64(out, k, get_op(header, i))
-        store_i64(out, k + 1, get_result(header, i))
-        store_i64(out, k + 2, get_operand0(header, i))
-        store_i64(out, k + 3, get_operand1(header, i))
-        store_i64(out, k + 4, get_operand2(header, i))
-        store_i64(out, k + 5, get_params(header, i))
-        store_i64(out, k + 6, get_mark(header, i))
-        k += 7
-    for slot in range(slots):
-        store_i64(out, k, get_buffer(header, slot))
-        store_i64(out, k + 1, get_dtype(header, slot))
-        store_i64(out, k + 2, get_ndim(header, slot))
-        store_i64(out, k + 3, get_offset(header, slot))
-        store_i64(out, k + 4, get_geometry(header, slot))
-        store_i64(out, k + 5, get_refs(header, slot))
-        k += 6
-    for buffer in range(buffers):
-        store_i64(out, k, get_primal(header, buffer))
-        store_i64(out, k + 1, get_cotangent(header, buffer))
-        store_i64(out, k + 2, get_bytes(header, buffer))
-        store_i64(out, k + 3, get_users(header, buffer))
-        store_i64(out, k + 4, get_handles(header, buffer))
-        store_i64(out, k + 5, get_keeps(header, buffer))
-        store_i64(out, k + 6, get_producer(header, buffer))
-        store_i64(out, k + 7, get_flags(header, buffer))
-        store_i64(out, k + 8, _content(header, buffer))
-        k += 9
-    for slot in range(slots):
-        k = _copy_words(get_geometry(header, slot), _geometry_words(header, slot), out, k)
-    for i in range(instructions):
-        k = _copy_words(get_params(header, i), _params_words(header, i, lengths, ops), out, k)
-    return need
 
 
 class Instruction(NamedTuple):
@@ -203,15 +77,51 @@ class Buffer(NamedTuple):
     content: int  # the first eight bytes, if there are no more
 
 
-def _walk(head: int, links: list[int]) -> list[int]:
-    """The entries of a list, each of which holds the number of the next."""
-    seen: dict[int, None] = {}
-    while head != NONE:
-        if not 0 <= head < len(links) or head in seen:
-            raise ValueError(f"it leads to entry {head}, which is not there or is on it already")
-        seen[head] = None
-        head = links[head]
-    return list(seen)
+Entry = TypeVar("Entry")
+
+
+class _Entries(Generic[Entry]):
+    """One kind of entry by number, each made an object when it is first looked at.
+
+    Attributes
+    ----------
+    count
+        Entries in the columns, free ones included.
+    """
+
+    def __init__(
+        self, count: int, lines: np.ndarray, numbers: list[int], make: Callable[[list[int]], Entry]
+    ) -> None:
+        self.count = count
+        self._rows = dict(zip(numbers, lines, strict=True))
+        self._make = make
+        self._known: dict[int, Entry] = {}
+
+    def __contains__(self, k: int) -> bool:
+        """Whether entry `k` is in use."""
+        return k in self._rows
+
+    def __iter__(self) -> Iterator[int]:
+        """Numbers of the entries in use."""
+        return iter(self._rows)
+
+    def __getitem__(self, k: int) -> Entry:
+        known = self._known.get(k)
+        if known is None:
+            known = self._known[k] = self._make(self._rows[k].tolist())
+        return known
+
+
+def _copied(tape: Tape, lengths: np.ndarray) -> np.ndarray:
+    """The words of a copy."""
+    words = np.empty(LINES, np.int64)
+    while True:
+        need = copying.copy_tape(
+            tape.header, lengths.ctypes.data, len(lengths), words.ctypes.data, len(words)
+        )
+        if need <= len(words):
+            return words
+        words = np.empty(need + need // 8 + 1024, np.int64)  # other threads may be recording
 
 
 class Snapshot:
@@ -227,61 +137,50 @@ class Snapshot:
 
     Attributes
     ----------
-    instructions, slots, buffers
-        Everything in the columns, dead and free entries included.
-    free_slot, free_buffer, orphan
-        Heads of the lists.
+    instructions
+        Everything in the columns, dead instructions included.
+    live
+        Numbers of the instructions that are not dead.
+    slots, buffers
+        Those in use, by number.
     all_live
         Whether it is the tape of a recording.
+    broken_list
+        The entry where a list of free entries goes wrong, if one does.
     """
 
     def __init__(self, tape: Tape, lengths: np.ndarray) -> None:
-        words = np.empty(0, np.int64)
-        while True:
-            need = copy_tape(tape.header, lengths.ctypes.data, len(lengths), words.ctypes.data, len(words))
-            if need <= len(words):
-                break
-            words = np.empty(need, np.int64)
-        values = words[:need].tolist()
-        instructions, slots, buffers, self.free_slot, self.free_buffer, self.orphan, all_live = values[:7]
-        self.all_live = bool(all_live)
-        self._lengths = lengths.tolist()
-        first_slot = len(_HEAD) + _INSTRUCTION_WORDS * instructions
-        first_buffer = first_slot + _SLOT_WORDS * slots
-        rest = first_buffer + _BUFFER_WORDS * buffers
-        self.buffers = [
-            Buffer(*values[k : k + _BUFFER_WORDS]) for k in range(first_buffer, rest, _BUFFER_WORDS)
-        ]
-        self.slots: list[Slot] = []
-        for k in range(first_slot, first_buffer, _SLOT_WORDS):
-            rest = self._add_slot(values, k, rest)
-        self.instructions: list[Instruction] = []
-        for k in range(len(_HEAD), first_slot, _INSTRUCTION_WORDS):
-            rest = self._add_instruction(values, k, rest)
+        words = _copied(tape, lengths)
+        count, slots, buffers, used_slots, used_buffers, broken, recorded = words[:LINES].tolist()
+        self.all_live = bool(recorded)
+        self.broken_list = None if broken == ALRIGHT else broken
+        self._words = words
+        self._lengths = lengths
+        first_slot = LINES + INSTRUCTION_WORDS * count
+        first_buffer = first_slot + SLOT_WORDS * used_slots
+        rest = first_buffer + BUFFER_WORDS * used_buffers
+        lines = words[LINES:first_slot].reshape(-1, INSTRUCTION_WORDS)
+        self.instructions = _Entries(count, lines, list(range(count)), self._instruction)
+        self.live: list[int] = np.flatnonzero(lines[:, 0] >= 0).tolist()  # numbers of instructions not dead
+        lines = words[first_slot:first_buffer].reshape(-1, SLOT_WORDS)
+        self.slots = _Entries(slots, lines[:, 1:], lines[:, 0].tolist(), self._slot)
+        lines = words[first_buffer:rest].reshape(-1, BUFFER_WORDS)
+        self.buffers = _Entries(buffers, lines[:, 1:], lines[:, 0].tolist(), lambda line: Buffer(*line))
 
-    def _add_slot(self, values: list[int], k: int, rest: int) -> int:
-        """Add the slot whose words begin at `k` and whose geometry begins at `rest`; where the next one's does."""
-        ndim = values[k + 2] if values[k + 4] != 0 and 0 < values[k + 2] <= MAX_NDIM else 0
-        middle, end = rest + ndim, rest + 2 * ndim
-        buffer, dtype, ndim_, offset, address, refs = values[k : k + _SLOT_WORDS]
-        shape, strides = tuple(values[rest:middle]), tuple(values[middle:end])
-        self.slots.append(Slot(buffer, dtype, ndim_, offset, address, refs, shape, strides))
-        return end
+    def _slot(self, line: list[int]) -> Slot:
+        buffer, dtype, ndim, offset, address, refs, place = line
+        words = ndim if address != 0 and 0 < ndim <= MAX_NDIM else 0
+        shape, strides = self._words[place : place + 2 * words].reshape(2, -1).tolist()
+        return Slot(buffer, dtype, ndim, offset, address, refs, tuple(shape), tuple(strides))
 
-    def _add_instruction(self, values: list[int], k: int, rest: int) -> int:
-        op, result, a, b, c, address, mark = values[k : k + _INSTRUCTION_WORDS]
-        length = self._lengths[op] if address != 0 and 0 <= op < len(self._lengths) else 0
+    def _instruction(self, line: list[int]) -> Instruction:
+        op, result, a, b, c, address, mark, place = line
+        length = int(self._lengths[op]) if address != 0 and 0 <= op < len(self._lengths) else 0
         if length < 0:
-            ndim = values[rest + 2]
+            ndim = int(self._words[place + 2])
             length = 3 + 3 * ndim if 0 <= ndim <= MAX_NDIM else 3
-        params = tuple(values[rest : rest + length])
-        self.instructions.append(Instruction(op, result, (a, b, c), address, mark, params))
-        return rest + length
-
-    @cached_property
-    def live(self) -> list[int]:
-        """Numbers of the instructions that are not dead."""
-        return [i for i, instruction in enumerate(self.instructions) if instruction.op >= 0]
+        params = tuple(self._words[place : place + length].tolist())
+        return Instruction(op, result, (a, b, c), address, mark, params)
 
     @cached_property
     def writers(self) -> dict[int, list[int]]:
@@ -304,21 +203,9 @@ class Snapshot:
     def slots_on(self) -> dict[int, list[int]]:
         """For each buffer the slots in use on it, in order."""
         found: defaultdict[int, list[int]] = defaultdict(list)
-        for s, slot in enumerate(self.slots):
-            if s not in self.free_slots:
-                found[slot.buffer].append(s)
+        for s in self.slots:
+            found[self.slots[s].buffer].append(s)
         return dict(found)
-
-    @cached_property
-    def free_slots(self) -> frozenset[int]:
-        """Slots that are not in use; `ValueError` if their list does not end."""
-        return frozenset(_walk(self.free_slot, [slot.buffer for slot in self.slots]))
-
-    @cached_property
-    def free_buffers(self) -> frozenset[int]:
-        """Buffers that are not in use, those with an owner to be dropped included."""
-        links = [buffer.producer for buffer in self.buffers]
-        return frozenset(_walk(self.free_buffer, links)) | frozenset(_walk(self.orphan, links))
 
     def written(self, i: int) -> int:
         """The buffer that instruction `i` writes."""
