@@ -1,6 +1,5 @@
 """Gradients of eager results: `backward`, `grad` and what clears it."""
 
-import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -8,10 +7,12 @@ import numpy as np
 
 from tapegrad import checker, loader
 from tapegrad.errors import FreedGraphError, TracedValueError
+from tapegrad.locks import lock
 from tapegrad.state import EAGER
 from tapegrad.storage import Storage, formers, is_tensor, show
-from tapegrad.sweep import eager, reverse
+from tapegrad.sweep import reverse
 from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, ONLY_WANTED, OVERWRITE
+from tapegrad.tape import contents, slots
 from tapegrad.tape.layout import E_CONSTANT, E_FREED, E_KERNEL, NONE, ORPHAN
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class BackwardMethods:
             if gradient is not None:
                 gradient[...] = 0
             return
-        eager.clear_cotangent(_HEADER, slot, keep_memory)
+        contents.clear_cotangent(_HEADER, slot, keep_memory)
 
 
 def _collect_former(tensor: Storage) -> None:
@@ -171,10 +172,10 @@ def _collect_former(tensor: Storage) -> None:
     if not former:
         return
     for slot in former:
-        eager.move_cotangent(_HEADER, slot, tensor._slot)
-    used = [slot for slot in former if eager.is_used(_HEADER, slot)]
+        contents.move_cotangent(_HEADER, slot, tensor._slot)
+    used = [slot for slot in former if slots.is_used(_HEADER, slot)]
     for slot in set(former) - set(used):
-        eager.drop(_HEADER, slot)
+        slots.drop(_HEADER, slot)
     formers[id(tensor)] = used
 
 
@@ -191,17 +192,17 @@ def _listed(inputs: Any) -> list[Storage]:
     return listed
 
 
-_ASKING = threading.Lock()  # held while buffers are flagged as wanted
+_ASKING = lock()  # held while buffers are flagged as wanted
 
 
 def _run_for(inputs: list[Storage], slot: int, seed: np.ndarray | None, options: int) -> None:
     """Sweep for the gradients of some Tensors only."""
-    slots = [value._slot_on(EAGER) for value in inputs]
+    asked = [value._slot_on(EAGER) for value in inputs]
     with _ASKING:
-        for wanted in slots:
+        for wanted in asked:
             reverse.set_wanted(_HEADER, wanted, 1)
         try:
             _run(slot, seed, options | ONLY_WANTED)
         finally:
-            for wanted in slots:
+            for wanted in asked:
                 reverse.set_wanted(_HEADER, wanted, 0)

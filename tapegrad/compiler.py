@@ -3,7 +3,6 @@
 import functools
 import inspect
 import sys
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +13,13 @@ from numba import types
 from numba.core.ccallback import CFunc
 
 from tapegrad.cache import cache_of, folder
+from tapegrad.locks import lock
 
 _NOTICEABLE = 1.0  # seconds of compilation after which the user is told
 
 
 # Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
-compiling = threading.RLock()
+compiling = lock()
 
 # Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.
 ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}

@@ -14,7 +14,7 @@ from tapegrad.ops import CODES
 from tapegrad.record import cast, unary
 from tapegrad.state import thread
 from tapegrad.storage import check_dtype, from_array
-from tapegrad.sweep import eager
+from tapegrad.tape import contents
 from tapegrad.tape.layout import NONE
 from tapegrad.tape.tape import DTYPE_CODES
 
@@ -117,7 +117,7 @@ class EscapeMethods:
         )
 
     def __reduce__(self) -> Any:
-        if self._slot >= 0 and not self.constant and self._describe()[eager.D_PRODUCER] != NONE:  # type: ignore[attr-defined]
+        if self._slot >= 0 and not self.constant and self._describe()[contents.D_PRODUCER] != NONE:  # type: ignore[attr-defined]
             raise TypeError(
                 "a Tensor that was computed cannot be pickled or deep-copied: detach() it, or copy() it"
             )

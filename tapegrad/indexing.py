@@ -15,6 +15,7 @@ from tapegrad.state import EAGER, modes
 from tapegrad.storage import Description, formers, from_array, is_tensor, view_from_slot, view_of
 from tapegrad.structural import allocate, as_tensor, record_into
 from tapegrad.sweep import eager
+from tapegrad.tape import contents, slots
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -103,8 +104,8 @@ def _gather(x: "Tensor", rows: Any, shape: tuple[int, ...], length: int) -> "Ten
     index = rows if is_tensor(rows) else from_array(rows.reshape(-1), constant=True)
     result = allocate(tape, x.dtype, shape, "getitem")
     params = np.array([count, length * item, length, item, 1], np.int64)
-    slots = [x._slot_on(tape), index._slot_on(tape)]
-    record_into(tape, _GATHER, result._slot, slots, params, "getitem", differentiate)
+    operands = [x._slot_on(tape), index._slot_on(tape)]
+    record_into(tape, _GATHER, result._slot, operands, params, "getitem", differentiate)
     return result
 
 
@@ -187,9 +188,9 @@ def _new_version(base: "Tensor", slot: int) -> None:
     """Let `base` show the whole of the buffer on which `slot`, a handle of its own, lies."""
     tape = base._tape
     assert tape is not None
-    own = eager.view_array(tape.header, slot, id(base.data_or_traced()))
-    eager.drop(tape.header, base._slot)
-    eager.drop(tape.header, slot)
+    own = slots.view_array(tape.header, slot, id(base.data_or_traced()))
+    slots.drop(tape.header, base._slot)
+    slots.drop(tape.header, slot)
     base._slot = own
     base._version = base._version + 1
 
@@ -199,16 +200,16 @@ def _take_over(base: "Tensor") -> tuple[int, int]:
     tape = base._tape
     assert tape is not None
     header = tape.header
-    old_buffer = base._describe()[eager.D_BUFFER]
+    old_buffer = base._describe()[contents.D_BUFFER]
     base.data_or_traced()
-    new = eager.move_on(header, base._slot)
+    new = contents.move_on(header, base._slot)
     if new < 0:
         raise MemoryError("setitem: not enough memory for a copy of the old contents")
     described = Description(header, new)
     if old_buffer in tape.owners:
-        tape.owners[described[eager.D_BUFFER]] = tape.owners.pop(old_buffer)
-    geometry = described.words[eager.D_GEOMETRY : eager.D_GEOMETRY + 2].copy()
-    return int(eager.view_geometry(header, base._slot, 0, id(geometry))), int(new)
+        tape.owners[described[contents.D_BUFFER]] = tape.owners.pop(old_buffer)
+    geometry = described.words[contents.D_GEOMETRY : contents.D_GEOMETRY + 2].copy()
+    return int(slots.view_geometry(header, base._slot, 0, id(geometry))), int(new)
 
 
 def _region_params(base: "Tensor", region: np.ndarray, value: "Tensor", total: int) -> np.ndarray:
@@ -230,7 +231,7 @@ def _write_region(base: "Tensor", region: np.ndarray, value: "Tensor", different
     total = Description(tape.header, new).shape[0]
     params = _region_params(base, region, value, total)
     record_into(tape, _WRITE, new, [old, slot], params, "setitem", differentiate)
-    eager.drop(tape.header, old)
+    slots.drop(tape.header, old)
     _new_version(base, new)
 
 
@@ -246,13 +247,13 @@ def _write_elements(
     spread = value.size != 1
     if spread and (value.shape != full.shape or not value.data_or_traced().flags.c_contiguous):
         value = contiguous(view_of(value, full))
-    slots = [value._slot_on(tape), index._slot_on(tape)]
+    operands = [value._slot_on(tape), index._slot_on(tape)]
     old, new = _take_over(base)
     total = Description(tape.header, new).shape[0]
     item = base.itemsize
     params = np.array([total, item, 1, item, 0, total, item if spread else 0], np.int64)
-    record_into(tape, _SCATTER, new, [old, *slots], params, "setitem", differentiate)
-    eager.drop(tape.header, old)
+    record_into(tape, _SCATTER, new, [old, *operands], params, "setitem", differentiate)
+    slots.drop(tape.header, old)
     _new_version(base, new)
 
 
@@ -275,20 +276,20 @@ def _write_undifferentiated(
 ) -> None:
     """Write under `no_grad`: the Tensor's place in the graph stays, what was recorded from it keeps the old data."""
     tape = base._tape
-    if tape is None or base._describe()[eager.D_KEEPS] == 0:
+    if tape is None or base._describe()[contents.D_KEEPS] == 0:
         array[key] = value
         return
-    leaf = base._describe()[eager.D_PRODUCER] < 0
+    leaf = base._describe()[contents.D_PRODUCER] < 0
     old, new = _take_over(base)
     array[key] = value
     if leaf:
         _remember_former(base, tape)
     else:
         _record_identity(base, old, new)
-    eager.drop(tape.header, old)
+    slots.drop(tape.header, old)
     if leaf:
-        own = eager.view_array(tape.header, new, id(base.data_or_traced()))
-        eager.drop(tape.header, new)
+        own = slots.view_array(tape.header, new, id(base.data_or_traced()))
+        slots.drop(tape.header, new)
         base._slot, base._version = own, base._version + 1
         return
     _new_version(base, new)
@@ -315,7 +316,7 @@ def _slice(x: Any, start: Any, stop: Any) -> "Tensor | None":
         or not (-_END <= start <= _END and -_END <= stop <= _END)
     ):
         return None
-    slot = eager.view_slice(EAGER.header, x._slot if x._base is None else x._slot_on(EAGER), start, stop)
+    slot = slots.view_slice(EAGER.header, x._slot if x._base is None else x._slot_on(EAGER), start, stop)
     return view_from_slot(x if x._base is None else x._base, slot) if slot >= 0 else None
 
 

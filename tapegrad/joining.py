@@ -12,6 +12,7 @@ from tapegrad.shaping import expand_dims
 from tapegrad.storage import from_array
 from tapegrad.structural import allocate, as_tensor
 from tapegrad.sweep import eager
+from tapegrad.tape import slots
 from tapegrad.tape.layout import E_KERNEL
 from tapegrad.tape.tape import DTYPE_CODES
 
@@ -66,13 +67,13 @@ def _join(pieces: list["Tensor"], axis: int, shape: tuple[int, ...], dtype: np.d
     operands = np.array([p._slot_on(tape) for p in pieces], np.int64)
     result = allocate(tape, dtype, shape, "concatenate")
     parts = np.split(result.data_or_traced(), np.cumsum([p.shape[axis] for p in pieces])[:-1], axis)
-    into = np.array([eager.view_array(tape.header, result._slot, id(part)) for part in parts], np.int64)
+    into = np.array([slots.view_array(tape.header, result._slot, id(part)) for part in parts], np.int64)
     arguments = (tape.header, _COPY, id(into), id(operands), len(pieces), differentiate)
     if eager.record_pieces(*arguments) == E_KERNEL:
         loader.load_code(_COPY, DTYPE_CODES[dtype], 0)
         eager.record_pieces(*arguments)
     for slot in into.tolist():
-        eager.drop(tape.header, slot)
+        slots.drop(tape.header, slot)
     return result
 
 

@@ -11,7 +11,7 @@ from tapegrad.ops import CODES, Op, evaluate_numpy
 from tapegrad.state import EAGER, modes, thread
 from tapegrad.storage import Description, check_dtype, from_array, from_slot, is_tensor
 from tapegrad.sweep import eager
-from tapegrad.sweep.eager import D_DTYPE
+from tapegrad.tape.contents import D_DTYPE
 from tapegrad.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
 from tapegrad.tape.tape import DTYPE_CODES, Tape
 

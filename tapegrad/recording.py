@@ -11,6 +11,7 @@ from tapegrad.state import thread
 from tapegrad.storage import Storage, from_slot
 from tapegrad.sweep import eager
 from tapegrad.sweep.program import hold
+from tapegrad.tape import contents, slots
 from tapegrad.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.tape.tape import DTYPE_CODES, Tape, words_at
 
@@ -55,7 +56,7 @@ class Recording(Tape):
             raise UnsupportedError(
                 f"dtype {array.dtype} in a recorded function: use float64, float32, int64 or bool"
             )
-        entered = eager.enter_array(self.header, id(array), code, flags)
+        entered = slots.enter_array(self.header, id(array), code, flags)
         if entered < 0:
             raise ValueError(f"an array of shape {array.shape} has too many dimensions")
         slot, buffer = entered & 0xFFFFFFFF, entered >> 32
@@ -98,7 +99,7 @@ class Recording(Tape):
 
     def _refuse_inner(self, tensor: Storage) -> None:
         """Refuse a Tensor that a gradient which is being computed around this recording flows through."""
-        leaf = tensor._slot < 0 or tensor._describe()[eager.D_PRODUCER] == NONE
+        leaf = tensor._slot < 0 or tensor._describe()[contents.D_PRODUCER] == NONE
         if not leaf or any(tensor is other or tensor._base is other for other in thread.leaves):
             raise UnsupportedError(
                 "a replayed function inside a function that is being differentiated uses a Tensor of that one: its"
@@ -110,7 +111,7 @@ class Recording(Tape):
         self.outcomes.append(outcome)
         # The result is nothing but what keeps the instruction alive: its handle is never dropped.
         scalar = np.empty(0, np.int64)
-        result = eager.allocate(self.header, B8, id(scalar), 0)
+        result = slots.allocate(self.header, B8, id(scalar), 0)
         arguments = (self.header, code, result, slot, NONE, NONE, id(params), False)
         if eager.record_into(*arguments) == E_KERNEL:
             loader.load_code(code, dtype, 0)
@@ -128,8 +129,8 @@ class Recording(Tape):
         if array.size == 0:
             return
         if array.flags.forc:
-            contents = array.ravel(order="K").view(np.bool_)
-            self.guard_bytes(B8, self._enter_array(contents, 0), contents)
+            plain = array.ravel(order="K").view(np.bool_)
+            self.guard_bytes(B8, self._enter_array(plain, 0), plain)
         elif isinstance(array.base, np.ndarray):
             self.watch(array.base)  # more than is used, which at worst records anew without need
 
@@ -139,11 +140,11 @@ class Recording(Tape):
         All others are read where they lie at each replay.
         """
         primal = words_at(int(self._words[COLUMNS["primal"][0]]), len(self.column("primal")))
-        for buffer, array, contents in self._entered:
+        for buffer, array, seen in self._entered:
             begin = np.lib.array_utils.byte_bounds(array)[0]
-            if primal[buffer] == begin and array.tobytes() != contents.tobytes():
-                primal[buffer] = np.lib.array_utils.byte_bounds(contents)[0]
-                self.owners[buffer] = contents
+            if primal[buffer] == begin and array.tobytes() != seen.tobytes():
+                primal[buffer] = np.lib.array_utils.byte_bounds(seen)[0]
+                self.owners[buffer] = seen
         self._entered.clear()
 
 

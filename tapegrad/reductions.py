@@ -13,6 +13,7 @@ from tapegrad.state import EAGER, modes
 from tapegrad.storage import from_array, from_slot, is_tensor
 from tapegrad.structural import allocate, as_tensor, in_shape, record_into, record_reduction
 from tapegrad.sweep import eager
+from tapegrad.tape import slots
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -132,9 +133,9 @@ def cumsum(a: Any, axis: int | None = None) -> "Tensor":
     tape, differentiate = state.current()
     result = allocate(tape, x.dtype, x.shape, "cumsum")
     along = np.moveaxis(result.data_or_traced(), axis, -1)  # must live while its id is used
-    into = eager.view_array(tape.header, result._slot, id(along))
+    into = slots.view_array(tape.header, result._slot, id(along))
     record_into(tape, _CUMSUM, into, [lines._slot_on(tape)], None, "cumsum", differentiate)
-    eager.drop(tape.header, into)
+    slots.drop(tape.header, into)
     return result
 
 

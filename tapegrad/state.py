@@ -5,6 +5,7 @@ from contextlib import ContextDecorator, nullcontext
 from typing import Any
 
 from tapegrad import loader
+from tapegrad.locks import lock
 from tapegrad.tape.tape import Tape
 
 EAGER = Tape(loader.tables())
@@ -29,7 +30,7 @@ class Modes:
 
 thread = _ThreadState()
 modes = Modes()
-_lock = threading.Lock()
+_lock = lock()
 
 
 def _count(by: int) -> None:

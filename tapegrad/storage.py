@@ -5,16 +5,17 @@ number of in-place writes that this one had seen; after another write it takes a
 """
 
 import atexit
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad import compiler
 from tapegrad.errors import TracedValueError, UnsupportedError, raise_for
+from tapegrad.locks import lock
 from tapegrad.state import EAGER, modes, thread
-from tapegrad.sweep import eager, export
-from tapegrad.sweep.eager import (
+from tapegrad.sweep import export
+from tapegrad.tape import contents, slots
+from tapegrad.tape.contents import (
     D_ADDRESS,
     D_BUFFER,
     D_DTYPE,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
 _NEW = object.__new__
-_ENTERING = threading.RLock()
+_ENTERING = lock()
 _REFUSED = {
     "e": "float16",
     "F": "complex64",
@@ -56,7 +57,7 @@ class _Memory:
         self.__array_interface__ = interface
 
     def __del__(self) -> None:
-        eager.let_go(self._block)
+        contents.let_go(self._block)
 
 
 class _Borrowed:
@@ -72,8 +73,8 @@ class _Borrowed:
 @atexit.register
 def _stop_letting_go() -> None:
     """Leave what still lives to the end of the process: nothing can be compiled or imported for it any more."""
-    setattr(eager, "drop", _nothing)  # noqa: B010
-    setattr(eager, "let_go", _nothing)  # noqa: B010
+    setattr(slots, "drop", _nothing)  # noqa: B010
+    setattr(contents, "let_go", _nothing)  # noqa: B010
 
 
 def _nothing(*_: int) -> int:
@@ -87,7 +88,7 @@ class Description:
 
     def __init__(self, header: int, slot: int) -> None:
         self.words = np.empty(DESCRIPTION_WORDS, np.int64)
-        eager.describe(header, slot, id(self.words), 0, 0)
+        contents.describe(header, slot, id(self.words), 0, 0)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -141,7 +142,7 @@ def _destructor() -> int:
 def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
     """An array by NumPy's array interface, on memory that is held for it or that another array owns."""
     words = np.empty(DESCRIPTION_WORDS, np.int64)
-    memory = eager.describe(tape.header, slot, id(words), cotangent, 0)
+    memory = contents.describe(tape.header, slot, id(words), cotangent, 0)
     values = words[: D_GEOMETRY + 2 * int(words[D_NDIM])].tolist()
     end = D_GEOMETRY + values[D_NDIM]
     owner = tape.owners[values[D_BUFFER]] if values[D_EXTERNAL] else None
@@ -204,11 +205,11 @@ class Storage:
         slot = self._slot
         if slot >= 0:
             tape = self._tape
-            if eager.drop(tape.header, slot):  # type: ignore[union-attr]
+            if slots.drop(tape.header, slot):  # type: ignore[union-attr]
                 tape.drop_orphans()  # type: ignore[union-attr]
             if formers:
                 for old in formers.pop(id(self), ()):
-                    eager.drop(EAGER.header, old)
+                    slots.drop(EAGER.header, old)
 
     # --- the slot ----------------------------------------------------------------------------------------------
 
@@ -238,7 +239,7 @@ class Storage:
             array = self._array
             assert array is not None
             self._slot = checked(
-                eager.view_array(tape.header, self._base._slot, id(array)), "view", array.shape
+                slots.view_array(tape.header, self._base._slot, id(array)), "view", array.shape
             )
             self._tape = tape
             self._version = self._base._version
@@ -251,7 +252,7 @@ class Storage:
                 f"dtype {array.dtype} cannot enter the tape; convert it with astype(float)"
             )
         flags = 0 if self._constant else DIFFERENTIABLE
-        entered = checked(eager.enter_array(tape.header, id(array), code, flags), "tensor", array.shape)
+        entered = checked(slots.enter_array(tape.header, id(array), code, flags), "tensor", array.shape)
         self._slot, buffer = entered & 0xFFFFFFFF, entered >> 32
         self._tape = tape
         tape.owners[buffer] = array
@@ -262,8 +263,8 @@ class Storage:
         base, tape = self._base, self._tape
         assert base is not None
         assert tape is not None
-        slot = eager.view_again(tape.header, self._slot, base._slot_on(tape))
-        eager.drop(tape.header, self._slot)
+        slot = slots.view_again(tape.header, self._slot, base._slot_on(tape))
+        slots.drop(tape.header, self._slot)
         self._slot, self._version = slot, base._version
 
     def _describe(self) -> Description:
@@ -373,7 +374,7 @@ def from_slot(tape: Tape, slot: int) -> "Tensor":
 
 def copy_of(array: np.ndarray, constant: bool) -> "Tensor | None":
     """An eager Tensor with a copy of a float array, if that is in C order."""
-    slot = eager.copy_array(
+    slot = slots.copy_array(
         EAGER.header, id(array), DTYPE_CODES[array.dtype], 0 if constant else DIFFERENTIABLE
     )
     return from_slot(EAGER, slot) if slot >= 0 else None
@@ -421,7 +422,7 @@ def view_of(tensor: "Tensor", array: np.ndarray) -> "Tensor":
         tensor._slot_on(EAGER)
         tape = EAGER
     if tape is not None:
-        slot = eager.view_array(tape.header, tensor._slot_on(tape), id(array))
+        slot = slots.view_array(tape.header, tensor._slot_on(tape), id(array))
         view._slot = checked(slot, "view", array.shape)
         view._tape = tape
     view._version = base._version

@@ -9,7 +9,8 @@ from tapegrad.errors import raise_for
 from tapegrad.record import as_float, read_now
 from tapegrad.storage import Description, check_dtype, checked, from_array, from_slot, is_tensor
 from tapegrad.sweep import eager
-from tapegrad.sweep.eager import D_DTYPE
+from tapegrad.tape import slots
+from tapegrad.tape.contents import D_DTYPE
 from tapegrad.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
 from tapegrad.tape.tape import DTYPE_CODES, Tape
 
@@ -31,7 +32,7 @@ def as_tensor(value: Any, name: str) -> "Tensor":
 def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> "Tensor":
     """A Tensor on a new buffer with nothing in it yet."""
     extents = np.array(shape, np.int64)
-    slot = eager.allocate(tape.header, DTYPE_CODES[dtype], id(extents), 0)
+    slot = slots.allocate(tape.header, DTYPE_CODES[dtype], id(extents), 0)
     if slot < 0:
         raise_for(slot, name, [shape])
     return from_slot(tape, slot)
@@ -41,17 +42,17 @@ def record_into(
     tape: Tape,
     code: int,
     result: int,
-    slots: list[int],
+    operands: list[int],
     params: np.ndarray | None,
     name: str,
     differentiate: bool,
 ) -> None:
     """Run and record an op whose result slot is there already."""
-    a, b, c = (*slots, -1, -1)[:3]
+    a, b, c = (*operands, -1, -1)[:3]
     address = 0 if params is None else id(params)
     status = eager.record_into(tape.header, code, result, a, b, c, address, differentiate)
     if status == E_KERNEL:
-        operand = slots[int(loader.op_words(code)[OP_VARIANT])]
+        operand = operands[int(loader.op_words(code)[OP_VARIANT])]
         loader.load_code(code, Description(tape.header, operand)[D_DTYPE], 0)
         status = eager.record_into(tape.header, code, result, a, b, c, address, differentiate)
     if status < 0:
@@ -79,4 +80,4 @@ def in_shape(result: "Tensor", shape: tuple[int, ...]) -> "Tensor":
     tape = result._tape
     assert tape is not None
     array = result.data_or_traced().reshape(shape)
-    return from_slot(tape, checked(eager.view_array(tape.header, result._slot, id(array)), "reshape", shape))
+    return from_slot(tape, checked(slots.view_array(tape.header, result._slot, id(array)), "reshape", shape))

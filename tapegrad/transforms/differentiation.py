@@ -190,4 +190,3 @@ def _check_recorded(recorded: Any) -> None:
     if recorded.only_output < 0:
         raise TypeError("grad: the function must return one Tensor that depends on its arguments")
     check_scalar("grad", recorded.output_shape)
-

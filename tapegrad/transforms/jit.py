@@ -1,13 +1,13 @@
 """Record once, replay after: a function as a program without Python between its instructions."""
 
 import functools
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad.errors import TracedValueError
+from tapegrad.locks import lock
 from tapegrad.passes.workspace import Workspace
 from tapegrad.recording import Recording
 from tapegrad.sweep import replay
@@ -25,7 +25,7 @@ class Jit:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self._recorded: dict[Any, list[Recorded]] = {}
-        self._lock = threading.RLock()
+        self._lock = lock()
         self.surroundings = Surroundings(function)
         functools.update_wrapper(self, function, updated=())
 
@@ -62,9 +62,10 @@ class Jit:
     def refresh(self) -> None:
         """Drop all recordings if a name that the function uses has been bound anew."""
         if self.surroundings.changed():
-            with self._lock:
-                self._recorded = {}
-                self.surroundings = Surroundings(self.function)
+            with self._lock:  # a thread that is just recording may have changed them, and will take them anew
+                if self.surroundings.changed():
+                    self._recorded = {}
+                    self.surroundings = Surroundings(self.function)
 
     def ways(self, arguments: Arguments) -> list[Recorded]:
         """The recordings for a signature, one for each way through the function; the latest used first."""

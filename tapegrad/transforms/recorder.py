@@ -14,8 +14,8 @@ from tapegrad.record import unary
 from tapegrad.recording import Recording
 from tapegrad.state import recording as recording_on
 from tapegrad.storage import Description, is_tensor
-from tapegrad.sweep.eager import D_BUFFER, D_PRODUCER
 from tapegrad.sweep.program import covers, hold
+from tapegrad.tape.contents import D_BUFFER, D_PRODUCER
 from tapegrad.tape.layout import NONE
 from tapegrad.transforms.signature import Arguments
 from tapegrad.tree import flatten, unflatten

@@ -1,0 +1,240 @@
+"""Slots as Python makes and drops them: on new memory, on NumPy's, and as views.
+
+Arguments are 64-bit integers and the ``id`` of NumPy arrays, whose shapes, strides and addresses are read here. A
+slot that is returned carries one handle, the new Tensor's. A negative number is an error of `tapegrad.tape.layout`.
+"""
+
+import numba
+
+from tapegrad.compiler import helper, native
+from tapegrad.kernels.native import load_i64, memcpy, stack_words, store_f32, store_f64, store_i64
+from tapegrad.tape.blocks import new_block, new_zero_block
+from tapegrad.tape.columns import add_handle, drop_handle, new_buffer, new_slot
+from tapegrad.tape.geometry import (
+    ARRAY_EXTENTS,
+    ARRAY_STRIDES,
+    array_data,
+    array_ndim,
+    copy_array_geometry,
+    extent,
+    fill_contiguous_strides,
+    item_size,
+    size,
+    stride,
+)
+from tapegrad.tape.layout import (
+    E_MEMORY,
+    E_NDIM,
+    E_SHAPES,
+    EXTERNAL,
+    F32,
+    LITERAL_ENTRIES,
+    LITERAL_WORDS,
+    LITERALS,
+    MAX_NDIM,
+    NONE,
+    ORPHAN,
+    SLOT_CAPACITY,
+    get_buffer,
+    get_bytes,
+    get_dtype,
+    get_geometry,
+    get_ndim,
+    get_offset,
+    get_primal,
+    get_users,
+    set_buffer,
+    set_flags,
+    set_offset,
+)
+
+_ADDRESSABLE = 1 << 47  # bytes that a process can address
+
+
+@helper
+def result_slot(header, dtype, ndim, geometry, zeroed):
+    """A slot on a new buffer with the extents behind `geometry`; NONE when memory is short."""
+    bytes_ = item_size(dtype)
+    for d in range(ndim):
+        if load_i64(geometry, d) > _ADDRESSABLE // max(bytes_, 1):
+            return NONE
+        bytes_ *= load_i64(geometry, d)
+    block = new_zero_block(bytes_) if zeroed else new_block(bytes_)
+    if block == 0:
+        return NONE
+    slot = new_slot(header, NONE, dtype, ndim, 0)
+    own = get_geometry(header, slot)
+    for d in range(ndim):
+        store_i64(own, d, load_i64(geometry, d))
+    fill_contiguous_strides(own, ndim, item_size(dtype))
+    set_buffer(header, slot, new_buffer(header, block, bytes_, 0))
+    return slot
+
+
+@native()
+def allocate(header, dtype, shape, zeroed):
+    """A slot on a new buffer; `shape` is the id of an int64 array of extents."""
+    ndim = load_i64(load_i64(shape, 4), 0)
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    slot = result_slot(header, dtype, ndim, array_data(shape), zeroed)
+    if slot == NONE:
+        return E_MEMORY
+    add_handle(header, slot)
+    return slot
+
+
+@native()
+def enter_array(header, array, dtype, flags):
+    """A slot on a NumPy array's own memory, which the caller keeps alive until the buffer is an orphan.
+
+    Returns the slot, and the buffer in the upper 32 bits.
+    """
+    ndim = array_ndim(array)
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    slot = new_slot(header, NONE, dtype, ndim, 0)
+    own = get_geometry(header, slot)
+    copy_array_geometry(array, ndim, own)
+    below, above = 0, item_size(dtype)
+    for d in range(ndim):
+        reach = load_i64(own, ndim + d) * (load_i64(own, d) - 1)
+        below += min(0, reach)
+        above += max(0, reach)
+    span = above - below if size(header, slot) > 0 else 0
+    buffer = new_buffer(header, array_data(array) + below, span, flags | EXTERNAL)
+    set_buffer(header, slot, buffer)
+    set_offset(header, slot, -below)
+    add_handle(header, slot)
+    return slot + (buffer << 32)
+
+
+@native()
+def copy_array(header, array, dtype, flags):
+    """A slot on a new buffer with a copy of a NumPy array in C order; E_SHAPES if it is in another order."""
+    ndim = array_ndim(array)
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    slot = result_slot(header, dtype, ndim, load_i64(array, ARRAY_EXTENTS), False)
+    if slot < 0:
+        return slot
+    add_handle(header, slot)
+    strides = load_i64(array, ARRAY_STRIDES)
+    for d in range(ndim):
+        if load_i64(strides, d) != stride(header, slot, d) and extent(header, slot, d) > 1:
+            drop_handle(header, slot)
+            return E_SHAPES
+    buffer = get_buffer(header, slot)
+    memcpy(get_primal(header, buffer), array_data(array), get_bytes(header, buffer))
+    set_flags(header, buffer, flags)
+    return slot
+
+
+@native()
+def view_array(header, slot, array):
+    """A slot on the same buffer, with the geometry of a NumPy view of the buffer's primal."""
+    ndim = array_ndim(array)
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    buffer = get_buffer(header, slot)
+    offset = array_data(array) - get_primal(header, buffer)
+    view = new_slot(header, buffer, get_dtype(header, slot), ndim, offset)
+    copy_array_geometry(array, ndim, get_geometry(header, view))
+    add_handle(header, view)
+    return view
+
+
+@native()
+def view_geometry(header, slot, offset, geometry):
+    """A slot on the same buffer at `offset` bytes; `geometry` is the id of an array of extents and strides."""
+    ndim = load_i64(load_i64(geometry, 4), 0) // 2
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
+    if ndim > 0:
+        memcpy(get_geometry(header, view), array_data(geometry), 16 * ndim)
+    add_handle(header, view)
+    return view
+
+
+@native()
+def view_slice(header, slot, start, stop):
+    """A slot for ``x[start:stop]`` along the first dimension, the limits clamped as Python's slices are.
+
+    E_SHAPES if there is no dimension.
+    """
+    if get_ndim(header, slot) == 0:
+        return E_SHAPES
+    n = extent(header, slot, 0)
+    start = min(max(start + n if start < 0 else start, 0), n)
+    stop = max(min(max(stop + n if stop < 0 else stop, 0), n), start)
+    ndim = get_ndim(header, slot)
+    offset = get_offset(header, slot) + (start * stride(header, slot, 0) if stop > start else 0)
+    view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
+    memcpy(get_geometry(header, view), get_geometry(header, slot), 16 * ndim)
+    store_i64(get_geometry(header, view), 0, stop - start)
+    add_handle(header, view)
+    return view
+
+
+@native()
+def view_again(header, slot, base):
+    """A slot like `slot`, on the buffer of `base`."""
+    ndim = get_ndim(header, slot)
+    view = new_slot(header, get_buffer(header, base), get_dtype(header, slot), ndim, get_offset(header, slot))
+    if ndim > 0:
+        memcpy(get_geometry(header, view), get_geometry(header, slot), 16 * ndim)
+    add_handle(header, view)
+    return view
+
+
+@helper
+def _new_literal(header, value, dtype):
+    """A constant scalar, with one handle."""
+    slot = new_slot(header, NONE, dtype, 0, 0)
+    block = new_block(8)
+    if dtype == F32:
+        store_f32(block, 0, numba.float32(value))
+    else:
+        store_f64(block, 0, value)
+    set_buffer(header, slot, new_buffer(header, block, item_size(dtype), 0))
+    add_handle(header, slot)
+    return slot
+
+
+@helper
+def literal(header, value, dtype):
+    """A constant scalar from the tape's table of those used last, which holds the handle."""
+    bits = stack_words(1)
+    store_f64(bits, 0, value)
+    key = load_i64(bits, 0)
+    mixed = (key ^ (key >> 32) ^ (key >> 50)) + dtype
+    entry = load_i64(header, LITERALS) + 8 * LITERAL_WORDS * (mixed & (LITERAL_ENTRIES - 1))
+    known = load_i64(entry, 2)
+    if known != 0 and load_i64(entry, 0) == key and load_i64(entry, 1) == dtype:
+        return known - 1
+    if known != 0:
+        drop_handle(header, known - 1)
+    slot = _new_literal(header, value, dtype)
+    store_i64(entry, 0, key)
+    store_i64(entry, 1, dtype)
+    store_i64(entry, 2, slot + 1)
+    return slot
+
+
+@native()
+def drop(header, slot):
+    """A Tensor lets go of its slot; whether a Python object that owned memory can be dropped.
+
+    The garbage collector may finalise a tape before the Tensors on it: then there is nothing left to let go of.
+    """
+    if load_i64(header, SLOT_CAPACITY) == 0:
+        return False
+    drop_handle(header, slot)
+    return load_i64(header, ORPHAN) != NONE
+
+
+@native()
+def is_used(header, slot):
+    """Whether an instruction or another Tensor uses the buffer of a slot that one Tensor holds."""
+    return get_users(header, get_buffer(header, slot)) > 1
