@@ -2,7 +2,9 @@
 
 import functools
 import inspect
+import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,15 +13,32 @@ import numba
 import numba.core.event
 from numba import types
 from numba.core.ccallback import CFunc
+from numba.core.compiler_lock import global_compiler_lock
 
 from tapegrad.cache import cache_of, folder
-from tapegrad.locks import lock
 
 _NOTICEABLE = 1.0  # seconds of compilation after which the user is told
 
 
 # Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
-compiling = lock()
+compiling = threading.RLock()
+
+
+def _finish_compiling() -> None:
+    """Let nobody be in the middle of a compilation when the process forks: the child could never compile."""
+    compiling.acquire()
+    global_compiler_lock.acquire()
+
+
+def _go_on_compiling() -> None:
+    global_compiler_lock.release()
+    compiling.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_finish_compiling, after_in_parent=_go_on_compiling, after_in_child=_go_on_compiling
+    )
 
 # Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.
 ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}

@@ -18,8 +18,9 @@ FILES = {
 NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 # The parts of the package from the bottom to the top: each may import what stands before it.
 ORDER = (
-    "cache", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep", "errors", "loader", "checker",
-    "views", "show", "state", "inspection", "storage", "record", "structural", "shaping", "elementwise", "reductions",
+    "cache", "locks", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep", "errors", "loader",
+    "checker", "views", "show", "state", "inspection", "storage", "record", "structural", "shaping", "elementwise",
+    "reductions",
     "indexing", "linalg", "joining", "creation", "escapes", "backward", "protocols", "tensor", "recording",
     "passes", "tree", "transforms", "", "nist", "cli", "__main__",
 )  # fmt: skip

@@ -1,0 +1,262 @@
+"""What passes do to a recording: dead code, lifetimes, the workspace, and what a replay does not do: allocate."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from replaying import resident_bytes
+
+import tapegrad as tg
+from tapegrad.passes.lifetimes import FOREVER, Lifetimes, place
+from tapegrad.transforms.recorder import Recorded
+from tapegrad.transforms.signature import take_apart
+
+
+def recorded(function, *args):
+    return Recorded(function, take_apart(args, {}))
+
+
+def rows(program):
+    return len(program.forward.kernels), len(program.reverse.kernels)
+
+
+def buffer_bytes(recording):
+    return int(recording.column("bytes").sum())
+
+
+# --- dead code --------------------------------------------------------------------------------------------------
+
+
+def test_dead_code_is_removed():
+    def function(x):
+        tg.exp(x)  # nobody uses it
+        y = tg.sin(x)
+        for _ in range(20):
+            y = y * x
+        tg.sum(y @ y)
+        return tg.sum(tg.cos(x))
+
+    found = recorded(function, np.ones(3))
+    assert rows(found.program(())) == (2, 0)
+    assert rows(found.program((0,))) == (2, 2)
+
+
+def test_guards_and_what_they_read_stay():
+    def function(x):
+        if tg.sum(x * x) > 1:
+            tg.exp(x)
+        return tg.sum(x)
+
+    found = recorded(function, np.ones(3))
+    assert rows(found.program(()))[0] == 5  # multiply, sum, greater, guard; sum
+    assert len(found.program((0,)).guards) == 1
+    assert rows(found.program((0,)))[1] == 1
+
+
+def test_overwritten_results_stay_only_where_they_are_read():
+    def function(x):
+        y = x * 2
+        y[...] = 0.0
+        y[0] = x[1]
+        return tg.sum(y)
+
+    assert tg.grad(tg.jit(function))(np.ones(3)).tolist() == [0, 1, 0]
+
+
+def test_reverse_sweep_goes_only_where_a_gradient_is_wanted():
+    def function(x, y):
+        return tg.sum(tg.sin(tg.exp(x)) * tg.cos(tg.exp(tg.tanh(y))))
+
+    found = recorded(function, np.ones(3), np.ones(3))
+    assert rows(found.program((0,)))[1] == 4  # sum, multiply, sin, exp
+    assert rows(found.program((1,)))[1] == 5
+    assert rows(found.program((0, 1)))[1] == 7
+
+
+def test_constants_and_detached_values_have_no_reverse():
+    found = recorded(lambda x: tg.sum(tg.sin(x.detach()) * x), np.ones(3))
+    assert rows(found.program((0,)))[1] == 2
+    found = recorded(lambda x: tg.sum(tg.ones(3) * 2), np.ones(3))
+    assert rows(found.program((0,))) == (2, 1)  # what is left is to write zeros
+
+
+# --- lifetimes --------------------------------------------------------------------------------------------------
+
+BLOCKS = st.lists(
+    st.tuples(st.integers(0, 300), st.integers(0, 40), st.one_of(st.integers(0, 25), st.just(FOREVER))),
+    max_size=60,
+)
+
+
+def placed(blocks):
+    lifetimes = Lifetimes()
+    for k, (bytes_, start, length) in enumerate(blocks):
+        lifetimes.begin(("primal", k), bytes_, start)
+        lifetimes.use(("primal", k), start + length)
+    return list(lifetimes.blocks.values()), place(lifetimes)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(BLOCKS)
+def test_no_two_blocks_in_use_overlap(blocks):
+    found, size = placed(blocks)
+    for k, a in enumerate(found):
+        assert a.offset >= 0
+        assert a.offset % 64 == 0
+        assert a.offset + a.bytes <= size
+        for b in found[k + 1 :]:
+            together = a.start <= b.stop and b.start <= a.stop
+            apart = a.offset + max(a.bytes, 1) <= b.offset or b.offset + max(b.bytes, 1) <= a.offset
+            assert apart or not together
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(BLOCKS)
+def test_the_workspace_is_no_larger_than_all_blocks_and_no_smaller_than_what_lives_at_once(blocks):
+    found, size = placed(blocks)
+    assert size <= sum(-(-max(b.bytes, 1) // 64) * 64 for b in found)
+    for step in range(70):
+        assert size >= sum(b.bytes for b in found if b.start <= step <= b.stop)
+
+
+def test_a_chain_takes_turns_in_two_blocks():
+    _, size = placed([(64, k, 1) for k in range(100)])
+    assert size == 128
+
+
+def test_workspace_of_a_chain_is_small():
+    def function(x):
+        for _ in range(200):
+            x = x + 1.5  # keeps nothing for the reverse sweep
+        return tg.sum(x)
+
+    found = recorded(function, np.ones(1000))
+    assert buffer_bytes(found.recording) > 200 * 8000
+    assert found.program(()).bytes < 4 * 8000 + 1000
+    assert found.program((0,)).bytes < 6 * 8000 + 1000
+
+    def keeps(x):
+        for _ in range(200):
+            x = tg.sin(x)
+        return tg.sum(x)
+
+    found = recorded(keeps, np.ones(1000))
+    assert found.program(()).bytes < 4 * 8000 + 1000
+    assert 200 * 8000 <= found.program((0,)).bytes < 206 * 8000
+
+
+def test_workspace_reused_at_random_gives_right_answers():
+    """Blocks that are given up early and taken by others, with several results in flight."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        plan = rng.integers(0, 4, (40, 3))
+
+        def function(x, plan=plan):
+            values = [x, tg.sin(x), x[:2] * 2.0, tg.sum(x)]
+            for kind, a, b in plan:
+                p, q = values[-1 - a], values[-1 - b]
+                if kind == 0:
+                    values.append(tg.tanh(p) + tg.sum(q))
+                elif kind == 1:
+                    values.append(tg.sum(p) * tg.cos(q))
+                elif kind == 2:
+                    values.append(tg.concatenate([p.ravel()[:3], q.ravel()[:2]]) * 0.5)
+                else:
+                    values.append(tg.exp(-(p**2)))
+            return tg.sum(values[-1]) + tg.sum(values[-2]) * tg.sum(values[-5])
+
+        x = rng.normal(size=6)
+        f, jac = tg.value_and_grad(tg.jit(function)), tg.jacobian(tg.jit(function))
+        for _ in range(2):
+            x = rng.normal(size=6)
+            value, gradient = tg.value_and_grad(function)(x)
+            assert f(x)[0] == pytest.approx(value, rel=1e-12)
+            np.testing.assert_allclose(f(x)[1], gradient, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(jac(x), gradient, rtol=1e-9, atol=1e-12)
+
+
+# --- memory and length ------------------------------------------------------------------------------------------
+
+
+def test_replays_allocate_nothing_that_stays():
+    f = tg.value_and_grad(tg.jit(lambda x, n: tg.sum(tg.sin(x) * x[::-1]) if x[0] > 0 else tg.sum(x * n)))
+    values, jacobian = tg.jit(lambda x: (x * 2, tg.sum(x))), tg.jacobian(tg.jit(lambda x: x * x))
+    inputs = [np.linspace(1, 2, 50), np.linspace(-1, 2, 50)]
+
+    def calls(count):
+        for k in range(count):
+            x = inputs[k % 2]
+            f(x, 3.0)
+            values(x)
+            jacobian(x)
+
+    calls(200)
+    gc.collect()
+    before = resident_bytes()
+    tracemalloc.start()
+    try:
+        calls(10)
+        start = tracemalloc.get_traced_memory()[0]
+        calls(3000)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - start < 20_000
+    finally:
+        tracemalloc.stop()
+    calls(7000)
+    assert resident_bytes() - before < 10_000_000
+
+
+def test_ways_that_fail_allocate_nothing_that_stays():
+    f = tg.value_and_grad(tg.jit(lambda x: x * 2 if x > 0 else x * 3))
+    for k in range(200):
+        f(float((-1) ** k))
+    gc.collect()
+    before = resident_bytes()
+    for k in range(10_000):
+        f(float((-1) ** k))
+    gc.collect()
+    assert resident_bytes() - before < 5_000_000
+
+
+def test_plain_jacobians_leave_nothing_behind():
+    def once():
+        tg.jacobian(lambda x: tg.sin(x) * x[0])(np.ones(100))
+
+    for _ in range(30):
+        once()
+    gc.collect()
+    before = resident_bytes()
+    for _ in range(300):
+        once()
+    gc.collect()
+    assert resident_bytes() - before < 10_000_000
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_twenty_thousand_instructions(shape):
+    def function(x):
+        y = x
+        for _ in range(10_000):
+            y = y * 0.999 + x
+        return tg.sum(y)
+
+    f = tg.value_and_grad(tg.jit(function))
+    slope = (1 - 0.999**10_001) / (1 - 0.999)
+    for value in (1.0, -2.0):
+        x = np.full(shape, value)
+        total, gradient = f(x)
+        assert total == pytest.approx(slope * x.sum(), rel=1e-10)
+        np.testing.assert_allclose(gradient, np.full(shape, slope), rtol=1e-10)
+    assert tg.jit(function)(np.full(shape, 1.0)) == pytest.approx(slope * max(1, np.prod(shape)), rel=1e-10)
+
+
+def test_many_arguments_and_results():
+    f = tg.jit(lambda xs: [x * 2 for x in xs])
+    g = tg.grad(tg.jit(lambda xs: sum(tg.sum(x * k) for k, x in enumerate(xs))))
+    xs = [np.full(2, float(k)) for k in range(300)]
+    for _ in range(2):
+        assert [y[0] for y in f(xs)] == [2.0 * k for k in range(300)]
+        assert [y[1] for y in g(xs)] == list(range(300))
