@@ -10,7 +10,7 @@ from tapegrad.ops import CODES
 from tapegrad.state import thread
 from tapegrad.storage import Storage, from_slot
 from tapegrad.sweep import eager
-from tapegrad.sweep.program import hold
+from tapegrad.sweep.program import forget_results, hold
 from tapegrad.tape import contents, slots
 from tapegrad.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.tape.tape import DTYPE_CODES, Tape, words_at
@@ -146,6 +146,7 @@ class Recording(Tape):
                 primal[buffer] = np.lib.array_utils.byte_bounds(seen)[0]
                 self.owners[buffer] = seen
         self._entered.clear()
+        forget_results(self.header)
 
 
 def _same_layout(array: np.ndarray) -> np.ndarray:

@@ -1,17 +1,42 @@
 """Bind the instructions of a recording for replay: entry points for the planner, which is Python."""
 
 from tapegrad.compiler import native
+from tapegrad.kernels.native import load_i64
 from tapegrad.sweep.bind import bind_forward, bind_reverse, variant
 from tapegrad.sweep.eager import kernel_of
 from tapegrad.sweep.reverse import covers_buffer, reaches_all, same_buffer
+from tapegrad.tape.blocks import release_block
 from tapegrad.tape.columns import add_handle
-from tapegrad.tape.layout import get_op, get_operand0, get_operand1, get_operand2, get_params, get_result
+from tapegrad.tape.layout import (
+    EXTERNAL,
+    INSTRUCTIONS,
+    get_buffer,
+    get_flags,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_params,
+    get_primal,
+    get_result,
+    set_primal,
+)
 
 
 @native()
 def hold(header, slot):
     """Add a handle that stays until the tape is closed."""
     add_handle(header, slot)
+
+
+@native()
+def forget_results(header):
+    """Let go of what the instructions have computed: a replay computes it anew, in a workspace."""
+    for i in range(load_i64(header, INSTRUCTIONS)):
+        buffer = get_buffer(header, get_result(header, i))
+        if get_primal(header, buffer) != 0 and get_flags(header, buffer) & EXTERNAL == 0:
+            release_block(get_primal(header, buffer))
+            set_primal(header, buffer, 0)
 
 
 @native()
