@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 _NEW = object.__new__
 _ENTERING = lock()
+_ENDED = (
+    "this Tensor belongs to a recording that has ended, or is differentiated inside one: return it from the recorded"
+    " function instead of keeping it; gradients inside a recording cannot depend on it"
+)
 _REFUSED = {
     "e": "float16",
     "F": "complex64",
@@ -226,10 +230,7 @@ class Storage:
         if tape is not EAGER:
             return tape.capture(self)  # type: ignore[attr-defined, no-any-return]
         if self._tape is not None and self._tape is not EAGER:
-            raise TracedValueError(
-                "this Tensor belongs to a recording that has ended, or is differentiated inside one: return it from"
-                " the recorded function instead of keeping it; gradients inside a recording cannot depend on it"
-            )
+            raise TracedValueError(_ENDED)
         with _ENTERING:  # of two threads that use a Tensor for the first time, one enters it
             return self._slot if self._tape is tape else self._enter_eager(tape)
 
@@ -278,6 +279,8 @@ class Storage:
         if self._array is None:
             assert self._tape is not None
             self._array = show(self._tape, self._slot_on(self._tape), False)
+            if self._array is None:
+                raise TracedValueError(_ENDED)
         return self._array  # type: ignore[return-value]
 
     @property

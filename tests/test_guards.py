@@ -294,6 +294,17 @@ def test_a_leaked_view_keeps_its_memory():
     leaked.clear()
 
 
+def test_the_contents_of_a_leaked_tensor_are_gone():
+    leaked = []
+    f = tg.jit(lambda x: (leaked.append(x * 2), tg.sum(x))[1])
+    assert f(np.ones(3)) == 3
+    for ask in (lambda t: t.data, lambda t: t.tolist(), lambda t: t.numpy(), lambda t: t[0], lambda t: t + 1):
+        with pytest.raises(TypeError, match="recording"):
+            ask(leaked[0])
+    assert "Tensor" in repr(leaked[0])
+    assert f(np.ones(3)) == 3
+
+
 # --- what a function sees ---------------------------------------------------------------------------------------
 
 

@@ -209,6 +209,21 @@ def test_replays_allocate_nothing_that_stays():
     assert resident_bytes() - before < 10_000_000
 
 
+def test_a_recording_keeps_no_results():
+    def function(x):
+        for _ in range(20):
+            x = x + 1.5
+        return tg.sum(x)
+
+    f = tg.value_and_grad(tg.jit(function))
+    f(np.ones(3))
+    gc.collect()
+    before = resident_bytes()
+    f(np.ones(1_000_000))
+    gc.collect()
+    assert resident_bytes() - before < 80_000_000  # of 160 MB
+
+
 def test_ways_that_fail_allocate_nothing_that_stays():
     f = tg.value_and_grad(tg.jit(lambda x: x * 2 if x > 0 else x * 3))
     for k in range(200):

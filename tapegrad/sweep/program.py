@@ -8,6 +8,7 @@ from tapegrad.sweep.reverse import covers_buffer, reaches_all, same_buffer
 from tapegrad.tape.blocks import release_block
 from tapegrad.tape.columns import add_handle
 from tapegrad.tape.layout import (
+    DEAD_OP,
     EXTERNAL,
     INSTRUCTIONS,
     get_buffer,
@@ -33,6 +34,8 @@ def hold(header, slot):
 def forget_results(header):
     """Let go of what the instructions have computed: a replay computes it anew, in a workspace."""
     for i in range(load_i64(header, INSTRUCTIONS)):
+        if get_op(header, i) == DEAD_OP:
+            continue
         buffer = get_buffer(header, get_result(header, i))
         if get_primal(header, buffer) != 0 and get_flags(header, buffer) & EXTERNAL == 0:
             release_block(get_primal(header, buffer))
