@@ -18,6 +18,15 @@ from tapegrad.kernels.native import (
 from tapegrad.sweep.bind import bind_reverse, op_word, variant
 from tapegrad.sweep.eager import kernel_of
 from tapegrad.sweep.execute import execute
+from tapegrad.sweep.marking import (
+    USEFUL,
+    mark,
+    mark_useful,
+    missing_kernel,
+    operand_is_useful,
+    unmark,
+    unmark_all,
+)
 from tapegrad.tape.blocks import add_block, new_block, new_zero_block, release_block
 from tapegrad.tape.columns import differentiable, first_writer, free_cotangent, free_instruction, tidy
 from tapegrad.tape.geometry import array_data, extent, is_contiguous, item_size, size, stride
@@ -28,8 +37,6 @@ from tapegrad.tape.layout import (
     E_FREED,
     E_KERNEL,
     F32,
-    FREED,
-    INSTRUCTIONS,
     LINES,
     LOOPS,
     NONE,
@@ -60,103 +67,10 @@ from tapegrad.tape.layout import (
     set_mark,
 )
 
-_REACHED = 1  # the root depends on the instruction
-_USEFUL = 2  # and so does an input that was asked for
-
 KEEP_GRAPH = 1  # bits of the options of `reverse_sweep`
 OVERWRITE = 2
 ONLY_WANTED = 4
 ONLY_LOOK = 8  # report a missing kernel, sweep nothing
-
-
-# --- marking ---------------------------------------------------------------------------------------------------
-
-
-@helper
-def _mark_writers(header, buffer):
-    """Mark the instructions that write `buffer`; how many are new, or E_FREED."""
-    last = get_producer(header, buffer)
-    if last == FREED:
-        return E_FREED
-    if last < 0 or get_mark(header, last):
-        return 0
-    first = first_writer(header, buffer)
-    for i in range(first, last + 1):
-        set_mark(header, i, _REACHED)
-    return last + 1 - first
-
-
-@helper
-def _mark_operand(header, slot, waiting):
-    """Mark the writers of an operand; the number of marked instructions still to be visited, or E_FREED."""
-    if not differentiable(header, slot):
-        return waiting
-    new = _mark_writers(header, get_buffer(header, slot))
-    return E_FREED if new < 0 else waiting + new
-
-
-@helper
-def _mark(header, root):
-    """Mark every instruction that the root depends on; the lowest of them, or E_FREED."""
-    buffer = get_buffer(header, root)
-    waiting = _mark_writers(header, buffer)
-    if waiting < 0:
-        return E_FREED
-    i = get_producer(header, buffer)
-    while waiting > 0:
-        if get_mark(header, i):
-            waiting -= 1
-            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
-                waiting = _mark_operand(header, slot, waiting)
-                if waiting < 0:
-                    return E_FREED
-        i -= 1
-    return i + 1
-
-
-@helper
-def _unmark(header, low, high):
-    for i in range(low, high + 1):
-        set_mark(header, i, 0)
-
-
-@helper
-def _operand_is_useful(header, slot):
-    """Whether a cotangent has to be computed for an operand, when only some inputs are asked for."""
-    if not differentiable(header, slot):
-        return False
-    buffer = get_buffer(header, slot)
-    producer = get_producer(header, buffer)
-    return get_flags(header, buffer) & WANTED != 0 or (
-        producer >= 0 and get_mark(header, producer) == _USEFUL
-    )
-
-
-@helper
-def _mark_useful(header, low, high, only_wanted):
-    """Raise the mark of the instructions on a way from the root to a tensor that gets a gradient."""
-    for i in range(low, high + 1):
-        if get_mark(header, i) == _REACHED:
-            useful = not only_wanted
-            if only_wanted:
-                for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
-                    useful |= _operand_is_useful(header, slot)
-            if useful:
-                set_mark(header, i, _USEFUL)
-
-
-@helper
-def _missing_kernel(header, low, high):
-    """First useful instruction whose reverse kernel is not loaded, NONE if all are."""
-    for i in range(low, high + 1):
-        if get_mark(header, i) == _USEFUL:
-            op = get_op(header, i)
-            dtype = variant(
-                header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-            )
-            if kernel_of(header, op, dtype, 1) == 0:
-                return i
-    return NONE
 
 
 # --- gradients from before -------------------------------------------------------------------------------------
@@ -210,7 +124,7 @@ def _bring_back(header, aside, count, options):
 def _clear_leaves(header, low, high, only_wanted):
     """Forget the gradients of the leaves that the sweep will give new ones."""
     for i in range(low, high + 1):
-        if get_mark(header, i) == _USEFUL:
+        if get_mark(header, i) == USEFUL:
             for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
                 if (
                     _takes_cotangent(header, slot, only_wanted)
@@ -232,7 +146,7 @@ def _delivered(header, buffer, options):
 @helper
 def _takes_cotangent(header, slot, only_wanted):
     if only_wanted:
-        return _operand_is_useful(header, slot)
+        return operand_is_useful(header, slot)
     return differentiable(header, slot)
 
 
@@ -304,7 +218,7 @@ def _walk(header, low, high, options):
     """Walk the useful instructions backwards. A cotangent that no tensor shows goes as soon as it has flowed on."""
     frame, outer = stack_words(16), stack_words(161)
     for i in range(high, low - 1, -1):
-        if get_mark(header, i) != _USEFUL:
+        if get_mark(header, i) != USEFUL:
             continue
         buffer = get_buffer(header, get_result(header, i))
         if get_cotangent(header, buffer) != 0:
@@ -363,14 +277,14 @@ def reverse_sweep(header, root, seed, options, missing):
     if not differentiable(header, root):
         return E_CONSTANT
     high = get_producer(header, get_buffer(header, root))
-    low = _mark(header, root)
+    low = mark(header, root)
     if low == E_FREED:
-        _unmark_all(header)
+        unmark_all(header)
         return E_FREED
-    _mark_useful(header, low, high, options & ONLY_WANTED != 0)
-    lacking = _missing_kernel(header, low, high)
+    mark_useful(header, low, high, options & ONLY_WANTED != 0)
+    lacking = missing_kernel(header, low, high)
     if lacking != NONE or options & ONLY_LOOK:
-        _unmark(header, low, high)
+        unmark(header, low, high)
         if lacking == NONE or missing == 0:
             return 0 if lacking == NONE else E_KERNEL
         op = get_op(header, lacking)
@@ -387,16 +301,10 @@ def reverse_sweep(header, root, seed, options, missing):
         free_cotangent(header, get_buffer(header, root))
     _bring_back(header, aside, count, options)
     if options & KEEP_GRAPH:
-        _unmark(header, low, high)
+        unmark(header, low, high)
     else:
         _release_graph(header, low, high)
     return 0
-
-
-@helper
-def _unmark_all(header):
-    for i in range(load_i64(header, INSTRUCTIONS)):
-        set_mark(header, i, 0)
 
 
 @native()

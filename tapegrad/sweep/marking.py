@@ -1,0 +1,117 @@
+"""Mark the instructions of an eager tape that a reverse sweep goes through."""
+
+from tapegrad.compiler import helper
+from tapegrad.kernels.native import load_i64
+from tapegrad.sweep.bind import variant
+from tapegrad.sweep.eager import kernel_of
+from tapegrad.tape.columns import differentiable, first_writer
+from tapegrad.tape.layout import (
+    E_FREED,
+    FREED,
+    INSTRUCTIONS,
+    NONE,
+    WANTED,
+    get_buffer,
+    get_flags,
+    get_mark,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_producer,
+    set_mark,
+)
+
+REACHED = 1  # the root depends on the instruction
+USEFUL = 2  # and so does an input that was asked for
+
+
+@helper
+def _mark_writers(header, buffer):
+    """Mark the instructions that write `buffer`; how many are new, or E_FREED."""
+    last = get_producer(header, buffer)
+    if last == FREED:
+        return E_FREED
+    if last < 0 or get_mark(header, last):
+        return 0
+    first = first_writer(header, buffer)
+    for i in range(first, last + 1):
+        set_mark(header, i, REACHED)
+    return last + 1 - first
+
+
+@helper
+def _mark_operand(header, slot, waiting):
+    """Mark the writers of an operand; the number of marked instructions still to be visited, or E_FREED."""
+    if not differentiable(header, slot):
+        return waiting
+    new = _mark_writers(header, get_buffer(header, slot))
+    return E_FREED if new < 0 else waiting + new
+
+
+@helper
+def mark(header, root):
+    """Mark every instruction that the root depends on; the lowest of them, or E_FREED."""
+    buffer = get_buffer(header, root)
+    waiting = _mark_writers(header, buffer)
+    if waiting < 0:
+        return E_FREED
+    i = get_producer(header, buffer)
+    while waiting > 0:
+        if get_mark(header, i):
+            waiting -= 1
+            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                waiting = _mark_operand(header, slot, waiting)
+                if waiting < 0:
+                    return E_FREED
+        i -= 1
+    return i + 1
+
+
+@helper
+def unmark(header, low, high):
+    for i in range(low, high + 1):
+        set_mark(header, i, 0)
+
+
+@helper
+def operand_is_useful(header, slot):
+    """Whether a cotangent has to be computed for an operand, when only some inputs are asked for."""
+    if not differentiable(header, slot):
+        return False
+    buffer = get_buffer(header, slot)
+    producer = get_producer(header, buffer)
+    return get_flags(header, buffer) & WANTED != 0 or (producer >= 0 and get_mark(header, producer) == USEFUL)
+
+
+@helper
+def mark_useful(header, low, high, only_wanted):
+    """Raise the mark of the instructions on a way from the root to a tensor that gets a gradient."""
+    for i in range(low, high + 1):
+        if get_mark(header, i) == REACHED:
+            useful = not only_wanted
+            if only_wanted:
+                for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                    useful |= operand_is_useful(header, slot)
+            if useful:
+                set_mark(header, i, USEFUL)
+
+
+@helper
+def missing_kernel(header, low, high):
+    """First useful instruction whose reverse kernel is not loaded, NONE if all are."""
+    for i in range(low, high + 1):
+        if get_mark(header, i) == USEFUL:
+            op = get_op(header, i)
+            dtype = variant(
+                header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+            )
+            if kernel_of(header, op, dtype, 1) == 0:
+                return i
+    return NONE
+
+
+@helper
+def unmark_all(header):
+    for i in range(load_i64(header, INSTRUCTIONS)):
+        set_mark(header, i, 0)
