@@ -107,11 +107,6 @@ class Op:
         read = frozenset[str]().union(*map(_needs, self.partials))
         return frozenset(j for j in range(self.arity) if f"x{j}" in read)
 
-    @property
-    def keeps_result(self) -> bool:
-        """Whether some partial reads the result."""
-        return any("y" in _needs(text) for text in self.partials)
-
     def module(self, dtype: str) -> str:
         """The module of this row's kernels for `dtype` ("f64" or "f32")."""
         return f"tapegrad.kernels.elementwise_{self.family}_{dtype}"

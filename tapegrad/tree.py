@@ -1,6 +1,5 @@
 """Structures of arrays: lists, tuples (named ones too) and dicts, nested."""
 
-from collections.abc import Callable
 from typing import Any
 
 LEAF = None  # the definition of a leaf
@@ -35,9 +34,3 @@ def _build(definition: Any, leaves: Any) -> Any:
     if len(definition) == 3:
         return dict(zip(definition[2], parts, strict=True))
     return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
-
-
-def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
-    """The structure with `function` of each leaf."""
-    leaves, definition = flatten(value)
-    return unflatten(definition, [function(leaf) for leaf in leaves])

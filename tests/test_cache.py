@@ -199,7 +199,9 @@ def test_a_package_that_cannot_be_written(tmp_path: Path) -> None:
             path.chmod(0o755)
 
 
-def test_a_full_disk_is_no_reason_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_folder_that_goes_away_is_no_reason_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A folder that goes away while the process runs."""
     body = """
         import shutil

@@ -70,25 +70,6 @@ def call_kernel(typingctx, kernel, frame, loops):
 
 
 @intrinsic
-def call_loop(typingctx, loops, entry, operands, count, strides):
-    """Call entry `entry` of the table `loops`: a NumPy inner loop ``void (char **, intp *, intp *, void *)``.
-
-    `operands`, `count` and `strides` are addresses of the arrays that such a loop takes.
-    """
-
-    def codegen(context, builder, signature, args):
-        table, entry_, operands_, count_, strides_ = args
-        slot = builder.shl(entry_, _I64(1))
-        function = builder.load(_pointer(builder, table, _I64, slot))
-        data = builder.load(_pointer(builder, table, _I64, builder.add(slot, _I64(1))))
-        signature_ = ir.FunctionType(ir.VoidType(), [_I64] * 4).as_pointer()
-        builder.call(builder.inttoptr(function, signature_), [operands_, count_, strides_, data])
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 5), codegen
-
-
-@intrinsic
 def stack_words(typingctx, count):
     """Address of `count` (a literal) 64-bit words on the stack of the calling function."""
     if not isinstance(count, types.IntegerLiteral):

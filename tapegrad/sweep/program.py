@@ -3,7 +3,6 @@
 from tapegrad.compiler import native
 from tapegrad.kernels.native import load_i64
 from tapegrad.sweep.bind import bind_forward, bind_reverse, variant
-from tapegrad.sweep.eager import kernel_of
 from tapegrad.sweep.reverse import covers_buffer, reaches_all, same_buffer
 from tapegrad.tape.blocks import release_block
 from tapegrad.tape.columns import add_handle
@@ -59,12 +58,6 @@ def instruction_variant(header, i):
     return variant(
         header, get_op(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
     )
-
-
-@native()
-def kernel_address(header, op, dtype, direction):
-    """Address of a kernel, 0 if it is not loaded."""
-    return kernel_of(header, op, dtype, direction)
 
 
 @native()

@@ -120,7 +120,6 @@ LITERAL_WORDS = 3
 NONE = -1
 DEAD_OP = -1  # op code of an instruction whose result nobody can ask for any more
 FREED = -2  # producer of a buffer whose instruction a reverse sweep has released
-WRITTEN_OVER = -3  # producer of a leaf's buffer once an in-place write has moved the leaf on
 
 # Buffer flags.
 DIFFERENTIABLE = 1  # a cotangent flows into it
