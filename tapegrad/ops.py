@@ -328,6 +328,8 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural("matmul", "products", "matmul.matmul_{direction}_{dtype}", (("x1",), ("x0",))),
     # x1: row numbers
     Structural("gather", "whole", "index.gather_{direction}_{dtype}", (("x1",), None), dtypes=_ALL),
+    # x1: row numbers; the derivative of gather
+    Structural("scatter_add", "whole", "index.scatter_add_{direction}_{dtype}", (("x1",), None)),
     # x0: the old contents of a buffer, x1: what is written into a region of it
     Structural("write", "whole", "region.write_{direction}_{dtype}", ((), ()), writes=(0,)),
     # the same, x2: row numbers

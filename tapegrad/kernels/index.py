@@ -8,8 +8,20 @@ from typing import Any
 import numba
 import numpy as np
 
-from .frame import COUNT, PARAMS, STORE, X_BAR, Y_BAR, X, Y
-from .native import calloc, free, load_at, load_i64, malloc, memcpy, size_of, store_at, store_i64
+from .frame import BYTES, COUNT, PARAMS, STORE, WORDS, X_BAR, Y_BAR, X, Y
+from .native import (
+    calloc,
+    free,
+    load_at,
+    load_i64,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+    stack_words,
+    store_at,
+    store_i64,
+)
 
 OUT_OF_RANGE, OUT_OF_MEMORY = 2, 3  # status
 
@@ -111,6 +123,64 @@ def gather_reverse_f64(frame: int, loops: int) -> int:
 def gather_reverse_f32(frame: int, loops: int) -> int:
     """`gather_reverse_f64` for float32."""
     return _gather_reverse(frame, np.float32(0))
+
+
+# scatter_add: the rows of the contiguous X[0] are added to rows of a result that begins as zeros; PARAMS as for
+# gather, whose derivative it is, with the strides of the result's rows, and the elements of the result at the end.
+
+
+@_helper
+def _with_bars(frame: int, x_bar: int, y_bar: int) -> int:
+    """A frame like `frame` with other cotangents."""
+    other = stack_words(WORDS)
+    memcpy(other, frame, BYTES)
+    store_i64(other, X_BAR, x_bar)
+    store_i64(other, Y_BAR, y_bar)
+    return other
+
+
+@_helper
+def _scatter_add(frame: int, zero: Any) -> int:
+    y = load_i64(frame, Y)
+    memset(y, 0, load_i64(load_i64(frame, PARAMS), 5) * size_of(zero))
+    return _gather_reverse(_with_bars(frame, y, load_i64(frame, X)), zero)
+
+
+@_helper
+def _scatter_add_reverse(frame: int, zero: Any) -> int:
+    count, x_bar, indexes = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, X + 1)
+    y_bar, params = load_i64(frame, Y_BAR), load_i64(frame, PARAMS)
+    rows, row_stride, length = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
+    step, wrap = load_i64(params, 3), load_i64(params, 4)
+    if not _all_in_range(indexes, count, rows, wrap):
+        return OUT_OF_RANGE
+    size = size_of(zero)
+    if load_i64(frame, STORE) & 1:
+        memset(x_bar, 0, count * length * size)
+    for i in range(count):
+        source = y_bar + _row(indexes, i, rows, wrap) * row_stride
+        _add_row(x_bar + i * length * size, size, source, step, length, zero)
+    return 0
+
+
+def scatter_add_forward_f64(frame: int, loops: int) -> int:
+    """Add the rows of X[0] to the rows of Y, zeros before, that the list at X[1] names."""
+    return _scatter_add(frame, np.float64(0))
+
+
+def scatter_add_forward_f32(frame: int, loops: int) -> int:
+    """`scatter_add_forward_f64` for float32."""
+    return _scatter_add(frame, np.float32(0))
+
+
+def scatter_add_reverse_f64(frame: int, loops: int) -> int:
+    """Accumulate the rows of Y_BAR that the list at X[1] names to X_BAR[0]."""
+    return _scatter_add_reverse(frame, np.float64(0))
+
+
+def scatter_add_reverse_f32(frame: int, loops: int) -> int:
+    """`scatter_add_reverse_f64` for float32."""
+    return _scatter_add_reverse(frame, np.float32(0))
 
 
 # scatter_write: the old buffer at X[0], values at X[1], the list at X[2]; PARAMS ``[rows, row stride, row

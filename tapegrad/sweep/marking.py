@@ -1,7 +1,7 @@
 """Mark the instructions of an eager tape that a reverse sweep goes through."""
 
 from tapegrad.compiler import helper
-from tapegrad.kernels.native import load_i64
+from tapegrad.kernels.native import load_i64, store_i64
 from tapegrad.sweep.bind import variant
 from tapegrad.sweep.eager import kernel_of
 from tapegrad.tape.columns import differentiable, first_writer
@@ -50,13 +50,11 @@ def _mark_operand(header, slot, waiting):
 
 
 @helper
-def mark(header, root):
-    """Mark every instruction that the root depends on; the lowest of them, or E_FREED."""
-    buffer = get_buffer(header, root)
-    waiting = _mark_writers(header, buffer)
-    if waiting < 0:
-        return E_FREED
-    i = get_producer(header, buffer)
+def _visit(header, i, waiting):
+    """Mark the writers of all operands of the marked instructions from `i` down; one below the lowest, or E_FREED.
+
+    `waiting` is the number of marked instructions that have not been visited.
+    """
     while waiting > 0:
         if get_mark(header, i):
             waiting -= 1
@@ -65,7 +63,43 @@ def mark(header, root):
                 if waiting < 0:
                     return E_FREED
         i -= 1
-    return i + 1
+    return i
+
+
+@helper
+def mark(header, root):
+    """Mark every instruction that the root depends on; the lowest of them, or E_FREED."""
+    buffer = get_buffer(header, root)
+    waiting = _mark_writers(header, buffer)
+    if waiting < 0:
+        return E_FREED
+    below = _visit(header, get_producer(header, buffer), waiting)
+    return E_FREED if below == E_FREED else below + 1
+
+
+@helper
+def mark_all(header, roots, count, span):
+    """Mark every instruction that one of `count` roots depends on; 0, or E_FREED.
+
+    `roots` is the address of the slots; constants among them are passed over. The two words at `span` receive the
+    lowest and the highest of the instructions.
+    """
+    waiting, high = 0, -1
+    for k in range(count):
+        root = load_i64(roots, k)
+        if differentiable(header, root):
+            buffer = get_buffer(header, root)
+            new = _mark_writers(header, buffer)
+            if new < 0:
+                return E_FREED
+            waiting += new
+            high = max(high, get_producer(header, buffer))
+    below = _visit(header, high, waiting)
+    if below == E_FREED:
+        return E_FREED
+    store_i64(span, 0, below + 1)
+    store_i64(span, 1, high)
+    return 0
 
 
 @helper

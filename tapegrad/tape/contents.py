@@ -27,7 +27,19 @@ from tapegrad.tape.layout import (
 )
 
 # Words that `describe` writes.
-(D_ADDRESS, D_DTYPE, D_FLAGS, D_KEEPS, D_PRODUCER, D_BUFFER, D_EXTERNAL, D_NDIM, D_GEOMETRY) = range(9)
+(
+    D_ADDRESS,
+    D_DTYPE,
+    D_FLAGS,
+    D_KEEPS,
+    D_PRODUCER,
+    D_BUFFER,
+    D_EXTERNAL,
+    D_OFFSET,
+    D_BYTES,  # of the whole buffer
+    D_NDIM,
+    D_GEOMETRY,
+) = range(11)
 DESCRIPTION_WORDS = D_GEOMETRY + 2 * MAX_NDIM
 
 
@@ -51,6 +63,8 @@ def describe(header, slot, description, cotangent, hold):
     store_i64(words, D_PRODUCER, get_producer(header, buffer))
     store_i64(words, D_BUFFER, buffer)
     store_i64(words, D_EXTERNAL, 1 if external else 0)
+    store_i64(words, D_OFFSET, get_offset(header, slot))
+    store_i64(words, D_BYTES, get_bytes(header, buffer))
     store_i64(words, D_NDIM, ndim)
     if ndim > 0:
         memcpy(words + 8 * D_GEOMETRY, get_geometry(header, slot), 16 * ndim)

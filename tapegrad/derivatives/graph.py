@@ -1,0 +1,133 @@
+"""The part of a tape that lies between some results and some inputs, as Python sees it."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.errors import FreedGraphError
+from tapegrad.locks import lock
+from tapegrad.storage import Description, from_slot
+from tapegrad.sweep import graph, reverse
+from tapegrad.sweep.program import hold
+from tapegrad.tape.contents import D_BUFFER, D_BYTES, D_OFFSET
+from tapegrad.tape.layout import DIFFERENTIABLE, E_FREED, NONE
+from tapegrad.tape.tape import Tape
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+FREED = (
+    "backward through a part of the graph that an earlier backward() has freed; pass retain_graph=True to the"
+    " earlier one"
+)
+_ASKING = lock()  # held while buffers are flagged as wanted
+
+
+class Instruction(NamedTuple):
+    """An instruction by its slots; `params` is the address of its parameters."""
+
+    op: int
+    result: int
+    operands: tuple[int, ...]
+    params: int
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Where the elements of a slot lie in its buffer."""
+
+    buffer: int
+    bytes: int  # of the buffer
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    differentiable: bool
+
+    @classmethod
+    def of(cls, tape: Tape, slot: int) -> "Geometry":
+        words = Description(tape.header, slot)
+        return cls(
+            words[D_BUFFER],
+            words[D_BYTES],
+            words[D_OFFSET],
+            words.shape,
+            words.strides,
+            words.dtype,
+            bool(words.flags & DIFFERENTIABLE),
+        )
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What two slots on one buffer must share to be the same elements."""
+        return self.offset, self.shape, self.strides
+
+    @property
+    def elements(self) -> int:
+        """Elements of the buffer."""
+        return self.bytes // self.dtype.itemsize
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all elements of the buffer in C order."""
+        expected = self.dtype.itemsize
+        for extent, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if extent != 1 and stride != expected:
+                return False
+            expected *= extent
+        return expected == self.bytes
+
+
+def tensor_on(tape: Tape, slot: int) -> "Tensor":
+    """Another Tensor on a slot."""
+    hold(tape.header, slot)
+    return from_slot(tape, slot)
+
+
+@contextmanager
+def asking(tape: Tape, slots: Iterable[int]) -> Iterator[None]:
+    """Flag the buffers of some slots as those whose derivatives are asked for."""
+    wanted = list(slots)
+    with _ASKING:
+        for slot in wanted:
+            reverse.set_wanted(tape.header, slot, 1)
+        try:
+            yield
+        finally:
+            for slot in wanted:
+                reverse.set_wanted(tape.header, slot, 0)
+
+
+@contextmanager
+def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[list[Instruction]]:
+    """The instructions from the slots `wanted` (`None`: from anywhere) to the slots `roots`, kept alive meanwhile.
+
+    Raises
+    ------
+    FreedGraphError
+        Where an earlier sweep has freed a part.
+    """
+    at = np.array(roots, np.int64)
+    capacity, found = 0, 64
+    while found > capacity:
+        capacity = found
+        entries = np.empty((capacity, graph.ENTRY_WORDS), np.int64)
+        with asking(tape, wanted or ()):
+            found = graph.list_graph(
+                tape.header, id(at), len(roots), wanted is not None, id(entries), capacity
+            )
+        if found == E_FREED:
+            raise FreedGraphError(FREED)
+    try:
+        yield [_instruction(row) for row in entries[:found].tolist()]
+    finally:
+        graph.release_listed(tape.header, id(entries), found)
+        tape.drop_orphans()
+
+
+def _instruction(row: list[int]) -> Instruction:
+    op, result, *operands, params = row
+    return Instruction(op, result, tuple(slot for slot in operands if slot != NONE), params)

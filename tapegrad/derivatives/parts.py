@@ -1,0 +1,102 @@
+"""Tangents and cotangents of buffers while a sweep on Tensors goes on.
+
+A value belongs to a slot, which may be any view on its buffer, and a buffer has values by several slots. A float
+stands for that number in every element. Values of one and the same view are added up at once; what lies in
+different places is laid into one buffer when somebody asks for yet another view.
+"""
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.derivatives.graph import Geometry
+from tapegrad.derivatives.placing import as_buffer, laid, seen
+from tapegrad.storage import from_array
+from tapegrad.tape.tape import Tape
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+Value = Any  # a Tensor, or a float
+
+
+class Parts:
+    """The values of a tape's buffers."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._geometries: dict[int, Geometry] = {}
+        self._parts: dict[int, dict[Any, tuple[Geometry, Value]]] = {}
+
+    def geometry(self, slot: int) -> Geometry:
+        """Where a slot's elements lie. Asked for once: the slots are held while the sweep goes on."""
+        known = self._geometries.get(slot)
+        if known is None:
+            known = self._geometries[slot] = Geometry.of(self._tape, slot)
+        return known
+
+    def add(self, slot: int, value: Value) -> None:
+        """Add a value of a slot's shape."""
+        geometry = self.geometry(slot)
+        parts = self._parts.setdefault(geometry.buffer, {})
+        place = geometry.place
+        if place in parts:
+            value = parts[place][1] + value
+        parts[place] = (geometry, value)
+
+    def put_whole(self, slot: int, value: Value) -> None:
+        """Set the value of all of a slot's buffer, in any shape that has its elements in order."""
+        geometry = self.geometry(slot)
+        flat = self._flat(geometry)
+        value = value if isinstance(value, float) else as_buffer(value, geometry)
+        self._parts[geometry.buffer] = {flat.place: (flat, value)}
+
+    def get(self, slot: int) -> Value | None:
+        """What has been added up for a slot's elements; `None` for a buffer that has no value."""
+        geometry = self.geometry(slot)
+        parts = self._parts.get(geometry.buffer)
+        if not parts:
+            return None
+        if len(parts) == 1 and geometry.place in parts:
+            return parts[geometry.place][1]
+        whole = self._together(geometry, list(parts.values()))
+        if isinstance(whole, float):
+            return whole
+        return seen(whole, geometry)
+
+    def drop(self, slot: int) -> None:
+        """Forget the value of a slot's buffer."""
+        self._parts.pop(self.geometry(slot).buffer, None)
+
+    def _flat(self, like: Geometry) -> Geometry:
+        """All of a buffer in one dimension."""
+        return replace(like, offset=0, shape=(like.elements,), strides=(like.dtype.itemsize,))
+
+    def _together(self, like: Geometry, parts: list[tuple[Geometry, Value]]) -> Value:
+        """The value of a whole buffer, in one dimension or as one float."""
+        if all(isinstance(value, float) and geometry.whole for geometry, value in parts):
+            return float(sum(value for _, value in parts))
+        wholes = [as_buffer(value, g) for g, value in parts if g.whole and not isinstance(value, float)]
+        others = [
+            (g, value) for g, value in parts if not g.whole or (isinstance(value, float) and value != 0.0)
+        ]
+        whole: Any = None
+        for value in wholes:
+            whole = value if whole is None else whole + value
+        if others:
+            whole = laid(self._tape, whole, others)
+        flat = self._flat(like)
+        self._parts[like.buffer] = {flat.place: (flat, whole)}
+        return whole
+
+
+def full(value: Value, shape: tuple[int, ...], dtype: np.dtype[Any]) -> "Tensor":
+    """A value as a Tensor."""
+    return from_array(np.full(shape, value, dtype), constant=True) if isinstance(value, float) else value
+
+
+def count_ratio(of: tuple[int, ...], to: tuple[int, ...]) -> float:
+    """How many elements of one shape fall on each of another that it was broadcast from."""
+    return math.prod(of) / max(math.prod(to), 1)

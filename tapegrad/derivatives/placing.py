@@ -1,0 +1,73 @@
+"""Views of a buffer's value through the slots of another buffer of the same size, and back: regions laid together."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from tapegrad.derivatives.graph import Geometry
+from tapegrad.ops import CODES
+from tapegrad.shaping import contiguous
+from tapegrad.state import current
+from tapegrad.storage import from_array, view_of
+from tapegrad.structural import allocate, record_into
+from tapegrad.tape.tape import Tape
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+_EMBED = CODES["embed"]
+_MOST = 3  # operands of an instruction
+
+
+def as_buffer(value: "Tensor", geometry: Geometry) -> "Tensor":
+    """The value of a whole buffer in one dimension."""
+    value = value if value.data_or_traced().flags.c_contiguous else contiguous(value)
+    return value if value.ndim == 1 else view_of(value, value.data_or_traced().reshape(geometry.elements))
+
+
+def seen(buffer: "Tensor", geometry: Geometry) -> "Tensor":
+    """The elements of a whole buffer's value that a slot of the buffer shows."""
+    return region_of(buffer, geometry.offset, geometry.shape, geometry.strides)
+
+
+def region_of(
+    buffer: "Tensor", offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> "Tensor":
+    """A region of a contiguous Tensor, which begins `offset` bytes behind its first element."""
+    array = buffer.data_or_traced().reshape(-1)
+    return view_of(buffer, as_strided(array[offset // array.itemsize :], shape, strides))
+
+
+def laid(tape: Tape, whole: "Tensor | None", parts: list[tuple[Geometry, Any]]) -> "Tensor":
+    """The sum of values in their places in a buffer, in one dimension; `whole` is a value for all of it."""
+    like = parts[0][0]
+    flat = (0, (like.elements,), (like.dtype.itemsize,))
+    operands = [] if whole is None else [(flat, whole)]
+    operands += [(geometry.place, _as_operand(value, like.dtype)) for geometry, value in parts]
+    result, operands = None, operands
+    while operands:
+        room = _MOST if result is None else _MOST - 1
+        taken, operands = operands[:room], operands[room:]
+        result = _embed(tape, like, taken if result is None else [(flat, result), *taken])
+    assert result is not None
+    return result
+
+
+def _as_operand(value: Any, dtype: np.dtype[Any]) -> "Tensor":
+    return from_array(np.asarray(value, dtype), constant=True) if isinstance(value, float) else value
+
+
+def _embed(tape: Tape, like: Geometry, parts: list[tuple[Any, "Tensor"]]) -> "Tensor":
+    """Record an instruction that lays up to three operands into a buffer of zeros."""
+    result = allocate(tape, like.dtype, (like.elements,), "embed")
+    params: list[int] = [like.elements, len(parts)]
+    operands = []
+    for (offset, shape, strides), value in parts:
+        own = np.broadcast_to(value.data_or_traced(), shape).strides
+        params += [offset, len(shape), *shape, *strides, *own]
+        operands.append(value._slot_on(tape))
+    record_into(
+        tape, _EMBED, result._slot, operands, np.array(params, np.int64), "embed", current()[1]
+    )
+    return result

@@ -1,0 +1,204 @@
+"""The reverse and the forward sweep on Tensors: every step appends the instructions that its rule is made of."""
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad import loader
+from tapegrad.derivatives import structural
+from tapegrad.derivatives.elementwise import chained, partial, summed_to
+from tapegrad.derivatives.graph import Geometry, Instruction, listed, tensor_on
+from tapegrad.derivatives.parts import Parts, Value, full
+from tapegrad.errors import UnsupportedError
+from tapegrad.ops import Op
+from tapegrad.shaping import broadcast_to
+from tapegrad.storage import is_tensor
+from tapegrad.tape.tape import Tape, words_at
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+
+class Step:
+    """One instruction in a sweep on Tensors.
+
+    Attributes
+    ----------
+    tape
+        The tape that it stands on.
+    result, operands
+        Its slots.
+    """
+
+    __slots__ = ("_asked", "_instruction", "_parts", "operands", "result", "tape")
+
+    def __init__(self, tape: Tape, instruction: Instruction, parts: Parts, active: set[int]) -> None:
+        self.tape = tape
+        self.result = instruction.result
+        self.operands = instruction.operands
+        self._instruction = instruction
+        self._parts = parts
+        self._asked = [
+            parts.geometry(slot).buffer in active and loader.takes_cotangent(instruction.op, j)
+            for j, slot in enumerate(instruction.operands)
+        ]
+
+    def asks(self, operand: int) -> bool:
+        """Whether a derivative by an operand is asked for."""
+        return self._asked[operand]
+
+    def geometry(self, slot: int) -> Geometry:
+        """Where a slot's elements lie."""
+        return self._parts.geometry(slot)
+
+    def x(self, operand: int) -> "Tensor":
+        """An operand's primal."""
+        return tensor_on(self.tape, self.operands[operand])
+
+    @property
+    def y(self) -> "Tensor":
+        """The result's primal."""
+        return tensor_on(self.tape, self.result)
+
+    def primal(self, name: str) -> "Tensor":
+        """The primal that a name in a text stands for."""
+        return self.y if name == "y" else self.x(int(name[1]))
+
+    def dense(self, value: Value, operand: int) -> "Tensor":
+        """A value of an operand, or of the result (-1), as a Tensor."""
+        geometry = self.geometry(self.result if operand < 0 else self.operands[operand])
+        return full(value, geometry.shape, geometry.dtype)
+
+    def params(self, count: int, start: int = 0) -> list[int]:
+        """Words of the op's parameters."""
+        address = self._instruction.params + 8 * start
+        return words_at(address, count).tolist()  # type: ignore[no-any-return]
+
+
+def _missing_rule(op: int) -> UnsupportedError:
+    return UnsupportedError(f"{loader.op_name(op)}: there is no rule for the derivative of its derivative")
+
+
+# --- backwards -------------------------------------------------------------------------------------------------
+
+
+def reverse(
+    tape: Tape, root: int, seed: "Tensor | float", inputs: list[int]
+) -> list["Tensor | None"]:
+    """The cotangents of some slots when that of `root` is `seed`, as Tensors on the tape; `None` where none flows.
+
+    Parameters
+    ----------
+    tape
+        The tape that the calling thread appends to.
+    seed
+        A Tensor of the root's shape, or a number for all its elements.
+    inputs
+        Slots whose buffers the sweep goes back to.
+    """
+    return reverse_all(tape, {root: seed}, inputs)
+
+
+def reverse_all(
+    tape: Tape, seeds: "dict[int, Tensor | float]", inputs: list[int]
+) -> list["Tensor | None"]:
+    """`reverse` from several roots at once."""
+    with listed(tape, list(seeds), inputs) as instructions:
+        parts = Parts(tape)
+        for root, seed in seeds.items():
+            parts.add(root, seed)
+        active = {parts.geometry(slot).buffer for slot in inputs}
+        active.update(parts.geometry(each.result).buffer for each in instructions)
+        for instruction in reversed(instructions):
+            step_back(tape, instruction, parts, active)
+        return [_collected(parts, slot) for slot in inputs]
+
+
+def _collected(parts: Parts, slot: int) -> "Tensor | None":
+    value = parts.get(slot)
+    geometry = parts.geometry(slot)
+    return None if value is None else full(value, geometry.shape, geometry.dtype)
+
+
+def step_back(tape: Tape, instruction: Instruction, parts: Parts, active: set[int]) -> None:
+    """Add what an instruction contributes to the cotangents of its operands."""
+    y_bar = parts.get(instruction.result)
+    if y_bar is None:
+        return
+    step = Step(tape, instruction, parts, active)
+    for j, value in _contributions(instruction.op, step, y_bar).items():
+        operand = instruction.operands[j]
+        shape = parts.geometry(operand).shape
+        of = value.shape if is_tensor(value) else parts.geometry(instruction.result).shape
+        parts.add(operand, summed_to(value, shape, of))
+
+
+def _contributions(op: int, step: Step, y_bar: Value) -> dict[int, Value]:
+    """For each operand that is asked for, what is added to its cotangent."""
+    row = loader.row(op)
+    if not isinstance(row, Op):
+        if row.name not in structural.REVERSE:
+            raise _missing_rule(op)
+        return structural.REVERSE[row.name](step, y_bar)
+    geometry = step.geometry(step.result)
+    found = {}
+    for j in range(row.arity):
+        if step.asks(j):
+            factor = partial(row, j, step.primal, geometry.shape, geometry.dtype)
+            value = chained(factor, y_bar)
+            if value is not None:
+                found[j] = value
+    return found
+
+
+# --- forwards --------------------------------------------------------------------------------------------------
+
+
+def forward(
+    tape: Tape, roots: list[int], inputs: list[int], tangents: list["Tensor"]
+) -> list["Tensor | None"]:
+    """The tangents of the slots `roots` when those of the slots `inputs` are given; `None` where none flows."""
+    with listed(tape, roots, inputs) as instructions:
+        parts = Parts(tape)
+        for slot, x_dot in zip(inputs, tangents, strict=True):
+            parts.add(slot, x_dot)
+        for instruction in instructions:
+            step_forward(tape, instruction, parts)
+        return [_collected(parts, slot) for slot in roots]
+
+
+def step_forward(tape: Tape, instruction: Instruction, parts: Parts) -> None:
+    """Put down the tangent of an instruction's result."""
+    dots = [
+        parts.get(slot) if loader.takes_cotangent(instruction.op, j) else None
+        for j, slot in enumerate(instruction.operands)
+    ]
+    if all(x_dot is None for x_dot in dots):
+        return
+    step = Step(tape, instruction, parts, set())
+    y_dot = _tangent(instruction.op, step, dots)
+    if y_dot is None:
+        return
+    if instruction.op in structural.REDUCING:
+        parts.put_whole(instruction.result, y_dot)
+    else:
+        parts.add(instruction.result, y_dot)
+
+
+def _tangent(op: int, step: Step, dots: list[Value | None]) -> Value | None:
+    """The tangent of an instruction's result from those of its operands."""
+    row = loader.row(op)
+    if not isinstance(row, Op):
+        if row.name not in structural.FORWARD:
+            raise _missing_rule(op)
+        return structural.FORWARD[row.name](step, *dots)
+    geometry = step.geometry(step.result)
+    total: Any = None
+    for j, x_dot in enumerate(dots):
+        if x_dot is None:
+            continue
+        factor = partial(row, j, step.primal, geometry.shape, geometry.dtype)
+        term = chained(factor, x_dot)
+        if term is not None:
+            total = term if total is None else total + term
+    if is_tensor(total) and total.shape != geometry.shape:
+        total = broadcast_to(total, geometry.shape)
+    return total

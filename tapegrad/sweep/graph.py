@@ -1,0 +1,109 @@
+"""The instructions between some results and some inputs, listed for Python and kept alive meanwhile."""
+
+from tapegrad.compiler import helper, native
+from tapegrad.kernels.native import load_i64, stack_words, store_i64
+from tapegrad.sweep.marking import USEFUL, mark_all, mark_useful, unmark, unmark_all
+from tapegrad.tape.columns import add_handle, differentiable, drop_handle
+from tapegrad.tape.geometry import array_data
+from tapegrad.tape.layout import (
+    E_FREED,
+    WANTED,
+    get_buffer,
+    get_flags,
+    get_mark,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_params,
+    get_producer,
+    get_result,
+)
+
+# Words of an entry.
+(G_OP, G_RESULT, G_OPERAND0, G_OPERAND1, G_OPERAND2, G_PARAMS) = range(6)
+ENTRY_WORDS = 6
+
+
+@helper
+def _hold(header, slot):
+    if slot >= 0:
+        add_handle(header, slot)
+
+
+@helper
+def _enter(header, i, entry):
+    """Write the entry of instruction `i`, with a handle on each of its slots."""
+    slots = (get_result(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
+    store_i64(entry, G_OP, get_op(header, i))
+    for k in range(4):
+        store_i64(entry, G_RESULT + k, slots[k])
+        _hold(header, slots[k])
+    store_i64(entry, G_PARAMS, get_params(header, i))
+
+
+@native()
+def list_graph(header, roots, count, only_wanted, entries, capacity):
+    """List the instructions that the roots depend on, in order; with `only_wanted`, those behind a wanted buffer.
+
+    `roots` and `entries` are ids of int64 arrays; an entry is `ENTRY_WORDS` words. Returns how many there are; if
+    there are more than `capacity`, none is written and nothing is held. E_FREED where a part has been freed.
+    """
+    span = stack_words(2)
+    if mark_all(header, array_data(roots), count, span) == E_FREED:
+        unmark_all(header)
+        return E_FREED
+    low, high = load_i64(span, 0), load_i64(span, 1)
+    mark_useful(header, low, high, only_wanted)
+    found = 0
+    for i in range(low, high + 1):
+        found += get_mark(header, i) == USEFUL
+    if found <= capacity:
+        k = 0
+        for i in range(low, high + 1):
+            if get_mark(header, i) == USEFUL:
+                _enter(header, i, array_data(entries) + 8 * ENTRY_WORDS * k)
+                k += 1
+    unmark(header, low, high)
+    return found
+
+
+@native()
+def release_listed(header, entries, count):
+    """Let go of what `list_graph` holds."""
+    entries = array_data(entries)
+    for k in range(count):
+        for word in range(G_RESULT, G_PARAMS):
+            slot = load_i64(entries, ENTRY_WORDS * k + word)
+            if slot >= 0:
+                drop_handle(header, slot)
+
+
+@helper
+def _is_other_leaf(header, slot):
+    """Whether a slot is that of a differentiable leaf that was not asked for."""
+    if not differentiable(header, slot):
+        return False
+    buffer = get_buffer(header, slot)
+    return get_producer(header, buffer) < 0 and get_flags(header, buffer) & WANTED == 0
+
+
+@native()
+def has_other_leaf(header, root):
+    """Whether a result depends on a differentiable leaf that is not flagged as wanted."""
+    if not differentiable(header, root):
+        return 0
+    roots = stack_words(1)
+    store_i64(roots, 0, root)
+    span = stack_words(2)
+    if mark_all(header, roots, 1, span) == E_FREED:
+        unmark_all(header)
+        return 1
+    low, high = load_i64(span, 0), load_i64(span, 1)
+    found = 1 if _is_other_leaf(header, root) else 0
+    for i in range(low, high + 1):
+        if get_mark(header, i):
+            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                found |= 1 if _is_other_leaf(header, slot) else 0
+    unmark(header, low, high)
+    return found
