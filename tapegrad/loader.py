@@ -27,13 +27,14 @@ from tapegrad.sweep.parallel import parallel_driver, run_chunks
 from tapegrad.tape import layout
 
 DTYPE_NAMES = ("f64", "f32", "i64", "b8")
-DIRECTIONS = ("forward", "reverse")
+DIRECTIONS = ("forward", "reverse", "tangent")
 _KINDS = {
     "elementwise": layout.ELEMENTWISE,
     "accumulate": layout.ACCUMULATE,
     "lines": layout.LINES,
     "products": layout.PRODUCTS,
     "whole": layout.WHOLE,
+    "call": layout.CALL,
 }
 _BITS = {"x0": 1, "x1": 2, "x2": 4, "y": layout.READS_Y}
 
@@ -57,7 +58,7 @@ class KernelName(NamedTuple):
 _TABLE: tuple[Op | Structural, ...] = (*ELEMENTWISE, *STRUCTURAL)
 _ROWS: dict[str, Op | Structural] = {row.name: row for row in _TABLE}
 _NAMES = tuple(_ROWS)
-_kernels = np.zeros((len(CODES), layout.DTYPE_COUNT, 2), np.int64)
+_kernels = np.zeros((len(CODES), layout.DTYPE_COUNT, len(DIRECTIONS)), np.int64)
 _control = np.zeros(CONTROL_WORDS, np.int64)
 
 
@@ -119,6 +120,8 @@ def _has(row: Op | Structural, dtype: str, direction: str) -> bool:
         return False
     if direction == "forward":
         return True
+    if direction == "tangent" and isinstance(row, Structural) and row.linear:
+        return False  # the forward kernel does it
     differentiable = row.differentiable if isinstance(row, Structural) else not row.predicate
     return differentiable and dtype in ("f64", "f32")
 
@@ -170,7 +173,7 @@ def engine() -> dict[str, Callable[[], Any]]:
 
 
 def load_code(code: int, dtype: int, direction: int) -> int:
-    """`load` by op code, dtype code and direction code (0 forward, 1 reverse)."""
+    """`load` by op code, dtype code and direction code (0 forward, 1 reverse, 2 tangent)."""
     return load(KernelName(_NAMES[code], DTYPE_NAMES[dtype], DIRECTIONS[direction]))
 
 

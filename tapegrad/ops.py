@@ -123,7 +123,8 @@ class Structural:
     Attributes
     ----------
     kind
-        How an instruction is bound to loops: "accumulate", "lines", "products" or "whole", or "elementwise".
+        How an instruction is bound to loops: "accumulate", "lines", "products", "whole" or "call", or
+        "elementwise".
     kernel
         The kernels' place as ``module.function``, with ``{dtype}`` and ``{direction}`` to be filled in.
     reads
@@ -134,6 +135,8 @@ class Structural:
         Dtype of the result, where it is not that operand's.
     writes
         Operands whose cotangent the reverse kernel can write instead of adding to it.
+    linear
+        The tangent of the result is the op of the tangents: the forward kernel computes it.
     """
 
     name: str
@@ -144,6 +147,7 @@ class Structural:
     variant: int = 0
     result: str | None = None
     writes: tuple[int, ...] = ()
+    linear: bool = False
 
     @property
     def arity(self) -> int:
@@ -186,6 +190,8 @@ _ARITHMETIC = (
     _row("arithmetic", "add", "x0+x1", ("1", "1"), _ANY, _ANY),
     _row("arithmetic", "subtract", "x0-x1", ("1", "-1"), _ANY, _ANY),
     _row("arithmetic", "multiply", "x0*x1", ("x1", "x0"), _ANY, _ANY),
+    # A partial times a cotangent or a tangent, in derivatives on Tensors: zero times anything is zero.
+    _row("arithmetic", "chain", "where((x0==0)|(x1==0), 0, x0*x1)", ("x1", "x0"), _ANY, _ANY),
     _row("arithmetic", "divide", "x0/x1", ("1/x1", "-y/x1"), _ANY, _POSITIVE),
     _row("arithmetic", "negative", "-x0", ("-1",), _ANY),
     _row("arithmetic", "positive", "x0", ("1",), _ANY),
@@ -320,18 +326,20 @@ ELEMENTWISE: tuple[Op, ...] = (
 
 _ALL = ("f64", "f32", "i64", "b8")
 STRUCTURAL: tuple[Structural, ...] = (
-    Structural("sum", "accumulate", "accumulate.accumulate_{dtype}", ((),)),
+    Structural("sum", "accumulate", "accumulate.accumulate_{dtype}", ((),), linear=True),
     Structural("prod_reduce", "lines", "prod.prod_reduce_{direction}_{dtype}", (("x0", "y"),)),
     Structural("max_reduce", "lines", "reduce.max_reduce_{direction}_{dtype}", (("x0", "y"),)),
     Structural("min_reduce", "lines", "reduce.min_reduce_{direction}_{dtype}", (("x0", "y"),)),
-    Structural("cumsum", "lines", "scan.cumsum_{direction}_{dtype}", ((),)),
+    Structural("cumsum", "lines", "scan.cumsum_{direction}_{dtype}", ((),), linear=True),
     Structural("matmul", "products", "matmul.matmul_{direction}_{dtype}", (("x1",), ("x0",))),
     # x1: row numbers
-    Structural("gather", "whole", "index.gather_{direction}_{dtype}", (("x1",), None), dtypes=_ALL),
+    Structural(
+        "gather", "whole", "index.gather_{direction}_{dtype}", (("x1",), None), dtypes=_ALL, linear=True
+    ),
     # x1: row numbers; the derivative of gather
     Structural("scatter_add", "whole", "index.scatter_add_{direction}_{dtype}", (("x1",), None)),
     # x0: the old contents of a buffer, x1: what is written into a region of it
-    Structural("write", "whole", "region.write_{direction}_{dtype}", ((), ()), writes=(0,)),
+    Structural("write", "whole", "region.write_{direction}_{dtype}", ((), ()), writes=(0,), linear=True),
     # the same, x2: row numbers
     Structural(
         "scatter_write",
@@ -339,6 +347,11 @@ STRUCTURAL: tuple[Structural, ...] = (
         "index.scatter_write_{direction}_{dtype}",
         (("x2",), ("x2",), None),
         writes=(0,),
+        linear=True,
+    ),
+    # Operands laid into regions of a result of zeros; x1 and x2 may be absent.
+    Structural(
+        "embed", "whole", "embed.embed_{direction}_{dtype}", ((), (), ()), writes=(0, 1, 2), linear=True
     ),
     Structural(
         "cast_f64",
@@ -347,6 +360,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         ((),),
         ("f32", "i64", "b8"),
         result="f64",
+        linear=True,
     ),
     Structural(
         "cast_f32",
@@ -355,7 +369,10 @@ STRUCTURAL: tuple[Structural, ...] = (
         ((),),
         ("f64", "i64", "b8"),
         result="f32",
+        linear=True,
     ),
+    # A user's own op. x0: its float operands end to end, x1: what is called, x2: its other operands as float64.
+    Structural("custom", "call", "custom.custom_{direction}", (("x0", "x2", "y"), None, None)),
     # A replay stops where a value that Python has seen while recording is another one.
     Structural("guard", "whole", "guard.guard_{direction}", (None,), dtypes=_ALL),
     Structural("truth_guard", "whole", "guard.truth_guard_{direction}_{dtype}", (None,), dtypes=_ALL),

@@ -36,6 +36,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "subtract_reverse_f32": ("add", "positive"),
     "multiply_forward_f32": ("positive",),
     "multiply_reverse_f32": ("add", "positive"),
+    "chain_forward_f32": ("positive",),
+    "chain_reverse_f32": ("add", "positive"),
     "divide_forward_f32": ("positive",),
     "divide_reverse_f32": ("add", "positive"),
     "negative_forward_f32": ("positive",),
@@ -203,6 +205,70 @@ def multiply_forward_f32(frame: int, loops: int) -> int:
 
 
 def multiply_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (x1) to x0_bar; y_bar * (x0) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f32(frame, 11, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f32(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                x1_i = load_f32(x1, i)
+                value = bar * x1_i
+                value = where(bar == float32(0.0), float32(0.0), value)
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                x0_i = load_f32(x0, i)
+                value = bar * x0_i
+                value = where(bar == float32(0.0), float32(0.0), value)
+                store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    end_f32(whole, frame, 1, x1_sum)
+    return 0
+
+
+def chain_forward_f32(frame: int, loops: int) -> int:
+    """y = where((x0 == 0) | (x1 == 0), 0, x0 * x1)."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(384)
+    whole = whole_f32(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        y = target_f32(whole, frame, 3, start, scratch + 2048)
+        for i in range(n):
+            x0_i = load_f32(x0, i)
+            x1_i = load_f32(x1, i)
+            value = where((x0_i == float32(0.0)) | (x1_i == float32(0.0)), float32(0.0), x0_i * x1_i)
+            store_f32(y, i, value)
+        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        start += n
+    return 0
+
+
+def chain_reverse_f32(frame: int, loops: int) -> int:
     """y_bar * (x1) to x0_bar; y_bar * (x0) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(512)

@@ -23,7 +23,7 @@ _routine = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wra
 
 
 @_routine
-def _shape(params: int) -> Any:
+def shape(params: int) -> Any:
     """Number of rows of the region and length of a row."""
     ndim = load_i64(params, 2)
     rows = 1
@@ -40,7 +40,7 @@ def _step(params: int, strides: int, size: int) -> int:
 
 
 @_routine
-def _row_offset(params: int, strides: int, row: int, packed: int) -> int:
+def row_offset(params: int, strides: int, row: int, packed: int) -> int:
     """Bytes from the start to row number `row`; `packed` are the bytes of a row without gaps."""
     if strides == _PACKED:
         return row * packed
@@ -53,16 +53,16 @@ def _row_offset(params: int, strides: int, row: int, packed: int) -> int:
 
 
 @_routine
-def _copy_region(
+def copy_region(
     params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
 ) -> None:
-    rows, length = _shape(params)
+    rows, length = shape(params)
     packed = length * size_of(zero)
     target_step = _step(params, target_strides, size_of(zero))
     source_step = _step(params, source_strides, size_of(zero))
     for row in range(rows):
-        to = target + _row_offset(params, target_strides, row, packed)
-        of = source + _row_offset(params, source_strides, row, packed)
+        to = target + row_offset(params, target_strides, row, packed)
+        of = source + row_offset(params, source_strides, row, packed)
         if target_step == size_of(zero) and source_step == size_of(zero) and length > 1:
             memcpy(to, of, packed)
         else:
@@ -70,25 +70,35 @@ def _copy_region(
                 store_at(to, j * target_step, load_at(of, j * source_step, zero), zero)
 
 
+@_helper
+def add_line(target: int, source: int, count: int, zero: Any) -> None:
+    """Add adjacent elements to adjacent ones."""
+    for i in range(count):
+        value = load_at(target, i * size_of(zero), zero) + load_at(source, i * size_of(zero), zero)
+        store_at(target, i * size_of(zero), value, zero)
+
+
 @_routine
-def _add_region(
+def add_region(
     params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
 ) -> None:
     """Add the source to the target; a row of the source is summed first where the target is one element."""
-    rows, length = _shape(params)
+    rows, length = shape(params)
     packed = length * size_of(zero)
     target_step, source_step = (
         _step(params, target_strides, size_of(zero)),
         _step(params, source_strides, size_of(zero)),
     )
     for row in range(rows):
-        to = target + _row_offset(params, target_strides, row, packed)
-        of = source + _row_offset(params, source_strides, row, packed)
+        to = target + row_offset(params, target_strides, row, packed)
+        of = source + row_offset(params, source_strides, row, packed)
         if target_step == 0:
             total = np.float64(load_at(to, 0, zero))
             for j in range(length):
                 total += np.float64(load_at(of, j * source_step, zero))
             store_at(to, 0, total, zero)
+        elif target_step == size_of(zero) and source_step == size_of(zero):
+            add_line(to, of, length, zero)
         else:
             for j in range(length):
                 value = load_at(to, j * target_step, zero) + load_at(of, j * source_step, zero)
@@ -96,12 +106,12 @@ def _add_region(
 
 
 @_helper
-def _region_strides(params: int) -> int:
+def region_strides(params: int) -> int:
     return params + 8 * (3 + load_i64(params, 2))
 
 
 @_helper
-def _value_strides(params: int) -> int:
+def value_strides_of(params: int) -> int:
     return params + 8 * (3 + 2 * load_i64(params, 2))
 
 
@@ -110,19 +120,19 @@ def _write(frame: int, zero: Any) -> int:
     x, value, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
     params = load_i64(frame, PARAMS)
     total = load_i64(params, 0) * size_of(zero)
-    region, region_strides = y + load_i64(params, 1), _region_strides(params)
-    value_strides = _value_strides(params)
+    region, own_strides = y + load_i64(params, 1), region_strides(params)
+    value_strides = value_strides_of(params)
     own = 0
     if y != x:
         memcpy(y, x, total)
     elif value >= y and value < y + total:  # of the buffer itself: read all of it before the first write
-        rows, length = _shape(params)
+        rows, length = shape(params)
         own = malloc(rows * length * size_of(zero) + 1)
         if own == 0:
             return OUT_OF_MEMORY
-        _copy_region(params, own, _PACKED, value, value_strides, zero)
+        copy_region(params, own, _PACKED, value, value_strides, zero)
         value, value_strides = own, _PACKED
-    _copy_region(params, region, region_strides, value, value_strides, zero)
+    copy_region(params, region, own_strides, value, value_strides, zero)
     free(own)
     return 0
 
@@ -138,34 +148,27 @@ def write_forward_f32(frame: int, loops: int) -> int:
 
 
 @_helper
-def _add_buffer(target: int, source: int, count: int, zero: Any) -> None:
-    for i in range(count):
-        value = load_at(target, i * size_of(zero), zero) + load_at(source, i * size_of(zero), zero)
-        store_at(target, i * size_of(zero), value, zero)
-
-
-@_helper
 def _write_reverse(frame: int, zero: Any) -> int:
     x_bar, value_bar, y_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
     params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
-    region_strides, value_strides = _region_strides(params), _value_strides(params)
+    own_strides, value_strides = region_strides(params), value_strides_of(params)
     offset = load_i64(params, 1)
-    rows, length = _shape(params)
+    rows, length = shape(params)
     zeros = calloc(rows * length + 1, size_of(zero))
     if zeros == 0:
         return OUT_OF_MEMORY
     if value_bar != 0 and store & 2:
-        _copy_region(params, value_bar, value_strides, zeros, _PACKED, zero)
+        copy_region(params, value_bar, value_strides, zeros, _PACKED, zero)
     if x_bar != 0:  # the region is put aside and put back; in a stored cotangent it is zero
         if store & 1:
             memcpy(x_bar, y_bar, load_i64(params, 0) * size_of(zero))
         else:
-            _copy_region(params, zeros, _PACKED, x_bar + offset, region_strides, zero)
-            _add_buffer(x_bar, y_bar, load_i64(params, 0), zero)
-        _copy_region(params, x_bar + offset, region_strides, zeros, _PACKED, zero)
+            copy_region(params, zeros, _PACKED, x_bar + offset, own_strides, zero)
+            add_line(x_bar, y_bar, load_i64(params, 0), zero)
+        copy_region(params, x_bar + offset, own_strides, zeros, _PACKED, zero)
     free(zeros)
     if value_bar != 0:
-        _add_region(params, value_bar, value_strides, y_bar + offset, region_strides, zero)
+        add_region(params, value_bar, value_strides, y_bar + offset, own_strides, zero)
     return 0
 
 

@@ -45,8 +45,8 @@ from tapegrad.tape.slots import literal, result_slot
 
 @helper
 def kernel_of(header, op, dtype, direction):
-    """Address of a kernel, 0 until it is loaded. Direction 0 is forward, 1 reverse."""
-    return load_i64(load_i64(header, KERNELS), (op * DTYPE_COUNT + dtype) * 2 + direction)
+    """Address of a kernel, 0 until it is loaded. Direction 0 is forward, 1 reverse, 2 tangent."""
+    return load_i64(load_i64(header, KERNELS), (op * DTYPE_COUNT + dtype) * 3 + direction)
 
 
 @helper
