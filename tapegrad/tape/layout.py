@@ -38,6 +38,8 @@ from numba.extending import intrinsic
     CONTROL,  # address of the control block of the parallel driver
     ALL_LIVE,  # 1 on a recording: every instruction is appended, also those that only touch constants
     LITERALS,  # address of the table of constant scalars used last
+    CALLS,  # 1 once an instruction was appended that runs a user's functions
+    PAUSED,  # reverse sweeps that wait for a user's function; meanwhile instructions keep their numbers
     _OP,
     _RESULT,
     _OPERAND0,
@@ -59,7 +61,7 @@ from numba.extending import intrinsic
     _KEEPS,
     _PRODUCER,
     _FLAGS,
-) = range(37)
+) = range(39)
 HEADER_WORDS = 40
 
 # Bytes of an element of each column, in the order of the words above.
@@ -126,6 +128,7 @@ DIFFERENTIABLE = 1  # a cotangent flows into it
 EXTERNAL = 2  # a Python object owns the primal
 WANTED = 4  # its cotangent was asked for by name (`inputs=`)
 TRACED = 8  # depends on an argument of the recording
+SWEPT = 32  # a reverse sweep that waits for a user's function goes through the instructions that write it
 
 # Dtype codes: indexes into DTYPES.
 F64, F32, I64, B8 = range(4)
@@ -139,7 +142,7 @@ OP_WORDS = 10
 READS_Y = 8  # bit 3 of a READS word; bits 0-2 are the operands
 
 # Kinds of op: how an instruction is bound to a frame.
-(ELEMENTWISE, ACCUMULATE, LINES, PRODUCTS, WHOLE) = range(5)
+(ELEMENTWISE, ACCUMULATE, LINES, PRODUCTS, WHOLE, CALL) = range(6)
 
 # Errors of the native functions, always negative; `tapegrad.errors` turns them into exceptions.
 E_SHAPES = -1
@@ -150,6 +153,8 @@ E_MEMORY = -5
 E_PARALLEL = -6
 E_FREED = -7
 E_CONSTANT = -8
+E_CALLS = -9
+E_BUSY = -10
 E_STATUS = -100  # minus the status that a kernel returned
 
 MAX_NDIM = 32
