@@ -1,19 +1,22 @@
 """Gradients of eager results: `backward`, `grad` and what clears it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad import checker, loader
+from tapegrad.derivatives import delivery, hooks
+from tapegrad.derivatives.graph import FREED, asking, listed
+from tapegrad.derivatives.hooks import RemovableHook
 from tapegrad.errors import FreedGraphError, TracedValueError
-from tapegrad.locks import lock
+from tapegrad.notes import note_of, notes
 from tapegrad.state import EAGER
-from tapegrad.storage import Storage, formers, is_tensor, show
+from tapegrad.storage import Description, Storage, formers, from_array, is_tensor, show
 from tapegrad.sweep import reverse
 from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, ONLY_WANTED, OVERWRITE
 from tapegrad.tape import contents, slots
-from tapegrad.tape.layout import E_CONSTANT, E_FREED, E_KERNEL, NONE, ORPHAN
+from tapegrad.tape.layout import DIFFERENTIABLE, E_CONSTANT, E_FREED, E_KERNEL, NONE, ORPHAN
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -67,10 +70,7 @@ def _run(slot: int, seed: np.ndarray | None, options: int) -> None:
     if status == E_CONSTANT:
         raise _on_constant()
     if status == E_FREED:
-        raise FreedGraphError(
-            "backward through a part of the graph that an earlier backward() has freed; pass retain_graph=True to the"
-            " earlier one"
-        )
+        raise FreedGraphError(FREED)
 
 
 class BackwardMethods:
@@ -82,7 +82,8 @@ class BackwardMethods:
         self,
         gradient: Any = None,
         *,
-        retain_graph: bool = False,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
         inputs: "Tensor | Iterable[Tensor] | None" = None,
         accumulate: bool = True,
     ) -> None:
@@ -94,7 +95,11 @@ class BackwardMethods:
             The gradient to start from, broadcastable to this Tensor's shape. Ones by default, so that
             ``t.backward()`` is ``t.sum().backward()``.
         retain_graph
-            Keep the graph for another sweep. Otherwise it is freed, and going through it again raises.
+            Keep the graph for another sweep. Otherwise it is freed, and going through it again raises. By default
+            it is kept with `create_graph` only.
+        create_graph
+            Record the sweep itself: the gradients are Tensors, which can be differentiated in turn. They refer to
+            the graph, and the Tensors that it was computed from to them, until the gradients are cleared.
         inputs
             Give these Tensors a gradient, and no others.
         accumulate
@@ -116,19 +121,23 @@ class BackwardMethods:
         array([2., 4., 6.])
         """
         slot = _root_slot(self)  # type: ignore[arg-type]
-        seed = None if gradient is None else _seed(self, gradient)  # type: ignore[arg-type]
-        options = (KEEP_GRAPH if retain_graph else 0) | (0 if accumulate else OVERWRITE)
-        if inputs is None:
-            _run(slot, seed, options)
+        retain = create_graph if retain_graph is None else retain_graph
+        asked = None if inputs is None else [value._slot_on(EAGER) for value in _listed(inputs)]
+        if create_graph or (notes and _is_hooked(slot, asked)):
+            seed = _seed_tensor(self, gradient, create_graph)  # type: ignore[arg-type]
+            _sweep_on_tensors(slot, seed, asked, create_graph, accumulate, retain)
         else:
-            _run_for(_listed(inputs), slot, seed, options)
+            seed = None if gradient is None else _seed(self, gradient)  # type: ignore[arg-type]
+            options = (KEEP_GRAPH if retain else 0) | (0 if accumulate else OVERWRITE)
+            _sweep_natively(slot, seed, asked, options)
         if _WORDS[ORPHAN] != NONE:
             EAGER.drop_orphans()
 
     @property
-    def grad(self) -> np.ndarray | None:
+    def grad(self) -> Any:
         """The gradient that sweeps have added up, as a NumPy array; ``None`` before the first.
 
+        After a sweep with ``create_graph=True`` it is a Tensor.
         The gradient of a view is the same view of its base's gradient.
         """
         slot, tape = self._slot, self._tape  # type: ignore[attr-defined]
@@ -141,7 +150,47 @@ class BackwardMethods:
         slot = self._slot_on(EAGER)  # type: ignore[attr-defined]
         if formers:
             _collect_former(self)  # type: ignore[arg-type]
+        if notes:
+            gradient = delivery.gradient_tensor(slot)
+            if gradient is not None:
+                return gradient
         return show(EAGER, slot, True)
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHook:
+        """Have a function called with this Tensor's gradient, each time that a sweep has completed it.
+
+        Parameters
+        ----------
+        hook
+            Takes the gradient: an array, or a Tensor under ``create_graph=True``. What it returns takes the
+            gradient's place, here and in all that is behind; ``None`` leaves it as it is.
+
+        Returns
+        -------
+        RemovableHook
+            Its method ``remove`` takes the hook away.
+
+        Raises
+        ------
+        RuntimeError
+            On a constant.
+        TypeError, ValueError
+            In the sweep, if the hook returns something of another kind or shape than the gradient.
+
+        Notes
+        -----
+        A sweep that meets hooks runs instruction by instruction in Python.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([3.0, 4.0])
+        >>> handle = x.register_hook(lambda g: g / 10)
+        >>> (x**2).backward()
+        >>> x.grad
+        array([0.6, 0.8])
+        """
+        return hooks.register(self, hook)
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Set the gradient to zero where it lies; with ``set_to_zero=False``, to ``None``."""
@@ -158,6 +207,9 @@ class BackwardMethods:
             return
         slot = self._slot_on(EAGER)  # type: ignore[attr-defined]
         _collect_former(self)  # type: ignore[arg-type]
+        if notes and delivery.gradient_tensor(slot) is not None:
+            delivery.clear_gradient(slot, keep_memory)
+            return
         if keep_memory and self._base is not None:  # type: ignore[attr-defined]
             gradient = show(EAGER, slot, True)
             if gradient is not None:
@@ -192,17 +244,55 @@ def _listed(inputs: Any) -> list[Storage]:
     return listed
 
 
-_ASKING = lock()  # held while buffers are flagged as wanted
-
-
-def _run_for(inputs: list[Storage], slot: int, seed: np.ndarray | None, options: int) -> None:
-    """Sweep for the gradients of some Tensors only."""
-    asked = [value._slot_on(EAGER) for value in inputs]
-    with _ASKING:
-        for wanted in asked:
-            reverse.set_wanted(_HEADER, wanted, 1)
-        try:
+def _sweep_natively(slot: int, seed: np.ndarray | None, asked: list[int] | None, options: int) -> None:
+    """The compiled sweep. Gradients that are Tensors are replaced, too, where it is to overwrite."""
+    overwritten = [] if not notes or not options & OVERWRITE else _reached(slot, asked)
+    for reached in overwritten:
+        delivery.gradient_tensor(reached)  # takes in what lies there
+    if asked is None:
+        _run(slot, seed, options)
+    else:
+        with asking(EAGER, asked):
             _run(slot, seed, options | ONLY_WANTED)
-        finally:
-            for wanted in asked:
-                reverse.set_wanted(_HEADER, wanted, 0)
+    for reached in overwritten:
+        delivery.drop_gradient(reached)
+        slots.drop(_HEADER, reached)
+
+
+def _reached(slot: int, asked: list[int] | None) -> list[int]:
+    """A slot of our own for each buffer with a gradient that is a Tensor, and that a sweep reaches."""
+    if asked is not None:
+        found = asked
+    else:
+        with listed(EAGER, [slot], None) as instructions:
+            found = [slot, *(operand for each in instructions for operand in (each.result, *each.operands))]
+    return [slots.view_again(_HEADER, each, each) for each in found if note_of(each) is not None]
+
+
+def _is_hooked(slot: int, asked: list[int] | None) -> bool:
+    """Whether a sweep meets a hook."""
+    _check_differentiable(slot)
+    with listed(EAGER, [slot], asked) as instructions:
+        slots_ = [operand for each in instructions for operand in (each.result, *each.operands)]
+        return hooks.any_hooked([slot, *slots_])
+
+
+def _check_differentiable(slot: int) -> None:
+    if not Description(_HEADER, slot).flags & DIFFERENTIABLE:
+        raise _on_constant()
+
+
+def _seed_tensor(root: "Tensor", gradient: Any, create_graph: bool) -> Any:
+    """The seed of a sweep on Tensors: one that is given as a Tensor can itself be differentiated by."""
+    if gradient is None:
+        return 1.0
+    if create_graph and is_tensor(gradient) and gradient.shape == root.shape and gradient.dtype == root.dtype:
+        return gradient
+    return from_array(_seed(root, gradient), constant=True)
+
+
+def _sweep_on_tensors(
+    slot: int, seed: Any, asked: list[int] | None, create_graph: bool, accumulate: bool, retain: bool
+) -> None:
+    _check_differentiable(slot)
+    delivery.sweep(slot, seed, asked, create_graph, accumulate, retain)

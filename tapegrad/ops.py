@@ -337,7 +337,9 @@ STRUCTURAL: tuple[Structural, ...] = (
         "gather", "whole", "index.gather_{direction}_{dtype}", (("x1",), None), dtypes=_ALL, linear=True
     ),
     # x1: row numbers; the derivative of gather
-    Structural("scatter_add", "whole", "index.scatter_add_{direction}_{dtype}", (("x1",), None)),
+    Structural(
+        "scatter_add", "whole", "index.scatter_add_{direction}_{dtype}", (("x1",), None), linear=True
+    ),
     # x0: the old contents of a buffer, x1: what is written into a region of it
     Structural("write", "whole", "region.write_{direction}_{dtype}", ((), ()), writes=(0,), linear=True),
     # the same, x2: row numbers

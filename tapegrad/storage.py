@@ -12,6 +12,7 @@ import numpy as np
 from tapegrad import compiler
 from tapegrad.errors import TracedValueError, UnsupportedError, raise_for
 from tapegrad.locks import lock
+from tapegrad.notes import last_tensor_goes, notes
 from tapegrad.state import EAGER, modes, thread
 from tapegrad.sweep import export
 from tapegrad.tape import contents, slots
@@ -209,6 +210,8 @@ class Storage:
         slot = self._slot
         if slot >= 0:
             tape = self._tape
+            if notes and tape is EAGER:
+                last_tensor_goes(slot)
             if slots.drop(tape.header, slot):  # type: ignore[union-attr]
                 tape.drop_orphans()  # type: ignore[union-attr]
             if formers:

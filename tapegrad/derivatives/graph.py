@@ -66,6 +66,11 @@ class Geometry:
         return self.offset, self.shape, self.strides
 
     @property
+    def overlaps(self) -> bool:
+        """Whether an element is seen more than once, as in a broadcast."""
+        return any(s == 0 and e > 1 for s, e in zip(self.strides, self.shape, strict=True))
+
+    @property
     def elements(self) -> int:
         """Elements of the buffer."""
         return self.bytes // self.dtype.itemsize

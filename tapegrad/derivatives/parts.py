@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.derivatives.graph import Geometry
-from tapegrad.derivatives.placing import as_buffer, laid, seen
+from tapegrad.derivatives.placing import as_buffer, laid, region_of
+from tapegrad.indexing import setitem
+from tapegrad.ops import CODES
+from tapegrad.record import unary
 from tapegrad.storage import from_array
 from tapegrad.tape.tape import Tape
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
+_COPY = CODES["positive"]
 Value = Any  # a Tensor, or a float
 
 
@@ -55,27 +59,37 @@ class Parts:
 
     def get(self, slot: int) -> Value | None:
         """What has been added up for a slot's elements; `None` for a buffer that has no value."""
-        geometry = self.geometry(slot)
+        return self.view(self.geometry(slot))
+
+    def view(self, geometry: Geometry) -> Value | None:
+        """What has been added up for the elements of a view."""
         parts = self._parts.get(geometry.buffer)
         if not parts:
             return None
-        if len(parts) == 1 and geometry.place in parts:
+        if len(parts) == 1 and geometry.place in parts and not geometry.overlaps:
             return parts[geometry.place][1]
-        whole = self._together(geometry, list(parts.values()))
-        if isinstance(whole, float):
-            return whole
-        return seen(whole, geometry)
+        whole = self._together(geometry)
+        return whole if isinstance(whole, float) else region_of(whole, *geometry.place)
 
-    def drop(self, slot: int) -> None:
-        """Forget the value of a slot's buffer."""
-        self._parts.pop(self.geometry(slot).buffer, None)
+    def whole(self, slot: int) -> Value | None:
+        """The value of all of a slot's buffer, in one dimension."""
+        return self.view(self._flat(self.geometry(slot)))
+
+    def replace(self, geometry: Geometry, value: "Tensor") -> None:
+        """Put a value in the place of what has been added up for a view."""
+        flat = self._flat(geometry)
+        whole = full(self.view(flat), flat.shape, flat.dtype)
+        copy = unary(_COPY, whole)
+        setitem(region_of(copy, *geometry.place), ..., value)
+        self._parts[geometry.buffer] = {flat.place: (flat, copy)}
 
     def _flat(self, like: Geometry) -> Geometry:
         """All of a buffer in one dimension."""
         return replace(like, offset=0, shape=(like.elements,), strides=(like.dtype.itemsize,))
 
-    def _together(self, like: Geometry, parts: list[tuple[Geometry, Value]]) -> Value:
+    def _together(self, like: Geometry) -> Value:
         """The value of a whole buffer, in one dimension or as one float."""
+        parts = list(self._parts[like.buffer].values())
         if all(isinstance(value, float) and geometry.whole for geometry, value in parts):
             return float(sum(value for _, value in parts))
         wholes = [as_buffer(value, g) for g, value in parts if g.whole and not isinstance(value, float)]

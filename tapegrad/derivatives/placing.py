@@ -1,4 +1,4 @@
-"""Views of a buffer's value through the slots of another buffer of the same size, and back: regions laid together."""
+"""Regions of a buffer: seen in a value of the whole of it, and values of regions laid together."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,6 @@ def as_buffer(value: "Tensor", geometry: Geometry) -> "Tensor":
     """The value of a whole buffer in one dimension."""
     value = value if value.data_or_traced().flags.c_contiguous else contiguous(value)
     return value if value.ndim == 1 else view_of(value, value.data_or_traced().reshape(geometry.elements))
-
-
-def seen(buffer: "Tensor", geometry: Geometry) -> "Tensor":
-    """The elements of a whole buffer's value that a slot of the buffer shows."""
-    return region_of(buffer, geometry.offset, geometry.shape, geometry.strides)
 
 
 def region_of(

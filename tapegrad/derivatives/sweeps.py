@@ -3,13 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 from tapegrad import loader
-from tapegrad.derivatives import structural
+from tapegrad.derivatives import hooks, structural
 from tapegrad.derivatives.elementwise import chained, partial, summed_to
 from tapegrad.derivatives.graph import Geometry, Instruction, listed, tensor_on
 from tapegrad.derivatives.parts import Parts, Value, full
 from tapegrad.errors import UnsupportedError
+from tapegrad.notes import notes
 from tapegrad.ops import Op
 from tapegrad.shaping import broadcast_to
+from tapegrad.state import EAGER
 from tapegrad.storage import is_tensor
 from tapegrad.tape.tape import Tape, words_at
 
@@ -30,14 +32,14 @@ class Step:
 
     __slots__ = ("_asked", "_instruction", "_parts", "operands", "result", "tape")
 
-    def __init__(self, tape: Tape, instruction: Instruction, parts: Parts, active: set[int]) -> None:
+    def __init__(self, tape: Tape, instruction: Instruction, parts: Parts, active: set[int] | None) -> None:
         self.tape = tape
         self.result = instruction.result
         self.operands = instruction.operands
         self._instruction = instruction
         self._parts = parts
         self._asked = [
-            parts.geometry(slot).buffer in active and loader.takes_cotangent(instruction.op, j)
+            loader.takes_cotangent(instruction.op, j) and _is_active(parts.geometry(slot), active)
             for j, slot in enumerate(instruction.operands)
         ]
 
@@ -71,6 +73,11 @@ class Step:
         """Words of the op's parameters."""
         address = self._instruction.params + 8 * start
         return words_at(address, count).tolist()  # type: ignore[no-any-return]
+
+
+def _is_active(geometry: Geometry, active: set[int] | None) -> bool:
+    """Whether derivatives flow into a buffer: into those of a set, or into all that are differentiable."""
+    return geometry.differentiable if active is None else geometry.buffer in active
 
 
 def _missing_rule(op: int) -> UnsupportedError:
@@ -107,8 +114,7 @@ def reverse_all(
             parts.add(root, seed)
         active = {parts.geometry(slot).buffer for slot in inputs}
         active.update(parts.geometry(each.result).buffer for each in instructions)
-        for instruction in reversed(instructions):
-            step_back(tape, instruction, parts, active)
+        walk_back(tape, instructions, parts, active, True)
         return [_collected(parts, slot) for slot in inputs]
 
 
@@ -118,7 +124,32 @@ def _collected(parts: Parts, slot: int) -> "Tensor | None":
     return None if value is None else full(value, geometry.shape, geometry.dtype)
 
 
-def step_back(tape: Tape, instruction: Instruction, parts: Parts, active: set[int]) -> None:
+def walk_back(
+    tape: Tape, instructions: list[Instruction], parts: Parts, active: set[int] | None, as_tensors: bool
+) -> None:
+    """Go through listed instructions backwards, from the cotangents in `parts`, which are added to.
+
+    Cotangents flow into the buffers `active` (`None`: all that are differentiable). `as_tensors` says what hooks are
+    given.
+    """
+    complete: set[int] = set()
+    for instruction in reversed(instructions):
+        _complete(tape, instruction.result, parts, complete, as_tensors)
+        _step_back(tape, instruction, parts, active)
+    for instruction in instructions if notes else ():
+        for slot in instruction.operands:
+            _complete(tape, slot, parts, complete, as_tensors)
+
+
+def _complete(tape: Tape, slot: int, parts: Parts, complete: set[int], as_tensors: bool) -> None:
+    """A buffer's cotangent has all its contributions: let its hooks see it."""
+    buffer = parts.geometry(slot).buffer
+    if notes and tape is EAGER and buffer not in complete:
+        hooks.call(parts, slot, as_tensors)
+    complete.add(buffer)
+
+
+def _step_back(tape: Tape, instruction: Instruction, parts: Parts, active: set[int] | None) -> None:
     """Add what an instruction contributes to the cotangents of its operands."""
     y_bar = parts.get(instruction.result)
     if y_bar is None:
@@ -126,9 +157,8 @@ def step_back(tape: Tape, instruction: Instruction, parts: Parts, active: set[in
     step = Step(tape, instruction, parts, active)
     for j, value in _contributions(instruction.op, step, y_bar).items():
         operand = instruction.operands[j]
-        shape = parts.geometry(operand).shape
         of = value.shape if is_tensor(value) else parts.geometry(instruction.result).shape
-        parts.add(operand, summed_to(value, shape, of))
+        parts.add(operand, summed_to(value, parts.geometry(operand).shape, of))
 
 
 def _contributions(op: int, step: Step, y_bar: Value) -> dict[int, Value]:
@@ -161,11 +191,11 @@ def forward(
         for slot, x_dot in zip(inputs, tangents, strict=True):
             parts.add(slot, x_dot)
         for instruction in instructions:
-            step_forward(tape, instruction, parts)
+            _step_forward(tape, instruction, parts)
         return [_collected(parts, slot) for slot in roots]
 
 
-def step_forward(tape: Tape, instruction: Instruction, parts: Parts) -> None:
+def _step_forward(tape: Tape, instruction: Instruction, parts: Parts) -> None:
     """Put down the tangent of an instruction's result."""
     dots = [
         parts.get(slot) if loader.takes_cotangent(instruction.op, j) else None
@@ -173,7 +203,7 @@ def step_forward(tape: Tape, instruction: Instruction, parts: Parts) -> None:
     ]
     if all(x_dot is None for x_dot in dots):
         return
-    step = Step(tape, instruction, parts, set())
+    step = Step(tape, instruction, parts, None)
     y_dot = _tangent(instruction.op, step, dots)
     if y_dot is None:
         return

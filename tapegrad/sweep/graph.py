@@ -2,14 +2,22 @@
 
 from tapegrad.compiler import helper, native
 from tapegrad.kernels.native import load_i64, stack_words, store_i64
-from tapegrad.sweep.marking import USEFUL, mark_all, mark_useful, unmark, unmark_all
+from tapegrad.sweep.marking import USEFUL, mark, mark_all, mark_useful, unmark, unmark_all
+from tapegrad.sweep.reverse import release_graph
+from tapegrad.tape.blocks import add_block, new_zero_block
 from tapegrad.tape.columns import add_handle, differentiable, drop_handle
 from tapegrad.tape.geometry import array_data
 from tapegrad.tape.layout import (
     E_FREED,
+    NONE,
+    NOTED,
     WANTED,
     get_buffer,
+    get_bytes,
+    get_cotangent,
+    get_dtype,
     get_flags,
+    get_handles,
     get_mark,
     get_op,
     get_operand0,
@@ -18,6 +26,8 @@ from tapegrad.tape.layout import (
     get_params,
     get_producer,
     get_result,
+    set_cotangent,
+    set_flags,
 )
 
 # Words of an entry.
@@ -79,6 +89,19 @@ def release_listed(header, entries, count):
                 drop_handle(header, slot)
 
 
+@native()
+def free_graph(header, root):
+    """Free the instructions that a result depends on, as a reverse sweep does that does not retain them."""
+    if not differentiable(header, root):
+        return
+    high = get_producer(header, get_buffer(header, root))
+    low = mark(header, root)
+    if low == E_FREED:
+        unmark_all(header)
+    else:
+        release_graph(header, low, high)
+
+
 @helper
 def _is_other_leaf(header, slot):
     """Whether a slot is that of a differentiable leaf that was not asked for."""
@@ -107,3 +130,39 @@ def has_other_leaf(header, root):
                 found |= 1 if _is_other_leaf(header, slot) else 0
     unmark(header, low, high)
     return found
+
+
+@native()
+def handles(header, slot):
+    """How many Tensors there are on a slot's buffer."""
+    return get_handles(header, get_buffer(header, slot))
+
+
+@native()
+def note(header, slot, noted):
+    """Flag a buffer of which Python keeps something, or take the flag away."""
+    buffer = get_buffer(header, slot)
+    flags = get_flags(header, buffer) & ~NOTED
+    set_flags(header, buffer, flags | (NOTED if noted else 0))
+
+
+@native()
+def noted_buffer(header, slot):
+    """The buffer of a slot if it is flagged as noted, otherwise -1."""
+    buffer = get_buffer(header, slot)
+    return buffer if get_flags(header, buffer) & NOTED else NONE
+
+
+@native()
+def is_noted(header, buffer):
+    """Whether a buffer is flagged as noted."""
+    return get_flags(header, buffer) & NOTED
+
+
+@native()
+def add_cotangent(header, slot, array):
+    """Add an array of all of a buffer's elements to its cotangent."""
+    buffer = get_buffer(header, slot)
+    if get_cotangent(header, buffer) == 0:
+        set_cotangent(header, buffer, new_zero_block(get_bytes(header, buffer)))
+    add_block(array_data(array), get_cotangent(header, buffer), get_bytes(header, buffer), get_dtype(header, slot))

@@ -129,6 +129,7 @@ EXTERNAL = 2  # a Python object owns the primal
 WANTED = 4  # its cotangent was asked for by name (`inputs=`)
 TRACED = 8  # depends on an argument of the recording
 SWEPT = 32  # a reverse sweep that waits for a user's function goes through the instructions that write it
+NOTED = 16  # Python keeps something about it: a gradient that is a Tensor, or a hook
 
 # Dtype codes: indexes into DTYPES.
 F64, F32, I64, B8 = range(4)

@@ -1,0 +1,137 @@
+"""`backward` by the sweep on Tensors: for gradients that are Tensors themselves, and where hooks are to be called."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.derivatives.graph import Geometry, Instruction, listed
+from tapegrad.derivatives.parts import Parts, full
+from tapegrad.derivatives.placing import region_of
+from tapegrad.derivatives.sweeps import walk_back
+from tapegrad.notes import Note, note_of, noted
+from tapegrad.ops import CODES
+from tapegrad.record import unary
+from tapegrad.state import EAGER, no_grad, recording
+from tapegrad.storage import from_array, show
+from tapegrad.sweep import graph
+from tapegrad.tape import contents, slots
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+_HEADER = EAGER.header
+_COPY = CODES["positive"]
+
+
+def sweep(
+    root: int, seed: Any, inputs: list[int] | None, create_graph: bool, accumulate: bool, retain_graph: bool
+) -> None:
+    """Give gradients to the Tensors behind an eager result, those on the slots `inputs` or all.
+
+    Parameters
+    ----------
+    root
+        Slot of the result.
+    seed
+        A Tensor or an array of its shape, or 1.0.
+    create_graph
+        Whether the gradients are Tensors that can be differentiated.
+    """
+    with recording(EAGER), listed(EAGER, [root], inputs) as instructions:
+        parts = Parts(EAGER)
+        targets = _targets(parts, root, instructions, inputs)
+        active = None if inputs is None else _active(parts, instructions, inputs)
+        if create_graph:
+            _walk(parts, root, seed, instructions, active, True)
+        else:
+            with no_grad():
+                _walk(parts, root, seed, instructions, active, False)
+        for slot in targets:
+            value = parts.whole(slot)
+            if value is not None:
+                _deliver(slot, full(value, (parts.geometry(slot).elements,), parts.geometry(slot).dtype),
+                         create_graph, accumulate)  # fmt: skip
+    if not retain_graph:
+        graph.free_graph(_HEADER, root)
+
+
+def _walk(
+    parts: Parts, root: int, seed: Any, instructions: list[Instruction], active: set[int] | None, create: bool
+) -> None:
+    parts.add(root, seed)
+    walk_back(EAGER, instructions, parts, active, create)
+
+
+def _active(parts: Parts, instructions: list[Instruction], inputs: list[int]) -> set[int]:
+    return {parts.geometry(slot).buffer for slot in (*inputs, *(each.result for each in instructions))}
+
+
+def _targets(
+    parts: Parts, root: int, instructions: list[Instruction], inputs: list[int] | None
+) -> list[int]:
+    """A slot for each buffer that is given a gradient: those asked for, or those that a Tensor shows."""
+    if inputs is not None:
+        return list({parts.geometry(slot).buffer: slot for slot in inputs}.values())
+    found: dict[int, int] = {parts.geometry(root).buffer: root}
+    ours: Counter[int] = Counter()  # handles of the listing
+    for each in instructions:
+        for slot in (each.result, *each.operands):
+            geometry = parts.geometry(slot)
+            ours[geometry.buffer] += 1
+            if geometry.differentiable:
+                found.setdefault(geometry.buffer, slot)
+    return [slot for buffer, slot in found.items() if graph.handles(_HEADER, slot) > ours[buffer]]
+
+
+def _deliver(slot: int, gradient: "Tensor", create_graph: bool, accumulate: bool) -> None:
+    """Add a gradient to what a buffer's Tensors show as theirs, or replace it."""
+    if not accumulate:
+        contents.clear_cotangent(_HEADER, slot, False)
+        drop_gradient(slot)
+    if not create_graph:
+        array = np.ascontiguousarray(gradient.data_or_traced())
+        graph.add_cotangent(_HEADER, slot, id(array))
+        return
+    note = noted(slot)
+    note.gradient = unary(_COPY, gradient) if note.gradient is None else note.gradient + gradient
+
+
+def drop_gradient(slot: int) -> None:
+    """Forget a buffer's gradient that is a Tensor."""
+    note = note_of(slot)
+    if note is not None:
+        note.gradient = None
+
+
+def gradient_tensor(slot: int) -> "Tensor | None":
+    """A slot's gradient if it is a Tensor; `None` if it is an array, or there is none."""
+    note = note_of(slot)
+    if note is None or note.gradient is None:
+        return None
+    _take_in(slot, note)
+    return region_of(note.gradient, *Geometry.of(EAGER, slot).place)
+
+
+def _take_in(slot: int, note: Note) -> None:
+    """Add a gradient that an ordinary sweep has left since."""
+    geometry = Geometry.of(EAGER, slot)
+    words = np.array([geometry.elements, geometry.dtype.itemsize], np.int64)
+    whole = slots.view_geometry(_HEADER, slot, 0, id(words))
+    array = show(EAGER, whole, True)
+    if array is not None:
+        note.gradient = note.gradient + array.copy()
+        contents.clear_cotangent(_HEADER, slot, False)
+    slots.drop(_HEADER, whole)
+
+
+
+def clear_gradient(slot: int, keep: bool) -> None:
+    """Set a gradient that is a Tensor to zero, a constant, where the slot sees it; or forget it."""
+    if not keep:
+        drop_gradient(slot)
+        return
+    note = noted(slot)
+    whole = note.gradient.data_or_traced().copy()  # type: ignore[union-attr]
+    note.gradient = from_array(whole, constant=True)
+    region_of(note.gradient, *Geometry.of(EAGER, slot).place).data_or_traced()[...] = 0
