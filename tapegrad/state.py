@@ -1,6 +1,7 @@
 """What a thread is doing: the tape it appends to, and whether it records derivatives at all."""
 
 import threading
+from collections.abc import Iterable
 from contextlib import ContextDecorator, nullcontext
 from typing import Any
 
@@ -95,6 +96,29 @@ class recording:
 def eager_mode() -> Any:
     """Append to the eager tape, with derivatives, whatever the thread was doing."""
     return recording(EAGER) if modes.active else nullcontext()
+
+
+class differentiating:
+    """Record derivatives on the thread's tape; `leaves` are what they are taken by while this goes on."""
+
+    def __init__(self, leaves: Iterable[Any] = ()) -> None:
+        self._leaves = tuple(leaves)
+        self._outer: tuple[bool, tuple[Any, ...]] | None = None
+
+    def __enter__(self) -> None:
+        self._outer = (thread.differentiate, thread.leaves)
+        thread.differentiate, thread.leaves = True, (*thread.leaves, *self._leaves)
+        _count(1)
+
+    def __exit__(self, *exception: object) -> None:
+        assert self._outer is not None
+        thread.differentiate, thread.leaves = self._outer
+        _count(-1)
+
+
+def nested() -> bool:
+    """Whether the thread is inside a function that is being recorded, or differentiated by a transform."""
+    return modes.active > 0 and (thread.tape.recording or bool(thread.leaves))
 
 
 def current() -> tuple[Any, bool]:

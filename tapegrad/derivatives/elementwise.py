@@ -10,7 +10,7 @@ from tapegrad.derivatives.parts import Value, count_ratio
 from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, evaluate, names_in
 from tapegrad.record import apply
 from tapegrad.shaping import broadcast_to, reshape
-from tapegrad.storage import is_tensor
+from tapegrad.storage import from_array, is_tensor
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -24,7 +24,13 @@ def partial(row: Op, operand: int, primal: Primal, shape: tuple[int, ...], dtype
     text = row.partials[operand]
     names = names_in(text)
     functions = {name: _function(name, dtype) for name in names - PRIMALS - CONSTANTS.keys()}
-    value = evaluate(text, functions, **{name: primal(name) for name in names & PRIMALS})
+    primals = {name: primal(name) for name in names & PRIMALS}
+    try:
+        value = evaluate(text, functions, **primals)
+    except ZeroDivisionError:  # of plain numbers; elements of Tensors become infinite
+        tensors = {name: from_array(np.asarray(x, dtype), True) if isinstance(x, float) else x
+                   for name, x in primals.items()}  # fmt: skip
+        value = evaluate(text, functions, **tensors)
     if not is_tensor(value):
         return float(value)
     if value.dtype != dtype:
@@ -38,6 +44,8 @@ def _function(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
         return elementwise.FUNCTIONS[name]
 
     def where(condition: Any, x: Any, y: Any) -> Any:
+        if isinstance(condition, bool):
+            return x if condition else y
         x, y = (value if is_tensor(value) else np.asarray(value, dtype) for value in (x, y))
         return elementwise.where(condition, x, y)
 

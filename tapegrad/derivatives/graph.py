@@ -12,7 +12,7 @@ from tapegrad.locks import lock
 from tapegrad.storage import Description, from_slot
 from tapegrad.sweep import graph, reverse
 from tapegrad.sweep.program import hold
-from tapegrad.tape.contents import D_BUFFER, D_BYTES, D_OFFSET
+from tapegrad.tape.contents import D_BUFFER, D_BYTES, D_OFFSET, D_PRODUCER
 from tapegrad.tape.layout import DIFFERENTIABLE, E_FREED, NONE
 from tapegrad.tape.tape import Tape
 
@@ -46,10 +46,12 @@ class Geometry:
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
     differentiable: bool
+    number: float | None = None  # that a constant scalar of the engine's own is
 
     @classmethod
     def of(cls, tape: Tape, slot: int) -> "Geometry":
         words = Description(tape.header, slot)
+        literal = not words.shape and words.flags == 0 and words[D_PRODUCER] == NONE and words.dtype.kind == "f"
         return cls(
             words[D_BUFFER],
             words[D_BYTES],
@@ -58,6 +60,7 @@ class Geometry:
             words.strides,
             words.dtype,
             bool(words.flags & DIFFERENTIABLE),
+            float(tensor_on(tape, slot).data_or_traced()) if literal else None,
         )
 
     @property

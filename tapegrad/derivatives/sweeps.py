@@ -60,9 +60,13 @@ class Step:
         """The result's primal."""
         return tensor_on(self.tape, self.result)
 
-    def primal(self, name: str) -> "Tensor":
-        """The primal that a name in a text stands for."""
-        return self.y if name == "y" else self.x(int(name[1]))
+    def primal(self, name: str) -> "Tensor | float":
+        """The primal that a name in a text stands for: a Tensor, or the number that was written there."""
+        if name == "y":
+            return self.y
+        slot = self.operands[int(name[1])]
+        geometry = self.geometry(slot)
+        return geometry.number if geometry.number is not None else tensor_on(self.tape, slot)
 
     def dense(self, value: Value, operand: int) -> "Tensor":
         """A value of an operand, or of the result (-1), as a Tensor."""
@@ -88,29 +92,22 @@ def _missing_rule(op: int) -> UnsupportedError:
 
 
 def reverse(
-    tape: Tape, root: int, seed: "Tensor | float", inputs: list[int]
+    tape: Tape, seeds: "list[tuple[int, Tensor | float]]", inputs: list[int]
 ) -> list["Tensor | None"]:
-    """The cotangents of some slots when that of `root` is `seed`, as Tensors on the tape; `None` where none flows.
+    """The cotangents of some slots, as Tensors on the tape; `None` where none flows.
 
     Parameters
     ----------
     tape
         The tape that the calling thread appends to.
-    seed
-        A Tensor of the root's shape, or a number for all its elements.
+    seeds
+        Slots of results, each with its cotangent: a Tensor of its shape, or a number for all its elements.
     inputs
         Slots whose buffers the sweep goes back to.
     """
-    return reverse_all(tape, {root: seed}, inputs)
-
-
-def reverse_all(
-    tape: Tape, seeds: "dict[int, Tensor | float]", inputs: list[int]
-) -> list["Tensor | None"]:
-    """`reverse` from several roots at once."""
-    with listed(tape, list(seeds), inputs) as instructions:
+    with listed(tape, [root for root, _ in seeds], inputs) as instructions:
         parts = Parts(tape)
-        for root, seed in seeds.items():
+        for root, seed in seeds:
             parts.add(root, seed)
         active = {parts.geometry(slot).buffer for slot in inputs}
         active.update(parts.geometry(each.result).buffer for each in instructions)

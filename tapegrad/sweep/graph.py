@@ -8,6 +8,7 @@ from tapegrad.tape.blocks import add_block, new_zero_block
 from tapegrad.tape.columns import add_handle, differentiable, drop_handle
 from tapegrad.tape.geometry import array_data
 from tapegrad.tape.layout import (
+    DIFFERENTIABLE,
     E_FREED,
     NONE,
     NOTED,
@@ -130,6 +131,13 @@ def has_other_leaf(header, root):
                 found |= 1 if _is_other_leaf(header, slot) else 0
     unmark(header, low, high)
     return found
+
+
+@native()
+def make_differentiable(header, slot):
+    """Let cotangents flow into a buffer from now on."""
+    buffer = get_buffer(header, slot)
+    set_flags(header, buffer, get_flags(header, buffer) | DIFFERENTIABLE)
 
 
 @native()

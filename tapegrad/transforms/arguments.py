@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.storage import check_dtype
+from tapegrad.storage import check_dtype, is_tensor
 from tapegrad.transforms.signature import Arguments
 from tapegrad.tree import flatten, unflatten
 
@@ -89,6 +89,12 @@ def select(args: tuple[Any, ...], argnums: Argnums) -> Selection:
 
 def _check(leaf: Any) -> None:
     """Refuse what has no derivative."""
+    if is_tensor(leaf):
+        if leaf.dtype.kind != "f":
+            raise TypeError(
+                f"cannot differentiate by a Tensor of dtype {leaf.dtype}; convert it with astype(float)"
+            )
+        return
     if not isinstance(leaf, np.ndarray | np.generic | float):
         raise TypeError(
             f"cannot differentiate by an argument of type {type(leaf).__name__}; pass a float, or an array of floats"

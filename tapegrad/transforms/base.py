@@ -1,0 +1,53 @@
+"""What all transforms have in common: they call a function, and are recorded and replayed if that one is."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.transforms.jit import Jit
+
+
+class Transform:
+    """A function made of another one.
+
+    Parameters
+    ----------
+    function
+        The function that is transformed. If it is replayed (a ``jit(f)``, or a transform of one), this one can be
+        recorded and replayed in its turn.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._replayed: Jit | None = None
+        functools.update_wrapper(self, function, updated=())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__.lower()}({self.function!r})"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def replayed(self) -> Jit:
+        """This function as one that is recorded and replayed."""
+        if self._replayed is None:
+            self._replayed = Jit(self)
+        return self._replayed
+
+
+def replayable(function: Callable[..., Any]) -> Jit | None:
+    """The function to be replayed in place of `function`; `None` if it is not one that is replayed."""
+    if isinstance(function, Jit):
+        return function
+    if isinstance(function, Transform) and replayable(function.function) is not None:
+        return function.replayed
+    return None
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself, where a recording of it is of no use: it is called with Tensors."""
+    return function.function if isinstance(function, Jit) else function

@@ -1,0 +1,110 @@
+"""Derivatives of functions of Tensors: the function runs on the thread's tape, and so does its derivative.
+
+Every argument that a derivative is taken by is copied, and the sweep goes back to the copies only. So the tape may
+hold whatever it does already: Tensors that the function closes over are seen as what they are, functions of other
+arguments, and the derivatives that come out depend on them.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.derivatives.graph import asking, tensor_on
+from tapegrad.derivatives.sweeps import forward, reverse
+from tapegrad.ops import CODES
+from tapegrad.record import unary
+from tapegrad.state import current, differentiating
+from tapegrad.storage import from_array, is_tensor
+from tapegrad.sweep import graph
+from tapegrad.tape.layout import TRACED
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+_COPY = CODES["positive"]
+
+
+class Run:
+    """One run of a function, to be differentiated by the leaves of some of its arguments.
+
+    Parameters
+    ----------
+    leaves
+        What derivatives are taken by: Tensors, arrays and floats.
+    call
+        Calls the function with what takes the place of the leaves.
+    """
+
+    def __init__(self, leaves: list[Any], call: Callable[[list[Any]], Any]) -> None:
+        self.tape = current()[0]
+        with differentiating(leaves):
+            copies = [_leaf_on(self.tape, leaf) for leaf in leaves]
+            self._leaves = [tensor_on(self.tape, copy._slot) for copy in copies]  # the function may write to its
+            self.value = call(copies)
+
+    @property
+    def slots(self) -> list[int]:
+        """The slots of the leaves as they were when the function was called."""
+        return [leaf._slot for leaf in self._leaves]
+
+    def pull(self, seeds: "Iterable[tuple[Tensor, Any]]") -> list["Tensor"]:
+        """The cotangents of the leaves for those of some results."""
+        roots = [(y._slot_on(self.tape), y_bar) for y, y_bar in seeds if is_tensor(y) and not y.constant]
+        if not roots:
+            return [_zeros(leaf) for leaf in self._leaves]
+        bars = reverse(self.tape, roots, self.slots)
+        return [_zeros(leaf) if x_bar is None else x_bar for leaf, x_bar in zip(self._leaves, bars, strict=True)]
+
+    def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
+        """The tangents of some results for those of the leaves."""
+        reached = [y for y in results if is_tensor(y) and not y.constant]
+        roots = [y._slot_on(self.tape) for y in reached]
+        dots = [_as_tensor(x_dot, leaf) for x_dot, leaf in zip(tangents, self._leaves, strict=True)]
+        found = dict(zip(roots, forward(self.tape, roots, self.slots, dots), strict=True)) if roots else {}
+        known = {id(y): found[slot] for y, slot in zip(reached, roots, strict=True)}
+        return [_or_zeros(known.get(id(y)), y) for y in results]
+
+    def plain(self, value: Any) -> Any:
+        """A result as an array, unless it depends on Tensors from outside, through a closure."""
+        if not is_tensor(value):
+            return value
+        if self._depends_on_others(value):
+            return value
+        array = value.data_or_traced()
+        return array[()] if array.ndim == 0 else array
+
+    def _depends_on_others(self, value: "Tensor") -> bool:
+        if value._slot < 0:
+            return False
+        slot = value._slot_on(self.tape)
+        if self.tape.recording:
+            return bool(value._describe().flags & TRACED)
+        with asking(self.tape, self.slots):
+            return bool(graph.has_other_leaf(self.tape.header, slot))
+
+
+def _leaf_on(tape: Any, leaf: Any) -> "Tensor":
+    """A differentiable copy of an argument on the tape."""
+    tensor = leaf if is_tensor(leaf) else from_array(np.asarray(leaf), constant=True)
+    copy = unary(_COPY, tensor)
+    graph.make_differentiable(tape.header, copy._slot_on(tape))
+    return copy
+
+
+def _zeros(like: Any) -> "Tensor":
+    return from_array(np.zeros(like.shape, like.dtype), constant=True)
+
+
+def _as_tensor(value: Any, like: "Tensor") -> "Tensor":
+    """A tangent of a leaf's shape and dtype."""
+    if is_tensor(value):
+        return value if value.dtype == like.dtype else value.astype(like.dtype)
+    return from_array(np.array(value, like.dtype), constant=True)
+
+
+def _or_zeros(tangent: Any, like: Any) -> Any:
+    """The tangent of a result; zeros where none flows."""
+    if tangent is not None:
+        return tangent
+    return _zeros(like if is_tensor(like) else np.asarray(like, float))
