@@ -11,6 +11,7 @@ from tapegrad.ops import CODES, Op, evaluate_numpy
 from tapegrad.state import EAGER, modes, thread
 from tapegrad.storage import Description, check_dtype, from_array, from_slot, is_tensor
 from tapegrad.sweep import eager
+from tapegrad.tape import slots
 from tapegrad.tape.contents import D_DTYPE
 from tapegrad.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
 from tapegrad.tape.tape import DTYPE_CODES, Tape
@@ -163,6 +164,8 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
     """
     if is_tensor(value):
         return value if value.dtype == dtype else cast(value, dtype, tape)  # type: ignore[no-any-return]
+    if type(value) in _NUMBERS:
+        return from_slot(tape, slots.number(tape.header, float(value), DTYPE_CODES[dtype]))
     array = np.asarray(value, dtype)
     if tape.recording and array is not value and isinstance(value, np.ndarray):
         return _converted(value, dtype, tape)
@@ -216,20 +219,20 @@ def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
     return from_slot(tape, slot)
 
 
-def run(tape: Tape, code: int, slots: list[int], differentiate: bool) -> int:
+def run(tape: Tape, code: int, operands: list[int], differentiate: bool) -> int:
     """Call the engine for an elementwise op; load what it lacks and call again."""
-    a, b, c = (*slots, -1, -1)[:3]
+    a, b, c = (*operands, -1, -1)[:3]
     slot = eager.record_elementwise(tape.header, code, a, b, c, differentiate)
     while slot in (E_PARALLEL, E_KERNEL):
         if slot == E_KERNEL:
-            load_kernel(tape, code, slots)
+            load_kernel(tape, code, operands)
         else:
             loader.load_driver()
         slot = eager.record_elementwise(tape.header, code, a, b, c, differentiate)
     return int(slot)
 
 
-def load_kernel(tape: Tape, code: int, slots: list[int]) -> None:
+def load_kernel(tape: Tape, code: int, operands: list[int]) -> None:
     """Load the forward kernel that an op needs for these operands."""
-    operand = slots[int(loader.op_words(code)[OP_VARIANT])]
+    operand = operands[int(loader.op_words(code)[OP_VARIANT])]
     loader.load_code(code, Description(tape.header, operand)[D_DTYPE], 0)

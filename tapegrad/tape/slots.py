@@ -222,6 +222,14 @@ def literal(header, value, dtype):
     return slot
 
 
+@native(floats=("value",))
+def number(header, value, dtype):
+    """A slot on a constant scalar, which two calls with one value may share."""
+    slot = literal(header, value, dtype)
+    add_handle(header, slot)
+    return slot
+
+
 @native()
 def drop(header, slot):
     """A Tensor lets go of its slot; whether a Python object that owned memory can be dropped.

@@ -19,7 +19,6 @@ class Transform:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self._replayed: Jit | None = None
         functools.update_wrapper(self, function, updated=())
 
     def __repr__(self) -> str:
@@ -32,20 +31,23 @@ class Transform:
         raise NotImplementedError
 
     @property
-    def replayed(self) -> Jit:
-        """This function as one that is recorded and replayed."""
-        if self._replayed is None:
-            self._replayed = Jit(self)
-        return self._replayed
+    def key(self) -> Any:
+        """What two transforms of one function share if they do the same."""
+        return type(self)
 
 
 def replayable(function: Callable[..., Any]) -> Jit | None:
-    """The function to be replayed in place of `function`; `None` if it is not one that is replayed."""
+    """The function to be replayed in place of `function`; `None` if it is not one that is replayed.
+
+    Recordings of a transform are kept with those of the function, so that it may be made anew for every call.
+    """
     if isinstance(function, Jit):
         return function
-    if isinstance(function, Transform) and replayable(function.function) is not None:
-        return function.replayed
-    return None
+    inner = replayable(function.function) if isinstance(function, Transform) else None
+    if inner is None:
+        return None
+    assert isinstance(function, Transform)
+    return inner.derived.setdefault(function.key, Jit(function))
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

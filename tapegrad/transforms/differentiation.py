@@ -97,6 +97,10 @@ class ValueAndGrad(Transform):
         self._argnums = argnums
         self._fast: FastPath | None = None
 
+    @property
+    def key(self) -> Any:
+        return type(self), self._argnums
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
         if fast is not None and len(args) == 1 and not kwargs and not (modes.active and nested()):
@@ -159,6 +163,10 @@ class Grad(Transform):
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
         self._both = ValueAndGrad(function, argnums)
+
+    @property
+    def key(self) -> Any:
+        return type(self), self._both.key
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._both(*args, **kwargs)[1]

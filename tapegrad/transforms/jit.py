@@ -26,6 +26,7 @@ class Jit:
         self.function = function
         self._recorded: dict[Any, list[Recorded]] = {}
         self._lock = lock()
+        self.derived: dict[Any, Jit] = {}  # recorded transforms of this function, by what they are
         self.surroundings = Surroundings(function)
         functools.update_wrapper(self, function, updated=())
 

@@ -56,6 +56,16 @@ class Run:
         bars = reverse(self.tape, roots, self.slots)
         return [_zeros(leaf) if x_bar is None else x_bar for leaf, x_bar in zip(self._leaves, bars, strict=True)]
 
+    def pull_arrays(self, seeds: "Iterable[tuple[Tensor, Any]]") -> list[np.ndarray]:
+        """`pull` by the compiled sweep, as arrays. The graph stays."""
+        for y, y_bar in seeds:
+            if is_tensor(y) and not y.constant:
+                y.backward(y_bar, inputs=self._leaves, retain_graph=True)
+        found = [np.zeros(leaf.shape, leaf.dtype) if leaf.grad is None else leaf.grad for leaf in self._leaves]
+        for leaf in self._leaves:
+            leaf.null_grad()
+        return found
+
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
         """The tangents of some results for those of the leaves."""
         reached = [y for y in results if is_tensor(y) and not y.constant]
