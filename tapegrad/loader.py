@@ -130,7 +130,7 @@ def _place(name: KernelName) -> tuple[str, str]:
     """Module and function of a kernel."""
     row = _ROWS[name.op]
     if isinstance(row, Op):
-        return row.module(name.dtype), f"{name.op}_{name.direction}_{name.dtype}"
+        return row.module(name.dtype, name.direction), f"{name.op}_{name.direction}_{name.dtype}"
     module, function = row.kernel.format(dtype=name.dtype, direction=name.direction).split(".")
     return f"tapegrad.kernels.{module}", function
 

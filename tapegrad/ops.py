@@ -107,9 +107,10 @@ class Op:
         read = frozenset[str]().union(*map(_needs, self.partials))
         return frozenset(j for j in range(self.arity) if f"x{j}" in read)
 
-    def module(self, dtype: str) -> str:
-        """The module of this row's kernels for `dtype` ("f64" or "f32")."""
-        return f"tapegrad.kernels.elementwise_{self.family}_{dtype}"
+    def module(self, dtype: str, direction: str) -> str:
+        """The module of this row's kernel for `dtype` ("f64" or "f32") and a direction."""
+        part = "_tangent" if direction == "tangent" else ""
+        return f"tapegrad.kernels.elementwise_{self.family}{part}_{dtype}"
 
 
 def _needs(text: str) -> frozenset[str]:
@@ -337,9 +338,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         "gather", "whole", "index.gather_{direction}_{dtype}", (("x1",), None), dtypes=_ALL, linear=True
     ),
     # x1: row numbers; the derivative of gather
-    Structural(
-        "scatter_add", "whole", "index.scatter_add_{direction}_{dtype}", (("x1",), None), linear=True
-    ),
+    Structural("scatter_add", "whole", "index.scatter_add_{direction}_{dtype}", (("x1",), None), linear=True),
     # x0: the old contents of a buffer, x1: what is written into a region of it
     Structural("write", "whole", "region.write_{direction}_{dtype}", ((), ()), writes=(0,), linear=True),
     # the same, x2: row numbers

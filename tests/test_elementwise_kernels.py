@@ -25,7 +25,7 @@ _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 @functools.cache
 def kernel(op: Op, direction: str, dtype: str) -> Any:
-    module = importlib.import_module(op.module(dtype))
+    module = importlib.import_module(op.module(dtype, direction))
     name = f"{op.name}_{direction}_{dtype}"
     library.ensure(module.LIBRARY[name])
     return _KERNEL(compiler.compile_kernel(getattr(module, name), **module.FLAGS))

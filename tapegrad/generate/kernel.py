@@ -40,11 +40,16 @@ class Kernel:
 
 
 def _wrapped(line: str, depth: int) -> list[str]:
-    """An assignment too long for a line, its value in brackets over several."""
-    head, value = line.split(" = ", 1)
+    """A line that is too long, the value of an assignment or the arguments of a call in brackets over several."""
+    head, equals, value = line.partition(" = ")
+    if not equals:
+        call, _, arguments = line.partition("(")
+        head, value = f"{call}(", arguments.removesuffix(")") + ","
+    else:
+        head += " = ("
     indent = "    " * (depth + 1)
     body = textwrap.wrap(value, 104, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
-    return [f"{head} = (", *body, "    " * depth + ")"]
+    return [head, *body, "    " * depth + ")"]
 
 
 class Hoist(ast.NodeTransformer):

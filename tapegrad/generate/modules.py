@@ -1,5 +1,6 @@
 """The generated files: which there are, their heads, and whether they are what the op table says."""
 
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -7,13 +8,14 @@ from pathlib import Path
 from tapegrad import kernels
 from tapegrad.generate.kernel import SIZES
 from tapegrad.generate.rows import forward, function_text, reverse
+from tapegrad.generate.tangent import tangent
 from tapegrad.generate.texts import INLINE
-from tapegrad.ops import ELEMENTWISE
+from tapegrad.ops import ELEMENTWISE, Op
 
 _HEADER = "Generated from tapegrad/ops.py by `make gen`; do not edit."
 FOLDER = Path(kernels.__file__).parent
 _MODULES = {
-    "tapegrad.kernels.arithmetic": tuple(sorted(INLINE)),
+    "tapegrad.kernels.arithmetic": ("chained", *sorted(INLINE)),
     "tapegrad.kernels.blocks": (
         "BLOCK", "bar_#", "call_binary", "call_unary", "operand_#", "operand_u8", "target_#", "target_u8",
         "whole_#",
@@ -22,21 +24,29 @@ _MODULES = {
         "close_#", "contributions_#", "end_#", "finish_#", "finish_u8", "load_masked_#", "open_#",
     ),
     "tapegrad.kernels.entries": ("entry",),
-    "tapegrad.kernels.frame": ("COUNT", "STRIDE", "X", "X_BAR", "Y", "Y_STRIDE"),
+    "tapegrad.kernels.frame": ("COUNT", "STRIDE", "X", "X_BAR", "Y", "Y_BAR", "Y_STRIDE"),
     "tapegrad.kernels.native": ("load_#", "load_i64", "load_u8", "stack_words", "store_#"),
+    "tapegrad.kernels.tangents": (
+        "ABSENT", "apply_constants", "apply_partials", "tangent_block", "tangent_count", "tangent_finish",
+        "tangent_target", "write_zeros",
+    ),
 }  # fmt: skip
 
 
-def module_text(family: str, dtype: str) -> str:
-    """The generated file of one family of rows and one element type."""
+_MAKERS = {"forward": forward, "reverse": reverse, "tangent": tangent}
+
+
+def module_text(module: str, dtype: str, rows: list[Op], directions: list[str]) -> str:
+    """The generated file of some rows, one element type and some directions."""
     functions, library = [], {}
-    for op in ELEMENTWISE:
-        if op.family == family:
-            for direction, make in (("forward", forward), ("reverse", reverse))[: 1 if op.predicate else 2]:
-                kernel = make(op, dtype)
+    for op in rows:
+        for direction in directions:
+            if direction == "forward" or not op.predicate:
+                kernel = _MAKERS[direction](op, dtype)
                 functions.append(function_text(kernel, direction))
                 library[f"{op.name}_{direction}_{dtype}"] = tuple(sorted(kernel.library))
-    return _assemble(f"Elementwise kernels in {dtype}: {family}.", dtype, functions, library)
+    subject = module.rsplit("elementwise_")[-1].removesuffix(f"_{dtype}").replace("_", ", ")
+    return _assemble(f"Elementwise kernels in {dtype}: {subject}.", dtype, functions, library)
 
 
 def _assemble(title: str, dtype: str, functions: list[str], library: dict[str, tuple[str, ...]]) -> str:
@@ -72,11 +82,16 @@ def _imports(body: str, dtype: str) -> list[str]:
 
 def files() -> dict[Path, str]:
     """Every generated file and its text."""
-    families = dict.fromkeys(op.family for op in ELEMENTWISE)
+    contents: dict[tuple[str, str], dict[Op, list[str]]] = {}
+    for op, dtype, direction in itertools.product(ELEMENTWISE, SIZES, _MAKERS):
+        if direction != "tangent" or not op.predicate:
+            rows = contents.setdefault((op.module(dtype, direction), dtype), {})
+            rows.setdefault(op, []).append(direction)
     return {
-        FOLDER / f"elementwise_{family}_{dtype}.py": module_text(family, dtype)
-        for family in families
-        for dtype in SIZES
+        FOLDER / f"{module.rpartition('.')[2]}.py": module_text(
+            module, dtype, list(rows), next(iter(rows.values()))
+        )
+        for (module, dtype), rows in contents.items()
     }
 
 

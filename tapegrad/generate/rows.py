@@ -19,7 +19,7 @@ from tapegrad.generate.texts import (
 from tapegrad.ops import Op
 
 
-def _emit_operands(kernel: Kernel, names: list[str], depth: int) -> None:
+def emit_operands(kernel: Kernel, names: list[str], depth: int) -> None:
     """Emit pointers to the operands' blocks."""
     for name in names:
         boolean = name[0] == "x" and int(name[1]) in kernel.op.boolean_operands
@@ -29,7 +29,7 @@ def _emit_operands(kernel: Kernel, names: list[str], depth: int) -> None:
         kernel.emit(depth, f"{name} = operand_{kind}({arguments})")
 
 
-def _emit_whole(kernel: Kernel, names: list[str]) -> None:
+def emit_whole(kernel: Kernel, names: list[str]) -> None:
     """Emit the test whether the operands `names` are adjacent in memory."""
     numbers = [3 if name == "y" else int(name[1]) for name in names]
     elements = sum(1 << number for number in numbers if number not in kernel.op.boolean_operands)
@@ -37,11 +37,17 @@ def _emit_whole(kernel: Kernel, names: list[str]) -> None:
     kernel.emit(1, f"whole = whole_{kernel.dtype}(frame, {elements}, {bytes_})")
 
 
-def _emit_blocks(kernel: Kernel, entire: bool) -> None:
-    """Emit the head of the loop over blocks; where the loop is whole and `entire`, there is one block."""
+def emit_blocks(kernel: Kernel, entire: str) -> None:
+    """Emit the head of the loop over blocks; where the condition `entire` holds, there is one block."""
     kernel.emit(1, "start = 0", "while start < count:")
     kernel.emit(2, "n = count - start")
-    kernel.emit(2, "if n > BLOCK and not whole:" if entire else "if n > BLOCK:", "    n = BLOCK")
+    kernel.emit(
+        2, f"if n > BLOCK and not {_bracketed(entire)}:" if entire else "if n > BLOCK:", "    n = BLOCK"
+    )
+
+
+def _bracketed(condition: str) -> str:
+    return f"({condition})" if " " in condition else condition
 
 
 def forward(op: Op, dtype: str) -> Kernel:
@@ -57,9 +63,9 @@ def forward(op: Op, dtype: str) -> Kernel:
     ):
         return _forward_by_library(kernel, function_of(node))
     operands = [f"x{j}" for j in range(op.arity)]
-    _emit_whole(kernel, [*operands, "y"])
-    _emit_blocks(kernel, not calls_library(node))
-    _emit_operands(kernel, operands, 2)
+    emit_whole(kernel, [*operands, "y"])
+    emit_blocks(kernel, "" if calls_library(node) else "whole")
+    emit_operands(kernel, operands, 2)
     target = kernel.scratch()
     kernel.emit(2, f"y = target_{dtype}(whole, frame, 3, start, {target})")
     final = Hoist(kernel, 2).visit(node)
@@ -88,7 +94,7 @@ def _forward_test(kernel: Kernel) -> Kernel:
     NumPy 2.4's loops go wrong where the results are not adjacent, so they are always given a block that is.
     """
     kernel.emit(1, "stride = load_i64(frame, STRIDE)", f"whole = whole_{kernel.dtype}(frame, 0, 8)")
-    _emit_blocks(kernel, True)
+    emit_blocks(kernel, "whole")
     target = kernel.scratch()
     kernel.emit(2, f"y = target_u8(whole, frame, 3, start, {target})")
     x0 = "load_i64(frame, X) + start * stride"
@@ -104,14 +110,15 @@ def reverse(op: Op, dtype: str) -> Kernel:
     kernel = Kernel(op, dtype)
     wanted = [j for j in range(op.arity) if j not in op.boolean_operands]
     read = sorted(frozenset[str]().union(*(op.needs(j) for j in wanted)))
-    _emit_whole(kernel, sorted({*(f"x{j}" for j in wanted), *read, "y"}))
+    emit_whole(kernel, sorted({*(f"x{j}" for j in wanted), *read, "y"}))
     for j in wanted:
         kernel.emit(1, f"x{j}_mask = open_{dtype}(whole, frame, {j})", f"x{j}_sum = 0.0")
-    _emit_blocks(kernel, not any(calls_library(parse(op.partials[j])) for j in wanted))
+    calls = any(calls_library(parse(op.partials[j])) for j in wanted)
+    emit_blocks(kernel, "" if calls else "whole")
     if any(op.partials[j] != "0" for j in wanted):
         bar = f"whole, frame, loops, {kernel.entry('positive')}, 3, start, n, {kernel.scratch()}"
         kernel.emit(2, f"y_bar = bar_{dtype}({bar})")
-    _emit_operands(kernel, read, 2)
+    emit_operands(kernel, read, 2)
     target, used = kernel.scratch(), kernel.blocks
     for j in wanted:
         kernel.blocks = used
@@ -141,22 +148,24 @@ def _emit_partial(kernel: Kernel, j: int, target: str) -> None:
     kernel.emit(3, f"x{j}_sum += close_{dtype}(whole, frame, loops, {entries}, {j}, start, n, {target})")
 
 
+def _what(op: Op, direction: str) -> str:
+    """What a kernel computes, in words of its row."""
+    if direction == "forward":
+        return f"y = {spaced(op.primal)}"
+    wanted = [(j, spaced(text)) for j, text in enumerate(op.partials) if j not in op.boolean_operands]
+    if direction == "reverse":
+        return "; ".join(f"y_bar * ({text}) to x{j}_bar" for j, text in wanted)
+    return "y_dot = " + " + ".join(f"({text}) * x{j}_dot" for j, text in wanted)
+
+
 def function_text(kernel: Kernel, direction: str) -> str:
     """The whole function."""
     op, dtype = kernel.op, kernel.dtype
-    what = (
-        f"y = {spaced(op.primal)}"
-        if direction == "forward"
-        else "; ".join(
-            f"y_bar * ({spaced(text)}) to x{j}_bar"
-            for j, text in enumerate(op.partials)
-            if j not in op.boolean_operands
-        )
-    )
     lines = [f"def {op.name}_{direction}_{dtype}(frame: int, loops: int) -> int:"]
-    doc = textwrap.wrap(f'"""{what}."""', 104, break_long_words=False)
+    doc = textwrap.wrap(f'"""{_what(op, direction)}."""', 104, break_long_words=False)
     lines += [f"    {line}" for line in doc]
-    lines.append("    count = load_i64(frame, COUNT)")
+    if any("count" in re.findall(r"\w+", line) for line in kernel.lines):
+        lines.append("    count = load_i64(frame, COUNT)")
     if kernel.most:
         lines.append(f"    scratch = stack_words({kernel.most * 256 * SIZES[dtype] // 8})")
     return "\n".join([*lines, *kernel.lines, "    return 0"])

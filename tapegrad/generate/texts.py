@@ -87,5 +87,38 @@ def times_bar(node: ast.expr, dtype: str) -> tuple[str, bool]:
     return f"bar * {expression(node, dtype)}", not _is_constant(node)
 
 
+def constant_of(node: ast.expr) -> float | None:
+    """The value of an expression that is a number with or without a sign, or a constant; else `None`."""
+    match node:
+        case ast.Constant():
+            return float(node.value)  # type: ignore[arg-type]
+        case ast.Name():
+            return CONSTANTS.get(node.id)
+        case ast.UnaryOp():
+            value = constant_of(node.operand)
+            return None if value is None else -value
+    return None
+
+
+def times_tangent(node: ast.expr, tangent: str, dtype: str) -> str:
+    """Text of an expression times the element `tangent`; zero times anything is zero."""
+    scaled = _scaled(node, tangent, dtype)
+    return f"chained({unbracketed(expression(node, dtype))}, {tangent})" if scaled is None else scaled
+
+
+def _scaled(node: ast.expr, tangent: str, dtype: str) -> str | None:
+    """The same for a constant or a selection from constants, which need no care with zeros; else `None`."""
+    value = constant_of(node)
+    if value is not None:
+        signs = {0.0: literal(0, dtype), 1.0: tangent, -1.0: f"-{tangent}"}
+        return signs.get(value, f"{literal(value, dtype)} * {tangent}")
+    if isinstance(node, ast.Call) and function_of(node) == "where":
+        condition, *sides = node.args
+        first, second = (_scaled(side, tangent, dtype) for side in sides)
+        if first is not None and second is not None:
+            return f"where({unbracketed(expression(condition, dtype))}, {first}, {second})"
+    return None
+
+
 def spaced(text: str) -> str:
     return ast.unparse(parse(text))

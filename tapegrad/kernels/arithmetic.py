@@ -48,6 +48,20 @@ def where(typingctx, condition, x, y):
     return x(condition, x, x), codegen
 
 
+@intrinsic
+def chained(typingctx, partial, tangent):
+    """`partial` times `tangent`; zero times anything, inf and nan too, is zero."""
+    if partial != tangent:
+        return None
+
+    def codegen(context, builder, signature, args):
+        zero = args[0].type(0.0)
+        neither = builder.and_(*[builder.fcmp_unordered("!=", factor, zero) for factor in args])
+        return builder.select(neither, builder.fmul(*args), zero)
+
+    return partial(partial, partial), codegen
+
+
 def _extremum(ordered: str, yields: int) -> Any:
     """An intrinsic: the first operand if it is `ordered` to the second or operand `yields` is NaN."""
 

@@ -20,6 +20,7 @@ from tapegrad.kernels.frame import COUNT, STRIDE, X_BAR, X
 
 BLOCK = 256
 SMALL = 16
+_LANES = 8
 
 _I8 = ir.IntType(8)
 _I32 = ir.IntType(32)
@@ -122,24 +123,30 @@ def strided_pointer(builder: Any, address: Any, element: Any, index: Any, stride
     return builder.bitcast(builder.gep(first, [builder.mul(index, stride)]), element.as_pointer())
 
 
-def _pack(module: Any, first: int, size: int) -> Any:
-    """``pack(frame, loops, copy, operand, start, n, scratch)``: where the block's elements are adjacent.
+def pack(module: Any, size: int, refill: bool) -> Any:
+    """``pack(frame, loops, copy, operand, base, start, n, scratch)``: where the block's elements are adjacent.
 
-    A broadcast operand is packed only in the first block, which is the largest. An absent one is left alone.
+    `base` is the address of the first block's first element. An absent operand is left alone. A broadcast one is
+    packed only in the first block, which is the largest, unless `refill`.
     """
     element = ir.IntType(8 * size)
 
     def build(
-        builder: Any, frame: Any, loops: Any, copy: Any, operand: Any, start: Any, n: Any, scratch: Any
-    ) -> None:
-        base = frame_word(builder, frame, builder.add(operand, _I64(first)))
+        builder: Any, frame: Any, loops: Any, copy: Any, operand: Any, base: Any, start: Any, n: Any,
+        scratch: Any,
+    ) -> None:  # fmt: skip
         stride = stride_of(builder, frame, operand)
         source = builder.add(base, builder.mul(start, stride))
         adjacent = builder.icmp_signed("==", stride, _I64(size))
         with builder.if_then(builder.or_(adjacent, builder.icmp_signed("==", base, _I64(0)))):
             builder.ret(source)
-        broadcast = builder.icmp_signed("==", stride, _I64(0))
-        with builder.if_then(builder.and_(broadcast, builder.icmp_signed(">", start, _I64(0)))):
+        with builder.if_then(builder.icmp_signed("==", stride, _I64(0))):
+            if not refill:
+                with builder.if_then(builder.icmp_signed(">", start, _I64(0))):
+                    builder.ret(scratch)
+            _emit_fill(
+                builder, element, builder.load(element_pointer(builder, base, element, _I64(0))), n, scratch
+            )
             builder.ret(scratch)
         with builder.if_then(builder.icmp_signed("<=", n, _I64(SMALL))):
             each(
@@ -154,23 +161,45 @@ def _pack(module: Any, first: int, size: int) -> Any:
         builder.call(library_call(module, 2), [loops, copy, n, source, stride, scratch, _I64(size)])
         builder.ret(scratch)
 
-    return own_function(module, f"tapegrad.pack.{first}.{size}", _I64, 7, build)
+    return own_function(module, f"tapegrad.pack.{size}.{refill}", _I64, 8, build)
+
+
+def _emit_fill(builder: Any, element: Any, value: Any, n: Any, scratch: Any) -> None:
+    """Emit the loop that fills a block with one element, eight at a time: a block has room for whole eights."""
+    lanes = ir.VectorType(element, _LANES)
+    wide = ir.Constant(lanes, ir.Undefined)
+    for lane in range(_LANES):
+        wide = builder.insert_element(wide, value, _I32(lane))
+
+    def body(i: Any) -> None:
+        place = builder.bitcast(element_pointer(builder, scratch, element, i), lanes.as_pointer())
+        builder.store(wide, place, align=element.width // 8)
+
+    each(builder, builder.add(n, _I64(_LANES - 1)), body, step=_LANES)
+
+
+def operand_block(builder: Any, whole: Any, size: int, arguments: Any, refill: bool) -> Any:
+    """Address of a block: in memory where the loop is `whole`, else where `pack`, given its `arguments`, says."""
+    base, start = arguments[4:6]
+    adjacent = builder.add(base, builder.mul(start, _I64(size)))
+    function = pack(builder.module, size, refill)
+    return unless(builder, whole, adjacent, lambda: builder.call(function, arguments))
 
 
 def _operand(first: int, size: int) -> Any:
     """An intrinsic: address of a block of elements of operand `operand`, for frame words from `first`."""
 
     @intrinsic
-    def operand_block(typingctx, whole, frame, loops, copy, operand, start, n, scratch):
+    def operand_at(typingctx, whole, frame, loops, copy, operand, start, n, scratch):
         def codegen(context, builder, signature, args):
-            base = frame_word(builder, args[1], builder.add(args[4], _I64(first)))
-            adjacent = builder.add(base, builder.mul(args[5], _I64(size)))
-            pack = _pack(builder.module, first, size)
-            return unless(builder, args[0], adjacent, lambda: builder.call(pack, args[1:]))
+            whole_, frame_, loops_, copy_, operand_, *rest = args
+            base = frame_word(builder, frame_, builder.add(operand_, _I64(first)))
+            arguments = [frame_, loops_, copy_, operand_, base, *rest]
+            return operand_block(builder, whole_, size, arguments, refill=False)
 
         return types.int64(types.boolean, *[types.int64] * 7), codegen
 
-    return operand_block
+    return operand_at
 
 
 def unless(builder: Any, condition: Any, value: Any, otherwise: Callable[[], Any]) -> Any:

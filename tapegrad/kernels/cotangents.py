@@ -25,7 +25,7 @@ from tapegrad.kernels.blocks import (
     target_block,
     unless,
 )
-from tapegrad.kernels.frame import STORE, X_BAR, X
+from tapegrad.kernels.frame import STORE, X_BAR, Y
 
 _I1 = ir.IntType(1)
 _I32 = ir.IntType(32)
@@ -71,37 +71,36 @@ def _masked(numba_type: Any, element: Any, bits: Any) -> Any:
     return load_masked
 
 
-def _flush(module: Any, first: int, element: Any, size: int) -> Any:
-    """``flush(frame, loops, copy, add, stored, operand, start, n, scratch)``: from scratch to memory.
+def flush(module: Any, adds: bool, element: Any, size: int) -> Any:
+    """``flush(frame, loops, copy, add, stored, operand, base, start, n, scratch)``: from scratch to memory.
 
-    For a broadcast operand nothing is moved and the block's sum is returned, otherwise 0.
+    `base` is the address of the first block's first element. If it `adds`, what is not to be `stored` is added, and
+    for a broadcast operand nothing is moved and the block's sum is returned, otherwise 0.
     """
 
     def build(
-        builder: Any, frame: Any, loops: Any, copy: Any, add: Any, stored: Any, operand: Any, start: Any,
-        n: Any,
-        scratch: Any,
+        builder: Any, frame: Any, loops: Any, copy: Any, add: Any, stored: Any, operand: Any, base: Any,
+        start: Any, n: Any, scratch: Any,
     ) -> None:  # fmt: skip
         stride = stride_of(builder, frame, operand)
         with builder.if_then(builder.icmp_signed("==", stride, _I64(size))):
             builder.ret(_F64(0.0))
-        if first == X_BAR:
+        if adds:
             with builder.if_then(builder.icmp_signed("==", stride, _I64(0))):
                 builder.ret(_emit_sum(builder, element, size, scratch, n))
-        base = frame_word(builder, frame, builder.add(operand, _I64(first)))
         memory = builder.add(base, builder.mul(start, stride))
         fresh, packed = builder.trunc(stored, _I1), [scratch, _I64(size), memory, stride]
         with builder.if_then(builder.icmp_signed("<=", n, _I64(SMALL))):
-            _emit_short(builder, element, fresh if first == X_BAR else None, n, *packed)
+            _emit_short(builder, element, fresh if adds else None, n, *packed)
             builder.ret(_F64(0.0))
         with builder.if_then(fresh):
             builder.call(library_call(module, 2), [loops, copy, n, *packed])
             builder.ret(_F64(0.0))
-        if first == X_BAR:
+        if adds:
             builder.call(library_call(module, 3), [loops, add, n, memory, stride, *packed])
         builder.ret(_F64(0.0))
 
-    return own_function(module, f"tapegrad.flush.{first}.{size}", _F64, 9, build)
+    return own_function(module, f"tapegrad.flush.{adds}.{size}", _F64, 10, build)
 
 
 def _emit_short(
@@ -153,14 +152,13 @@ def _close(element: Any, size: int) -> Any:
     @intrinsic
     def close(typingctx, whole, frame, loops, copy, add, operand, start, n, scratch):
         def codegen(context, builder, signature, args):
-            flush, (frame_, loops_, copy_, add_, operand_, *rest) = (
-                _flush(builder.module, X_BAR, element, size),
-                args[1:],
-            )
+            frame_, loops_, copy_, add_, operand_, *rest = args[1:]
+            move = flush(builder.module, True, element, size)
 
             def flushed() -> Any:
                 stored = builder.zext(_is_stored(builder, frame_, operand_), _I64)
-                return builder.call(flush, [frame_, loops_, copy_, add_, stored, operand_, *rest])
+                base = frame_word(builder, frame_, builder.add(operand_, _I64(X_BAR)))
+                return builder.call(move, [frame_, loops_, copy_, add_, stored, operand_, base, *rest])
 
             return unless(builder, args[0], _F64(0.0), flushed)
 
@@ -175,9 +173,11 @@ def _finish(element: Any, size: int) -> Any:
     @intrinsic
     def finish(typingctx, whole, frame, loops, copy, start, n, scratch):
         def codegen(context, builder, signature, args):
-            flush, (frame_, loops_, copy_, *rest) = _flush(builder.module, X, element, size), args[1:]
+            frame_, loops_, copy_, *rest = args[1:]
+            move = flush(builder.module, False, element, size)
             with builder.if_then(builder.not_(args[0]), likely=False):
-                builder.call(flush, [frame_, loops_, copy_, copy_, _I64(1), _I64(3), *rest])
+                base = frame_word(builder, frame_, _I64(Y))
+                builder.call(move, [frame_, loops_, copy_, copy_, _I64(1), _I64(3), base, *rest])
             return context.get_dummy_value()
 
         return types.void(types.boolean, *[types.int64] * 6), codegen

@@ -1,0 +1,179 @@
+"""Elementwise kernels in f64: special, tangent.
+
+Generated from tapegrad/ops.py by `make gen`; do not edit.
+"""
+
+from tapegrad.kernels.arithmetic import chained, square
+from tapegrad.kernels.blocks import BLOCK, call_unary, operand_f64, whole_f64
+from tapegrad.kernels.entries import entry
+from tapegrad.kernels.frame import COUNT, X_BAR, Y_BAR
+from tapegrad.kernels.native import load_f64, load_i64, stack_words, store_f64
+from tapegrad.kernels.tangents import (
+    ABSENT,
+    apply_partials,
+    tangent_block,
+    tangent_count,
+    tangent_finish,
+    tangent_target,
+    write_zeros,
+)
+
+DIGAMMA = entry("digamma", "d")
+EXP = entry("exp", "d")
+POSITIVE = entry("positive", "d")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "erf_tangent_f64": ("exp", "positive"),
+    "erfc_tangent_f64": ("exp", "positive"),
+    "lgamma_tangent_f64": ("digamma", "positive"),
+}
+
+
+def erf_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (two_over_sqrt_pi * exp(-square(x0))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1792)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 2048
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = -square(x0_i)
+                    store_f64(t2, i, value)
+                call_unary(loops, EXP, n, t2, 8, t2, 8)
+                block = scratch + 4096
+                for i in range(n):
+                    t2_i = load_f64(t2, i)
+                    value = 1.1283791670955126 * t2_i
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, 0.0)
+        elif x0_dot != 0:
+            t2 = scratch + 2048
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = -square(x0_i)
+                store_f64(t2, i, value)
+            call_unary(loops, EXP, n, t2, 8, t2, 8)
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t2_i = load_f64(t2, i)
+                value = chained(1.1283791670955126 * t2_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def erfc_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (-two_over_sqrt_pi * exp(-square(x0))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1792)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 2048
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = -square(x0_i)
+                    store_f64(t2, i, value)
+                call_unary(loops, EXP, n, t2, 8, t2, 8)
+                block = scratch + 4096
+                for i in range(n):
+                    t2_i = load_f64(t2, i)
+                    value = -1.1283791670955126 * t2_i
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, 0.0)
+        elif x0_dot != 0:
+            t2 = scratch + 2048
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = -square(x0_i)
+                store_f64(t2, i, value)
+            call_unary(loops, EXP, n, t2, 8, t2, 8)
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t2_i = load_f64(t2, i)
+                value = chained(-1.1283791670955126 * t2_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def lgamma_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (digamma(x0)) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 2048
+                call_unary(loops, DIGAMMA, n, x0, 8, t2, 8)
+                p0 = t2
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+        elif x0_dot != 0:
+            t2 = scratch + 2048
+            call_unary(loops, DIGAMMA, n, x0, 8, t2, 8)
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t2_i = load_f64(t2, i)
+                value = chained(t2_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        start += n
+    return 0
