@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as _np
 
 from tapegrad.creation import CREATION as _CREATION
+from tapegrad.custom.define import custom_op as custom_op
 from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import TracedValueError as TracedValueError

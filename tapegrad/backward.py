@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import checker, loader
+from tapegrad.custom.sweeping import Sweep
 from tapegrad.derivatives import delivery, hooks
 from tapegrad.derivatives.graph import FREED, asking, listed
 from tapegrad.derivatives.hooks import RemovableHook
-from tapegrad.errors import FreedGraphError, TracedValueError
+from tapegrad.errors import FreedGraphError, TracedValueError, raise_for
 from tapegrad.notes import note_of, notes
 from tapegrad.state import EAGER
 from tapegrad.storage import Description, Storage, formers, from_array, is_tensor, show
 from tapegrad.sweep import reverse
 from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, ONLY_WANTED, OVERWRITE
 from tapegrad.tape import contents, slots
-from tapegrad.tape.layout import DIFFERENTIABLE, E_CONSTANT, E_FREED, E_KERNEL, NONE, ORPHAN
+from tapegrad.tape.layout import DIFFERENTIABLE, E_CALLS, E_CONSTANT, E_FREED, E_KERNEL, E_STATUS, NONE, ORPHAN
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -54,8 +55,8 @@ def _on_constant() -> RuntimeError:
     )
 
 
-def _run(slot: int, seed: np.ndarray | None, options: int) -> None:
-    """Sweep backwards, loading the reverse kernels that are missing."""
+def _run(slot: int, seed: np.ndarray | None, options: int) -> Sweep | None:
+    """Sweep backwards, loading the reverse kernels that are missing; where users' functions are called, only begin."""
     if checker.switch.on:
         checker.check(EAGER)
     address = 0 if seed is None else id(seed)
@@ -71,6 +72,9 @@ def _run(slot: int, seed: np.ndarray | None, options: int) -> None:
         raise _on_constant()
     if status == E_FREED:
         raise FreedGraphError(FREED)
+    if status <= E_STATUS:
+        raise_for(status, "backward", [])
+    return Sweep(slot, seed, options) if status == E_CALLS else None
 
 
 class BackwardMethods:
@@ -249,14 +253,19 @@ def _sweep_natively(slot: int, seed: np.ndarray | None, asked: list[int] | None,
     overwritten = [] if not notes or not options & OVERWRITE else _reached(slot, asked)
     for reached in overwritten:
         delivery.gradient_tensor(reached)  # takes in what lies there
-    if asked is None:
-        _run(slot, seed, options)
-    else:
-        with asking(EAGER, asked):
-            _run(slot, seed, options | ONLY_WANTED)
+    sweep = _start(slot, seed, asked, options)
+    while sweep is not None and not sweep.finish():
+        sweep = _start(slot, seed, asked, options)
     for reached in overwritten:
         delivery.drop_gradient(reached)
         slots.drop(_HEADER, reached)
+
+
+def _start(slot: int, seed: np.ndarray | None, asked: list[int] | None, options: int) -> Sweep | None:
+    if asked is None:
+        return _run(slot, seed, options)
+    with asking(EAGER, asked):
+        return _run(slot, seed, options | ONLY_WANTED)
 
 
 def _reached(slot: int, asked: list[int] | None) -> list[int]:

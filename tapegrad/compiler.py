@@ -114,6 +114,16 @@ def compile_kernel(function: Callable[..., Any], **flags: Any) -> int:
     return _compile(function, 2, **flags)
 
 
+def compile_call(function: Callable[..., Any]) -> CFunc:
+    """A kernel made at run time for a user's functions, which no cache knows; whoever uses it keeps it alive."""
+    signature = types.int64(types.int64, types.int64)
+    options = {"nopython": True, "error_model": "numpy"}
+    compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
+    with compiling, _announced():
+        compiled.compile()
+    return compiled
+
+
 def compile_destructor(function: Callable[..., Any]) -> int:
     """Address of a destructor of Numba's runtime ``void destructor(void *data, size_t size, void *info)``.
 

@@ -1,18 +1,26 @@
 """A tape as text, one readable instruction a line."""
 
+import weakref
+from typing import Any
+
 import numpy as np
 
 from tapegrad import loader
 from tapegrad.checker.parameters import lengths
 from tapegrad.ops import CODES
 from tapegrad.tape.layout import ACCUMULATE, DIFFERENTIABLE, EXTERNAL, LINES, OP_KIND, TRACED
-from tapegrad.tape.snapshot import Buffer, Slot, Snapshot
+from tapegrad.tape.snapshot import Buffer, Instruction, Slot, Snapshot
 from tapegrad.tape.tape import DTYPES, Tape, words_at
 from tapegrad.views import Layout, describe_view, layout
 
 _GUARDS = (CODES["guard"], CODES["truth_guard"])
 _WRITES = (CODES["write"], CODES["scatter_write"])
+_CUSTOM = CODES["custom"]
 _SHOWN = 8  # bytes of a guarded array that are printed
+
+
+# What a user's own op is called, by its number: a parameter of the instruction.
+custom_ops: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
 
 
 class _Names:
@@ -26,7 +34,7 @@ class _Names:
         for slot in inputs:
             self._name_leaf(t.slots[slot].buffer)
         for i in t.live:
-            for operand in t.operands(i):
+            for operand in _operands(t, i):
                 if operand.buffer not in t.writers:
                     self._name_leaf(operand.buffer)
             written = t.written(i)
@@ -69,6 +77,18 @@ class _Names:
         if slot.buffer not in self.leaves and slot.buffer not in self.t.writers:
             return name  # a number
         return name + describe_view(self.layouts[slot.buffer], layout(slot))
+
+
+def _operands(t: Snapshot, i: int) -> list[Slot]:
+    """The operands that are printed; of a user's op not the one that stands for what is called."""
+    operands = t.operands(i)
+    return operands if t.instructions[i].op != _CUSTOM else [each for each in operands[::2] if each.size]
+
+
+def _called(instruction: Instruction) -> str:
+    """The name of an instruction's op; of a user's op its own."""
+    own = custom_ops.get(instruction.params[1]) if instruction.op == _CUSTOM else None
+    return loader.op_name(instruction.op) if own is None else str(own.name)
 
 
 def _extent(slot: Slot) -> int:
@@ -123,8 +143,8 @@ def _expected(operand: Slot, params: tuple[int, ...]) -> str:
 def _line(t: Snapshot, names: _Names, i: int) -> tuple[str, str]:
     """An instruction and what its result is like."""
     instruction, result = t.instructions[i], t.result(i)
-    arguments = [*(names.of(operand) for operand in t.operands(i)), *_details(t, names, i)]
-    call = f"{loader.op_name(instruction.op)}({', '.join(arguments)})"
+    arguments = [*(names.of(operand) for operand in _operands(t, i)), *_details(t, names, i)]
+    call = f"{_called(instruction)}({', '.join(arguments)})"
     if instruction.op in _GUARDS:
         return call, ""
     own = names.layouts[result.buffer]

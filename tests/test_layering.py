@@ -21,7 +21,7 @@ ORDER = (
     "cache", "locks", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep", "errors", "loader",
     "checker", "views", "show", "state", "inspection", "storage", "record", "structural", "shaping", "elementwise",
     "reductions",
-    "indexing", "linalg", "joining", "creation", "escapes", "backward", "protocols", "tensor", "recording",
+    "indexing", "linalg", "joining", "creation", "escapes", "custom", "backward", "protocols", "tensor", "recording",
     "passes", "tree", "transforms", "", "nist", "cli", "__main__",
 )  # fmt: skip
 # Compiled code and what carries it may import even less.

@@ -15,6 +15,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "gather": ("rows", "row_stride", "length", "step", "wrap"),
     "write": ("total", "offset", "ndim"),  # then extents, strides of the region, strides of the value
     "scatter_write": ("rows", "row_stride", "length", "step", "wrap", "total", "value_stride"),
+    "custom": ("cell", "number"),
     "guard": ("bytes", "address"),
     "truth_guard": ("truth",),
 }
@@ -143,6 +144,12 @@ def _scatter_write(operands: list[Slot], result: Slot, params: tuple[int, ...]) 
     return _whole(operands, result, total) or _rows("buffer", result, params)
 
 
+def _custom(operands: list[Slot], result: Slot, params: tuple[int, ...]) -> str:
+    """All of it is contiguous, and there is something to call."""
+    packed = all(slot.ndim == 1 and slot.contiguous for slot in (*operands, result))
+    return "" if packed and params[0] != 0 else f"nothing is called, or not on contiguous slots: {params}"
+
+
 def _guard(operands: list[Slot], result: Slot, params: tuple[int, ...]) -> str:
     """The guarded bytes lie inside the operand, and there is something to compare them with."""
     bytes_, address = params
@@ -168,6 +175,7 @@ _RULES: dict[str, Callable[[list[Slot], Slot, tuple[int, ...]], str]] = {
     "gather": _gather,
     "write": _write,
     "scatter_write": _scatter_write,
+    "custom": _custom,
     "guard": _guard,
     "truth_guard": _truth_guard,
 }

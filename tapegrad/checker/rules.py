@@ -14,6 +14,7 @@ from tapegrad.tape.layout import (
     DIFFERENTIABLE,
     DTYPE_COUNT,
     ELEMENTWISE,
+    F64,
     I64,
     LINES,
     MAX_NDIM,
@@ -29,6 +30,7 @@ from tapegrad.tape.snapshot import Slot, Snapshot
 
 GUARDS = frozenset({CODES["guard"], CODES["truth_guard"]})
 _ROW_LISTS = {CODES["gather"]: 1, CODES["scatter_write"]: 2}  # the operand that is a list of row numbers
+_CUSTOM = {1: I64, 2: F64}  # the operands of a user's op beside its floats
 
 # --- the lists of free entries ---------------------------------------------------------------------------------
 
@@ -160,6 +162,8 @@ def operands_have_the_dtypes_of_the_row(t: Snapshot, i: int) -> str:
     first = _words(t, i)[OP_FIRST]
     for j, operand in enumerate(t.operands(i)):
         expected = I64 if _ROW_LISTS.get(op) == j else first if j == 0 and first != NONE else dtype
+        if op == CODES["custom"]:
+            expected = _CUSTOM.get(j, dtype)
         if operand.dtype != expected:
             return f"operand {j} is {_dtype_name(operand.dtype)} instead of {_dtype_name(expected)}"
     return ""

@@ -31,11 +31,15 @@ from tapegrad.tape.blocks import add_block, new_block, new_zero_block, release_b
 from tapegrad.tape.columns import differentiable, first_writer, free_cotangent, free_instruction, tidy
 from tapegrad.tape.geometry import array_data, extent, is_contiguous, item_size, size, stride
 from tapegrad.tape.layout import (
+    CALL,
+    CALLS,
     CONTROL,
     DEAD_OP,
+    E_CALLS,
     E_CONSTANT,
     E_FREED,
     E_KERNEL,
+    E_STATUS,
     F32,
     LINES,
     LOOPS,
@@ -44,6 +48,7 @@ from tapegrad.tape.layout import (
     OP_KIND,
     OP_WRITES,
     PRODUCTS,
+    SWEPT,
     WANTED,
     WHOLE,
     get_buffer,
@@ -77,7 +82,7 @@ ONLY_LOOK = 8  # report a missing kernel, sweep nothing
 
 
 @helper
-def _set_aside(header, slot, aside, count):
+def set_aside(header, slot, aside, count):
     """Move a gradient from an earlier sweep out of the way, so that only the new cotangent flows on."""
     buffer = get_buffer(header, slot)
     gradient = get_cotangent(header, buffer)
@@ -95,15 +100,15 @@ def _set_aside(header, slot, aside, count):
 @helper
 def _set_aside_all(header, root, low, high):
     """Set aside the gradients of all results that the sweep will go through."""
-    aside, count = _set_aside(header, root, 0, 0)
+    aside, count = set_aside(header, root, 0, 0)
     for i in range(low, high + 1):
         if get_mark(header, i):
-            aside, count = _set_aside(header, get_result(header, i), aside, count)
+            aside, count = set_aside(header, get_result(header, i), aside, count)
     return aside, count
 
 
 @helper
-def _bring_back(header, aside, count, options):
+def bring_back(header, aside, count, options):
     """Add what was set aside to what the sweep has left, in the old memory, which NumPy arrays may show."""
     for k in range(count):
         buffer, gradient = load_i64(aside, 3 * k), load_i64(aside, 3 * k + 1)
@@ -144,6 +149,18 @@ def _delivered(header, buffer, options):
 
 
 @helper
+def needs_pauses(header, low, high):
+    """Whether a user's function is to be called on the way, or another sweep waits for one on the same way."""
+    for i in range(low, high + 1):
+        if get_mark(header, i):
+            if get_flags(header, get_buffer(header, get_result(header, i))) & SWEPT:
+                return True
+            if get_mark(header, i) == USEFUL and op_word(header, get_op(header, i), OP_KIND) == CALL:
+                return True
+    return False
+
+
+@helper
 def _takes_cotangent(header, slot, only_wanted):
     if only_wanted:
         return operand_is_useful(header, slot)
@@ -163,7 +180,7 @@ def same_buffer(header, slot, other):
 
 
 @helper
-def _make_cotangent(header, slot, other, another, writes):
+def make_cotangent(header, slot, other, another, writes):
     """Give an operand's buffer a cotangent. 1 if the kernel may write to it, 0 if it must add to zeros.
 
     `writes` says whether the op is one whose kernels reach every element of the operand.
@@ -188,20 +205,17 @@ def reaches_all(header, op, j, slot, result):
 
 
 @helper
-def _step(header, i, only_wanted, frame, outer):
-    """Run one instruction backwards."""
+def step(header, i, take_a, take_b, take_c, frame, outer):
+    """Run one instruction backwards, for the operands whose cotangent is to be taken; the kernel's status."""
     op, result = get_op(header, i), get_result(header, i)
     a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-    take_a = _takes_cotangent(header, a, only_wanted)
-    take_b = _takes_cotangent(header, b, only_wanted)
-    take_c = _takes_cotangent(header, c, only_wanted)
     store = 0
     if take_a:
-        store |= _make_cotangent(header, a, b, c, reaches_all(header, op, 0, a, result))
+        store |= make_cotangent(header, a, b, c, reaches_all(header, op, 0, a, result))
     if take_b:
-        store |= _make_cotangent(header, b, a, c, reaches_all(header, op, 1, b, result)) << 1
+        store |= make_cotangent(header, b, a, c, reaches_all(header, op, 1, b, result)) << 1
     if take_c:
-        store |= _make_cotangent(header, c, a, b, reaches_all(header, op, 2, c, result)) << 2
+        store |= make_cotangent(header, c, a, b, reaches_all(header, op, 2, c, result)) << 2
     bind_reverse(header, op, result, a, b, c, get_params(header, i), frame, outer, store)
     if not take_a:
         store_i64(frame, X_BAR, 0)
@@ -210,21 +224,44 @@ def _step(header, i, only_wanted, frame, outer):
     if not take_c:
         store_i64(frame, X_BAR + 2, 0)
     kernel = kernel_of(header, op, variant(header, op, a, b, c), 1)
-    execute(kernel, frame, load_i64(header, LOOPS), op_word(header, op, OP_GRAIN), load_i64(header, CONTROL))
+    grain = op_word(header, op, OP_GRAIN)
+    return execute(kernel, frame, load_i64(header, LOOPS), grain, load_i64(header, CONTROL))
+
+
+@helper
+def _step(header, i, only_wanted, frame, outer):
+    take_a = _takes_cotangent(header, get_operand0(header, i), only_wanted)
+    take_b = _takes_cotangent(header, get_operand1(header, i), only_wanted)
+    take_c = _takes_cotangent(header, get_operand2(header, i), only_wanted)
+    return step(header, i, take_a, take_b, take_c, frame, outer)
 
 
 @helper
 def _walk(header, low, high, options):
-    """Walk the useful instructions backwards. A cotangent that no tensor shows goes as soon as it has flowed on."""
+    """Walk the useful instructions backwards, until a kernel returns a status.
+
+    A cotangent that no tensor shows goes as soon as it has flowed on.
+    """
     frame, outer = stack_words(16), stack_words(161)
     for i in range(high, low - 1, -1):
         if get_mark(header, i) != USEFUL:
             continue
         buffer = get_buffer(header, get_result(header, i))
         if get_cotangent(header, buffer) != 0:
-            _step(header, i, options & ONLY_WANTED != 0, frame, outer)
+            status = _step(header, i, options & ONLY_WANTED != 0, frame, outer)
+            if status != 0:
+                return status
             if not _delivered(header, buffer, options) and first_writer(header, buffer) == i:
                 free_cotangent(header, buffer)
+    return 0
+
+
+@helper
+def _forget_new(header, low, high):
+    """After a kernel has failed: drop the cotangents of the marked instructions' results."""
+    for i in range(low, high + 1):
+        if get_mark(header, i):
+            free_cotangent(header, get_buffer(header, get_result(header, i)))
 
 
 @helper
@@ -237,7 +274,7 @@ def _release_graph(header, low, high):
 
 
 @helper
-def _seed(header, root, seed):
+def add_seed(header, root, seed):
     """Add the seed, an array of the root's shape in C order (0: ones), to the root's cotangent."""
     buffer = get_buffer(header, root)
     if get_cotangent(header, buffer) == 0:
@@ -267,9 +304,22 @@ def _seed(header, root, seed):
             d -= 1
 
 
+@helper
+def report_missing(header, i, missing):
+    """Write op code and dtype code of the kernel that instruction `i` lacks to an int64 array, if there is one."""
+    if missing != 0:
+        op = get_op(header, i)
+        a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+        store_i64(array_data(missing), 0, op)
+        store_i64(array_data(missing), 1, variant(header, op, a, b, c))
+    return E_KERNEL
+
+
 @native()
 def reverse_sweep(header, root, seed, options, missing):
     """Sweep backwards from `root`; 0, or an error, in which case nothing has changed.
+
+    After the status of a kernel, gradients of leaves may hold a part of the new ones. E_CALLS: see `calls`.
 
     `seed` is the id of an array of the root's dtype and shape in C order, or 0 for ones; `missing` the id of an
     int64 array that, if it is not 0, receives op code and dtype code of a reverse kernel that is not loaded yet.
@@ -282,24 +332,26 @@ def reverse_sweep(header, root, seed, options, missing):
         unmark_all(header)
         return E_FREED
     mark_useful(header, low, high, options & ONLY_WANTED != 0)
+    if load_i64(header, CALLS) and needs_pauses(header, low, high):
+        unmark(header, low, high)
+        return E_CALLS
     lacking = missing_kernel(header, low, high)
     if lacking != NONE or options & ONLY_LOOK:
         unmark(header, low, high)
-        if lacking == NONE or missing == 0:
-            return 0 if lacking == NONE else E_KERNEL
-        op = get_op(header, lacking)
-        a, b, c = get_operand0(header, lacking), get_operand1(header, lacking), get_operand2(header, lacking)
-        store_i64(array_data(missing), 0, op)
-        store_i64(array_data(missing), 1, variant(header, op, a, b, c))
-        return E_KERNEL
+        return 0 if lacking == NONE else report_missing(header, lacking, missing)
     aside, count = _set_aside_all(header, root, low, high)
     if options & OVERWRITE:
         _clear_leaves(header, low, high, options & ONLY_WANTED != 0)
-    _seed(header, root, array_data(seed) if seed != 0 else 0)
-    _walk(header, low, high, options)
+    add_seed(header, root, array_data(seed) if seed != 0 else 0)
+    status = _walk(header, low, high, options)
+    if status != 0:
+        _forget_new(header, low, high)
+        bring_back(header, aside, count, 0)
+        unmark(header, low, high)
+        return E_STATUS - status
     if not _delivered(header, get_buffer(header, root), options):
         free_cotangent(header, get_buffer(header, root))
-    _bring_back(header, aside, count, options)
+    bring_back(header, aside, count, options)
     if options & KEEP_GRAPH:
         unmark(header, low, high)
     else:

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.custom.callbacks import failure
+from tapegrad.kernels.custom import CALL_FAILED
 from tapegrad.passes.workspace import Workspace
 from tapegrad.sweep.replay import replay_one
 
@@ -46,4 +48,6 @@ class FastPath:
         status = replay_one(workspace.address, id(x), id(gradient))
         result = (workspace.value[()], gradient) if status == 0 else None  # type: ignore[index]
         free.append(workspace)
+        if status == CALL_FAILED:
+            raise failure()
         return result

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.custom.callbacks import failure
 from tapegrad.errors import TracedValueError
+from tapegrad.kernels.custom import CALL_FAILED
 from tapegrad.locks import lock
 from tapegrad.passes.workspace import Workspace
 from tapegrad.recording import Recording
@@ -165,7 +167,9 @@ def execute(
     raise _failure(status)
 
 
-def _failure(status: int) -> Exception:
+def _failure(status: int) -> BaseException:
+    if status == CALL_FAILED:
+        return failure()
     if status == OUT_OF_RANGE:
         return IndexError("an index array of a replay names a row that does not exist")
     if status == OUT_OF_MEMORY:

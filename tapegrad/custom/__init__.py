@@ -1,0 +1,1 @@
+"""A user's own ops: functions on NumPy arrays as instructions on the tape."""

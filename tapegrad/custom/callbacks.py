@@ -1,0 +1,109 @@
+"""Functions by which compiled code asks Python to execute an instruction of a user's op.
+
+They take the GIL if it is not held, as in a replay. What a user's function is given are copies, which it may keep.
+An exception is kept for the thread and a status returned; whoever sees the status raises the exception.
+"""
+
+import ctypes
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from tapegrad.custom import native
+from tapegrad.custom.call import Call, call_at
+from tapegrad.kernels.custom import CALL_FAILED, DIRECTIONS, FORWARD, REVERSE, TANGENT
+from tapegrad.kernels.frame import STORE, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.tape.tape import words_at
+
+_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+_FLOAT64 = np.dtype(np.float64)
+
+
+class _Failed(threading.local):
+    error: BaseException | None = None
+
+
+_failed = _Failed()
+
+
+def failure() -> BaseException:
+    """The exception because of which a function has returned its status to this thread."""
+    error, _failed.error = _failed.error, None
+    return error or RuntimeError("a custom op failed, but has not said why")
+
+
+class _Frame:
+    """A frame's memory as arrays."""
+
+    def __init__(self, address: int, call: Call) -> None:
+        self.words = words_at(address, WORDS).tolist()
+        self._call = call
+
+    def copy(self, word: int, size: int) -> np.ndarray:
+        """A copy of what lies at an address; zeros where there is none."""
+        address = self.words[word]
+        return self.at(word, size).copy() if address else np.zeros(size, self._call.dtype)
+
+    def at(self, word: int, size: int) -> np.ndarray:
+        """The memory itself."""
+        return words_at(self.words[word], size, self._call.dtype)
+
+    @property
+    def x(self) -> np.ndarray:
+        return self.copy(X, self._call.x_size)
+
+    @property
+    def rest(self) -> np.ndarray:
+        size = self._call.rest_size
+        return words_at(self.words[X + 2], size, _FLOAT64).copy() if size else np.empty(0)
+
+    @property
+    def y(self) -> np.ndarray:
+        return self.copy(Y, self._call.y_size)
+
+
+def _forward(frame: _Frame, call: Call) -> None:
+    frame.at(Y, call.y_size)[...] = call.forward(frame.x, frame.rest)
+
+
+def _reverse(frame: _Frame, call: Call) -> None:
+    x_bar = call.reverse(frame.x, frame.rest, frame.y, frame.copy(Y_BAR, call.y_size))
+    if not frame.words[X_BAR]:
+        return
+    place = frame.at(X_BAR, call.x_size)
+    if frame.words[STORE] & 1:
+        place[...] = 0
+    if x_bar is not None:
+        place += x_bar
+
+
+def _tangent(frame: _Frame, call: Call) -> None:
+    y_dot = call.tangent(frame.x, frame.rest, frame.y, frame.copy(X_BAR, call.x_size))
+    frame.at(Y_BAR, call.y_size)[...] = y_dot
+
+
+def _entry(execute: Callable[[_Frame, Call], None], direction: int) -> Callable[[int, int], int]:
+    def entry(frame: int, cell: int) -> int:
+        try:
+            call = call_at(cell)
+            execute(_Frame(frame, call), call)
+            native.compile_once(call, direction)
+        except BaseException as error:  # it must not get lost in compiled code
+            _failed.error = error
+            return CALL_FAILED
+        return 0
+
+    return entry
+
+
+_entries = [
+    _ENTRY(_entry(execute, direction))
+    for direction, execute in ((FORWARD, _forward), (REVERSE, _reverse), (TANGENT, _tangent))
+]
+
+
+def equip(call: Call) -> None:
+    """Write the addresses of these functions into a cell."""
+    for direction, function in enumerate(_entries):
+        call.cell[DIRECTIONS + direction] = ctypes.cast(function, ctypes.c_void_p).value

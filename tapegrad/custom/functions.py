@@ -1,0 +1,131 @@
+"""A user's functions, called on arrays: what they are given, and what they may return."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from tapegrad.custom.parts import Part
+from tapegrad.errors import UnsupportedError
+from tapegrad.state import eager_mode
+from tapegrad.storage import is_tensor
+
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+Statics = Mapping[str, Any]
+
+
+@dataclass(eq=False)
+class Functions:
+    """The functions of an op, under its name.
+
+    Attributes
+    ----------
+    differentiable
+        Whether `vjp` and `jvp` may be called with Tensors, to be differentiated in turn.
+    """
+
+    name: str
+    forward: Callable[..., Any]
+    vjp: Callable[..., Any] | None
+    jvp: Callable[..., Any] | None
+    differentiable: bool = False
+
+    def call(self, role: str, *args: Any, statics: Statics) -> Any:
+        """Call one of the functions. Its exceptions pass through, with a note that names the op."""
+        function = self.on_arrays(role)
+        if function is None:
+            raise UnsupportedError(f"custom op {self.name!r} has no {role}, which is asked for: custom_op(..., {role}=...)")
+        try:
+            with eager_mode():
+                return function(*args, **statics)
+        except Exception as error:
+            error.add_note(f"raised by the {role} of custom op {self.name!r}")
+            raise
+
+    def on_arrays(self, role: str) -> Any:
+        """A function that computes on arrays; of one that is a custom op, its forward."""
+        function = getattr(self, role)
+        return getattr(function, "on_arrays", function)
+
+    def is_compiled(self, role: str) -> bool:
+        """Whether a function is one of Numba's, which may write to what it is given and so is given copies."""
+        return isinstance(self.on_arrays(role), Dispatcher)
+
+    # --- what they return --------------------------------------------------------------------------------------
+
+    def outputs(self, result: Any) -> tuple[list[np.ndarray], bool]:
+        """The arrays that `forward` has returned, and whether it was a single one."""
+        single = not isinstance(result, tuple | list)
+        values = [result] if single else list(result)
+        if not values:
+            raise ValueError(f"custom op {self.name!r}: forward returned no arrays")
+        return [self._output(k, value) for k, value in enumerate(values)], single
+
+    def _output(self, k: int, value: Any) -> np.ndarray:
+        array = as_array(value)
+        if array.dtype not in _FLOATS:
+            raise TypeError(
+                f"custom op {self.name!r}: output {k} of forward is {_described(value, array)}; return arrays of"
+                " float64 or float32"
+            )
+        return array
+
+    def expect(self, role: str, what: str, result: Any, parts: Sequence[Part]) -> list[np.ndarray]:
+        """Arrays that a function has returned, if each is what it must be."""
+        values = [result] if len(parts) == 1 and not isinstance(result, tuple | list) else result
+        return [
+            self._checked(role, f"{what} {k}", value, part)
+            for k, (value, part) in enumerate(zip(self._counted(role, what, values, len(parts)), parts, strict=True))
+        ]
+
+    def cotangents(self, result: Any, inputs: Sequence[Part]) -> list[np.ndarray | None]:
+        """The cotangents of the float operands that `vjp` has returned; `None` where there is none."""
+        values = [result] if len(inputs) == 1 and not isinstance(result, tuple | list) else result
+        found: list[np.ndarray | None] = []
+        values = self._counted("vjp", "cotangent", values, len(inputs))
+        for k, (value, part) in enumerate(zip(values, inputs, strict=True)):
+            if part.dtype.kind == "f":
+                found.append(None if value is None else self._checked("vjp", f"cotangent {k}", value, part))
+            elif value is not None:
+                raise TypeError(
+                    f"custom op {self.name!r}: input {k} is {part}, which has no gradient: vjp must return None for it"
+                )
+        return found
+
+    def _counted(self, role: str, what: str, values: Any, count: int) -> Sequence[Any]:
+        if not isinstance(values, tuple | list):
+            raise TypeError(
+                f"custom op {self.name!r}: {role} returned {type(values).__name__} instead of a tuple of {count}"
+                f" {what}s"
+            )
+        if len(values) != count:
+            raise ValueError(
+                f"custom op {self.name!r}: {role} returned {len(values)} {what}s instead of {count}, one for each"
+                f" {'input (None for one without gradient)' if role == 'vjp' else 'output'}"
+            )
+        return values
+
+    def _checked(self, role: str, what: str, value: Any, part: Part) -> np.ndarray:
+        array = np.asarray(value, part.dtype) if type(value) in (int, float) else as_array(value)
+        if array.dtype != part.dtype:
+            raise TypeError(
+                f"custom op {self.name!r}: {what} of {role} is {_described(value, array)} instead of {part.dtype};"
+                f" convert it with .astype(np.{part.dtype})"
+            )
+        if array.shape != part.shape:
+            raise ValueError(
+                f"custom op {self.name!r}: {what} of {role} has shape {array.shape} instead of {part.shape}"
+            )
+        return array
+
+
+def as_array(value: Any) -> np.ndarray:
+    """What a function has returned as an array; Tensors that are not being recorded count as what they hold."""
+    return value.data if is_tensor(value) else np.asarray(value)  # type: ignore[no-any-return]
+
+
+def _described(value: Any, array: np.ndarray) -> str:
+    """A value of the wrong type in words."""
+    return "None" if value is None else f"{type(value).__name__} of dtype {array.dtype}"
