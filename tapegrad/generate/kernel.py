@@ -27,6 +27,11 @@ class Kernel:
         self.most = max(self.most, self.blocks)
         return f"scratch + {(self.blocks - 1) * 256 * SIZES[self.dtype]}"
 
+    def scratches(self, count: int) -> str:
+        """Address of so many fresh scratch blocks, one after the other."""
+        first, *_ = [self.scratch() for _ in range(count)]
+        return first
+
     def entry(self, name: str) -> str:
         """The constant that holds library loop `name`'s number."""
         self.library.add(name)
@@ -44,7 +49,7 @@ def _wrapped(line: str, depth: int) -> list[str]:
     head, equals, value = line.partition(" = ")
     if not equals:
         call, _, arguments = line.partition("(")
-        head, value = f"{call}(", arguments.removesuffix(")") + ","
+        head, value = f"{call}(", arguments.removesuffix(")")
     else:
         head += " = ("
     indent = "    " * (depth + 1)

@@ -126,6 +126,6 @@ def _partial_block(kernel: Kernel, j: int) -> str:
 
 
 def _emit_apply(kernel: Kernel, function: str, partials: str) -> None:
-    room = [kernel.scratch() for _ in range(_ROOM)][0]
+    room = kernel.scratches(_ROOM)
     arguments = f"whole, frame, loops, {kernel.entry('positive')}, start, n, {partials}, {room}"
     kernel.emit(3, f"{function}({arguments}, {literal(0, kernel.dtype)})")

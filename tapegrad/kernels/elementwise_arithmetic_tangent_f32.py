@@ -66,9 +66,13 @@ def add_tangent_f32(frame: int, loops: int) -> int:
             c1 = float32(1.0) if x1_dot != 0 else float32(0.0)
             apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, float32(0.0))
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
+                float32(0.0))
+            )
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -80,7 +84,10 @@ def add_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, float32(0.0))
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
+                float32(0.0))
+            )
             target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
@@ -88,7 +95,10 @@ def add_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 1024, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 0, float32(0.0))
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 0,
+                float32(0.0))
+            )
             target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
@@ -121,9 +131,13 @@ def subtract_tangent_f32(frame: int, loops: int) -> int:
             c1 = float32(-1.0) if x1_dot != 0 else float32(0.0)
             apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, float32(0.0))
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
+                float32(0.0))
+            )
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -135,7 +149,10 @@ def subtract_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, float32(0.0))
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
+                float32(0.0))
+            )
             target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
@@ -143,7 +160,10 @@ def subtract_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 1024, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 0, float32(0.0))
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 0,
+                float32(0.0))
+            )
             target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
@@ -182,24 +202,16 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
                 p1 = x0
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -213,8 +225,9 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -224,8 +237,9 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -266,24 +280,16 @@ def chain_tangent_f32(frame: int, loops: int) -> int:
                 p1 = x0
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -297,8 +303,9 @@ def chain_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -308,8 +315,9 @@ def chain_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -361,24 +369,16 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 4096,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -392,8 +392,9 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -403,8 +404,9 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -439,7 +441,10 @@ def negative_tangent_f32(frame: int, loops: int) -> int:
             c1 = float32(0.0)
             apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, float32(0.0))
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
+                float32(0.0))
+            )
             target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
@@ -471,7 +476,10 @@ def positive_tangent_f32(frame: int, loops: int) -> int:
             c1 = float32(0.0)
             apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, float32(0.0))
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
+                float32(0.0))
+            )
             target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
@@ -511,21 +519,12 @@ def reciprocal_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -567,21 +566,12 @@ def square_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -623,21 +613,12 @@ def sqrt_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -679,21 +660,12 @@ def cbrt_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):

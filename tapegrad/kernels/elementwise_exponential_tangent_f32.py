@@ -95,17 +95,7 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 7168,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 7168, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
             t4 = scratch + 3072
@@ -116,11 +106,13 @@ def power_tangent_f32(frame: int, loops: int) -> int:
             call_binary(loops, POWER, n, x0, 4, t4, 4, t4, 4)
             t5 = scratch + 4096
             call_unary(loops, LOG, n, x0, 4, t5, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 5120, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 5120,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 7168, float32(0.0))
             for i in range(n):
@@ -132,8 +124,9 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = chained(where(x1_i == float32(0.0), float32(0.0), x1_i * t4_i), d0_i)
-                term1 = chained(
-                    where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i * t5_i), d1_i
+                term1 = (
+                    chained(where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i *
+                    t5_i), d1_i)
                 )
                 value += term1
                 store_f32(target, i, value)
@@ -145,8 +138,9 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 value = x1_i - float32(1.0)
                 store_f32(t4, i, value)
             call_binary(loops, POWER, n, x0, 4, t4, 4, t4, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 5120, float32(0.0))
             for i in range(n):
@@ -159,8 +153,9 @@ def power_tangent_f32(frame: int, loops: int) -> int:
         elif x1_dot != 0:
             t4 = scratch + 3072
             call_unary(loops, LOG, n, x0, 4, t4, 4)
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 5120, float32(0.0))
             for i in range(n):
@@ -169,8 +164,9 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = chained(
-                    where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i * t4_i), d1_i
+                value = (
+                    chained(where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i *
+                    t4_i), d1_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
@@ -202,21 +198,12 @@ def exp_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 1024,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 1024, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -258,21 +245,12 @@ def exp2_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -311,23 +289,14 @@ def expm1_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
             t2 = scratch + 1024
             call_unary(loops, EXP, n, x0, 4, t2, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -369,21 +338,12 @@ def log_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -425,21 +385,12 @@ def log2_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -481,21 +432,12 @@ def log10_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -537,21 +479,12 @@ def log1p_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -621,17 +554,7 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 6144,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
             t3 = scratch + 2048
@@ -648,11 +571,13 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 value = x0_i - x1_i
                 store_f32(t4, i, value)
             call_unary(loops, EXP, n, t4, 4, t4, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 5120, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 5120,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 6144, float32(0.0))
             for i in range(n):
@@ -662,8 +587,14 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 t4_i = load_f32(t4, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d0_i)
-                term1 = chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t4_i)), d1_i)
+                value = (
+                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
+                    d0_i)
+                )
+                term1 = (
+                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t4_i)),
+                    d1_i)
+                )
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, float32(0.0))
@@ -675,8 +606,9 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 value = x1_i - x0_i
                 store_f32(t3, i, value)
             call_unary(loops, EXP, n, t3, 4, t3, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -684,7 +616,10 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d0_i)
+                value = (
+                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
+                    d0_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x1_dot != 0:
@@ -695,8 +630,9 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 value = x0_i - x1_i
                 store_f32(t3, i, value)
             call_unary(loops, EXP, n, t3, 4, t3, 4)
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -704,7 +640,10 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d1_i)
+                value = (
+                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
+                    d1_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         start += n
@@ -768,17 +707,7 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 6144,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
             t3 = scratch + 2048
@@ -795,11 +724,13 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 value = x0_i - x1_i
                 store_f32(t4, i, value)
             call_unary(loops, EXP2, n, t4, 4, t4, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 5120, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 5120,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 6144, float32(0.0))
             for i in range(n):
@@ -809,8 +740,14 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 t4_i = load_f32(t4, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d0_i)
-                term1 = chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t4_i)), d1_i)
+                value = (
+                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
+                    d0_i)
+                )
+                term1 = (
+                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t4_i)),
+                    d1_i)
+                )
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, float32(0.0))
@@ -822,8 +759,9 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 value = x1_i - x0_i
                 store_f32(t3, i, value)
             call_unary(loops, EXP2, n, t3, 4, t3, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -831,7 +769,10 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d0_i)
+                value = (
+                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
+                    d0_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x1_dot != 0:
@@ -842,8 +783,9 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 value = x0_i - x1_i
                 store_f32(t3, i, value)
             call_unary(loops, EXP2, n, t3, 4, t3, 4)
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -851,7 +793,10 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d1_i)
+                value = (
+                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
+                    d1_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         start += n
@@ -891,23 +836,14 @@ def sigmoid_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 4096,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
             )
         elif x0_dot != 0:
             t3 = scratch + 2048
             call_unary(loops, EXP, n, x0, 4, t3, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -956,17 +892,7 @@ def softplus_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 3072,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
             )
         elif x0_dot != 0:
             t2 = scratch + 1024
@@ -975,8 +901,9 @@ def softplus_tangent_f32(frame: int, loops: int) -> int:
                 value = -x0_i
                 store_f32(t2, i, value)
             call_unary(loops, EXP, n, t2, 4, t2, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):

@@ -184,8 +184,9 @@ def arcsinh_tangent_f64(frame: int, loops: int) -> int:
                 block = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
-                    value = where(
-                        absolute(x0_i) < 1000000000.0, 1.0 / sqrt(1.0 + square(x0_i)), 1.0 / absolute(x0_i)
+                    value = (
+                        where(absolute(x0_i) < 1000000000.0, 1.0 / sqrt(1.0 + square(x0_i)), 1.0 /
+                        absolute(x0_i))
                     )
                     store_f64(block, i, value)
                 p0 = block
@@ -198,11 +199,9 @@ def arcsinh_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chained(
-                    where(
-                        absolute(x0_i) < 1000000000.0, 1.0 / sqrt(1.0 + square(x0_i)), 1.0 / absolute(x0_i)
-                    ),
-                    d0_i,
+                value = (
+                    chained(where(absolute(x0_i) < 1000000000.0, 1.0 / sqrt(1.0 + square(x0_i)), 1.0 /
+                    absolute(x0_i)), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)

@@ -59,37 +59,29 @@ def absolute_tangent_f32(frame: int, loops: int) -> int:
                 block = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
-                    value = where(
-                        x0_i > float32(0.0), float32(1.0), where(x0_i < float32(0.0), -float32(1.0), x0_i)
+                    value = (
+                        where(x0_i > float32(0.0), float32(1.0), where(x0_i < float32(0.0),
+                        -float32(1.0), x0_i))
                     )
                     store_f32(block, i, value)
                 p0 = block
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chained(
-                    where(x0_i > float32(0.0), float32(1.0), where(x0_i < float32(0.0), -float32(1.0), x0_i)),
-                    d0_i,
+                value = (
+                    chained(where(x0_i > float32(0.0), float32(1.0), where(x0_i < float32(0.0),
+                    -float32(1.0), x0_i)), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
@@ -124,10 +116,9 @@ def maximum_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(
-                        x0_i == x1_i,
-                        float32(0.5),
-                        where((x0_i > x1_i) | (x0_i != x0_i), float32(1.0), float32(0.0)),
+                    value = (
+                        where(x0_i == x1_i, float32(0.5), where((x0_i > x1_i) | (x0_i != x0_i),
+                        float32(1.0), float32(0.0)))
                     )
                     store_f32(block, i, value)
                 p0 = block
@@ -137,33 +128,24 @@ def maximum_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(
-                        x1_i == x0_i,
-                        float32(0.5),
-                        where((x1_i > x0_i) | (x1_i != x1_i), float32(1.0), float32(0.0)),
+                    value = (
+                        where(x1_i == x0_i, float32(0.5), where((x1_i > x0_i) | (x1_i != x1_i),
+                        float32(1.0), float32(0.0)))
                     )
                     store_f32(block, i, value)
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 4096,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -171,48 +153,46 @@ def maximum_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x0_i == x1_i,
-                    float32(0.5) * d0_i,
-                    where((x0_i > x1_i) | (x0_i != x0_i), d0_i, float32(0.0)),
+                value = (
+                    where(x0_i == x1_i, float32(0.5) * d0_i, where((x0_i > x1_i) | (x0_i != x0_i), d0_i,
+                    float32(0.0)))
                 )
-                term1 = where(
-                    x1_i == x0_i,
-                    float32(0.5) * d1_i,
-                    where((x1_i > x0_i) | (x1_i != x1_i), d1_i, float32(0.0)),
+                term1 = (
+                    where(x1_i == x0_i, float32(0.5) * d1_i, where((x1_i > x0_i) | (x1_i != x1_i), d1_i,
+                    float32(0.0)))
                 )
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x0_i == x1_i,
-                    float32(0.5) * d0_i,
-                    where((x0_i > x1_i) | (x0_i != x0_i), d0_i, float32(0.0)),
+                value = (
+                    where(x0_i == x1_i, float32(0.5) * d0_i, where((x0_i > x1_i) | (x0_i != x0_i), d0_i,
+                    float32(0.0)))
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x1_i == x0_i,
-                    float32(0.5) * d1_i,
-                    where((x1_i > x0_i) | (x1_i != x1_i), d1_i, float32(0.0)),
+                value = (
+                    where(x1_i == x0_i, float32(0.5) * d1_i, where((x1_i > x0_i) | (x1_i != x1_i), d1_i,
+                    float32(0.0)))
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
@@ -247,10 +227,9 @@ def minimum_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(
-                        x0_i == x1_i,
-                        float32(0.5),
-                        where((x0_i < x1_i) | (x0_i != x0_i), float32(1.0), float32(0.0)),
+                    value = (
+                        where(x0_i == x1_i, float32(0.5), where((x0_i < x1_i) | (x0_i != x0_i),
+                        float32(1.0), float32(0.0)))
                     )
                     store_f32(block, i, value)
                 p0 = block
@@ -260,33 +239,24 @@ def minimum_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(
-                        x1_i == x0_i,
-                        float32(0.5),
-                        where((x1_i < x0_i) | (x1_i != x1_i), float32(1.0), float32(0.0)),
+                    value = (
+                        where(x1_i == x0_i, float32(0.5), where((x1_i < x0_i) | (x1_i != x1_i),
+                        float32(1.0), float32(0.0)))
                     )
                     store_f32(block, i, value)
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 4096,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -294,48 +264,46 @@ def minimum_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x0_i == x1_i,
-                    float32(0.5) * d0_i,
-                    where((x0_i < x1_i) | (x0_i != x0_i), d0_i, float32(0.0)),
+                value = (
+                    where(x0_i == x1_i, float32(0.5) * d0_i, where((x0_i < x1_i) | (x0_i != x0_i), d0_i,
+                    float32(0.0)))
                 )
-                term1 = where(
-                    x1_i == x0_i,
-                    float32(0.5) * d1_i,
-                    where((x1_i < x0_i) | (x1_i != x1_i), d1_i, float32(0.0)),
+                term1 = (
+                    where(x1_i == x0_i, float32(0.5) * d1_i, where((x1_i < x0_i) | (x1_i != x1_i), d1_i,
+                    float32(0.0)))
                 )
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x0_i == x1_i,
-                    float32(0.5) * d0_i,
-                    where((x0_i < x1_i) | (x0_i != x0_i), d0_i, float32(0.0)),
+                value = (
+                    where(x0_i == x1_i, float32(0.5) * d0_i, where((x0_i < x1_i) | (x0_i != x0_i), d0_i,
+                    float32(0.0)))
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x1_i == x0_i,
-                    float32(0.5) * d1_i,
-                    where((x1_i < x0_i) | (x1_i != x1_i), d1_i, float32(0.0)),
+                value = (
+                    where(x1_i == x0_i, float32(0.5) * d1_i, where((x1_i < x0_i) | (x1_i != x1_i), d1_i,
+                    float32(0.0)))
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
@@ -370,10 +338,9 @@ def fmax_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(
-                        x0_i == x1_i,
-                        float32(0.5),
-                        where((x0_i > x1_i) | (x1_i != x1_i), float32(1.0), float32(0.0)),
+                    value = (
+                        where(x0_i == x1_i, float32(0.5), where((x0_i > x1_i) | (x1_i != x1_i),
+                        float32(1.0), float32(0.0)))
                     )
                     store_f32(block, i, value)
                 p0 = block
@@ -383,33 +350,24 @@ def fmax_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(
-                        x1_i == x0_i,
-                        float32(0.5),
-                        where((x1_i > x0_i) | (x0_i != x0_i), float32(1.0), float32(0.0)),
+                    value = (
+                        where(x1_i == x0_i, float32(0.5), where((x1_i > x0_i) | (x0_i != x0_i),
+                        float32(1.0), float32(0.0)))
                     )
                     store_f32(block, i, value)
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 4096,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -417,48 +375,46 @@ def fmax_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x0_i == x1_i,
-                    float32(0.5) * d0_i,
-                    where((x0_i > x1_i) | (x1_i != x1_i), d0_i, float32(0.0)),
+                value = (
+                    where(x0_i == x1_i, float32(0.5) * d0_i, where((x0_i > x1_i) | (x1_i != x1_i), d0_i,
+                    float32(0.0)))
                 )
-                term1 = where(
-                    x1_i == x0_i,
-                    float32(0.5) * d1_i,
-                    where((x1_i > x0_i) | (x0_i != x0_i), d1_i, float32(0.0)),
+                term1 = (
+                    where(x1_i == x0_i, float32(0.5) * d1_i, where((x1_i > x0_i) | (x0_i != x0_i), d1_i,
+                    float32(0.0)))
                 )
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x0_i == x1_i,
-                    float32(0.5) * d0_i,
-                    where((x0_i > x1_i) | (x1_i != x1_i), d0_i, float32(0.0)),
+                value = (
+                    where(x0_i == x1_i, float32(0.5) * d0_i, where((x0_i > x1_i) | (x1_i != x1_i), d0_i,
+                    float32(0.0)))
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x1_i == x0_i,
-                    float32(0.5) * d1_i,
-                    where((x1_i > x0_i) | (x0_i != x0_i), d1_i, float32(0.0)),
+                value = (
+                    where(x1_i == x0_i, float32(0.5) * d1_i, where((x1_i > x0_i) | (x0_i != x0_i), d1_i,
+                    float32(0.0)))
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
@@ -493,10 +449,9 @@ def fmin_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(
-                        x0_i == x1_i,
-                        float32(0.5),
-                        where((x0_i < x1_i) | (x1_i != x1_i), float32(1.0), float32(0.0)),
+                    value = (
+                        where(x0_i == x1_i, float32(0.5), where((x0_i < x1_i) | (x1_i != x1_i),
+                        float32(1.0), float32(0.0)))
                     )
                     store_f32(block, i, value)
                 p0 = block
@@ -506,33 +461,24 @@ def fmin_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(
-                        x1_i == x0_i,
-                        float32(0.5),
-                        where((x1_i < x0_i) | (x0_i != x0_i), float32(1.0), float32(0.0)),
+                    value = (
+                        where(x1_i == x0_i, float32(0.5), where((x1_i < x0_i) | (x0_i != x0_i),
+                        float32(1.0), float32(0.0)))
                     )
                     store_f32(block, i, value)
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 4096,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -540,48 +486,46 @@ def fmin_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x0_i == x1_i,
-                    float32(0.5) * d0_i,
-                    where((x0_i < x1_i) | (x1_i != x1_i), d0_i, float32(0.0)),
+                value = (
+                    where(x0_i == x1_i, float32(0.5) * d0_i, where((x0_i < x1_i) | (x1_i != x1_i), d0_i,
+                    float32(0.0)))
                 )
-                term1 = where(
-                    x1_i == x0_i,
-                    float32(0.5) * d1_i,
-                    where((x1_i < x0_i) | (x0_i != x0_i), d1_i, float32(0.0)),
+                term1 = (
+                    where(x1_i == x0_i, float32(0.5) * d1_i, where((x1_i < x0_i) | (x0_i != x0_i), d1_i,
+                    float32(0.0)))
                 )
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x0_i == x1_i,
-                    float32(0.5) * d0_i,
-                    where((x0_i < x1_i) | (x1_i != x1_i), d0_i, float32(0.0)),
+                value = (
+                    where(x0_i == x1_i, float32(0.5) * d0_i, where((x0_i < x1_i) | (x1_i != x1_i), d0_i,
+                    float32(0.0)))
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(
-                    x1_i == x0_i,
-                    float32(0.5) * d1_i,
-                    where((x1_i < x0_i) | (x0_i != x0_i), d1_i, float32(0.0)),
+                value = (
+                    where(x1_i == x0_i, float32(0.5) * d1_i, where((x1_i < x0_i) | (x0_i != x0_i), d1_i,
+                    float32(0.0)))
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
@@ -626,24 +570,16 @@ def where_tangent_f32(frame: int, loops: int) -> int:
                     store_f32(block, i, value)
                 p2 = block
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 3072,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
             )
         elif x1_dot != 0 and x2_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
-            d2 = tangent_block(
-                whole, frame, loops, POSITIVE, 2, x2_dot, start, n, scratch + 2048, float32(0.0)
+            d2 = (
+                tangent_block(whole, frame, loops, POSITIVE, 2, x2_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -656,8 +592,9 @@ def where_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -667,8 +604,9 @@ def where_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         elif x2_dot != 0:
-            d2 = tangent_block(
-                whole, frame, loops, POSITIVE, 2, x2_dot, start, n, scratch + 1024, float32(0.0)
+            d2 = (
+                tangent_block(whole, frame, loops, POSITIVE, 2, x2_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -735,21 +673,12 @@ def clip_tangent_f32(frame: int, loops: int) -> int:
                     store_f32(block, i, value)
                 p2 = block
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 6144,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -793,21 +722,12 @@ def relu_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):

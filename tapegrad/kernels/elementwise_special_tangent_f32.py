@@ -67,17 +67,7 @@ def erf_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 3072,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
             )
         elif x0_dot != 0:
             t2 = scratch + 1024
@@ -86,8 +76,9 @@ def erf_tangent_f32(frame: int, loops: int) -> int:
                 value = -square(x0_i)
                 store_f32(t2, i, value)
             call_unary(loops, EXP, n, t2, 4, t2, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -135,17 +126,7 @@ def erfc_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 3072,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
             )
         elif x0_dot != 0:
             t2 = scratch + 1024
@@ -154,8 +135,9 @@ def erfc_tangent_f32(frame: int, loops: int) -> int:
                 value = -square(x0_i)
                 store_f32(t2, i, value)
             call_unary(loops, EXP, n, t2, 4, t2, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -194,23 +176,14 @@ def lgamma_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
             t2 = scratch + 1024
             call_unary(loops, DIGAMMA, n, x0, 4, t2, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):

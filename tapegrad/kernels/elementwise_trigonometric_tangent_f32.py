@@ -64,23 +64,14 @@ def sin_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
             t2 = scratch + 1024
             call_unary(loops, COS, n, x0, 4, t2, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -124,23 +115,14 @@ def cos_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 3072,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
             )
         elif x0_dot != 0:
             t2 = scratch + 1024
             call_unary(loops, SIN, n, x0, 4, t2, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
@@ -182,21 +164,12 @@ def tan_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -238,21 +211,12 @@ def arcsin_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -294,21 +258,12 @@ def arccos_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -350,21 +305,12 @@ def arctan_tangent_f32(frame: int, loops: int) -> int:
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 2048,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
             )
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
             for i in range(n):
@@ -404,10 +350,9 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(
-                        (x0_i == float32(0.0)) & (x1_i == float32(0.0)),
-                        float32(0.0),
-                        float32(1.0) / (x1_i + (x0_i * (x0_i / x1_i))),
+                    value = (
+                        where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                        float32(1.0) / (x1_i + (x0_i * (x0_i / x1_i))))
                     )
                     store_f32(block, i, value)
                 p0 = block
@@ -417,33 +362,24 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(
-                        (x0_i == float32(0.0)) & (x1_i == float32(0.0)),
-                        float32(0.0),
-                        -float32(1.0) / (x0_i + (x1_i * (x1_i / x0_i))),
+                    value = (
+                        where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                        -float32(1.0) / (x0_i + (x1_i * (x1_i / x0_i))))
                     )
                     store_f32(block, i, value)
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 4096,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -451,60 +387,46 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(
-                    where(
-                        (x0_i == float32(0.0)) & (x1_i == float32(0.0)),
-                        float32(0.0),
-                        float32(1.0) / (x1_i + (x0_i * (x0_i / x1_i))),
-                    ),
-                    d0_i,
+                value = (
+                    chained(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    float32(1.0) / (x1_i + (x0_i * (x0_i / x1_i)))), d0_i)
                 )
-                term1 = chained(
-                    where(
-                        (x0_i == float32(0.0)) & (x1_i == float32(0.0)),
-                        float32(0.0),
-                        -float32(1.0) / (x0_i + (x1_i * (x1_i / x0_i))),
-                    ),
-                    d1_i,
+                term1 = (
+                    chained(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    -float32(1.0) / (x0_i + (x1_i * (x1_i / x0_i)))), d1_i)
                 )
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(
-                    where(
-                        (x0_i == float32(0.0)) & (x1_i == float32(0.0)),
-                        float32(0.0),
-                        float32(1.0) / (x1_i + (x0_i * (x0_i / x1_i))),
-                    ),
-                    d0_i,
+                value = (
+                    chained(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    float32(1.0) / (x1_i + (x0_i * (x0_i / x1_i)))), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(
-                    where(
-                        (x0_i == float32(0.0)) & (x1_i == float32(0.0)),
-                        float32(0.0),
-                        -float32(1.0) / (x0_i + (x1_i * (x1_i / x0_i))),
-                    ),
-                    d1_i,
+                value = (
+                    chained(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    -float32(1.0) / (x0_i + (x1_i * (x1_i / x0_i)))), d1_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
@@ -553,24 +475,16 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 5120,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 5120, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 5120, float32(0.0))
             for i in range(n):
@@ -585,8 +499,9 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
         elif x0_dot != 0:
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -597,8 +512,9 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         elif x1_dot != 0:
-            d1 = tangent_block(
-                whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072, float32(0.0)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -646,69 +562,24 @@ def sinc_tangent_f32(frame: int, loops: int) -> int:
                     t3_i = load_f32(t3, i)
                     x0_i = load_f32(x0, i)
                     y_i = load_f32(y, i)
-                    value = where(
-                        absolute(x0_i) < float32(0.25),
-                        (-float32(3.141592653589793) * (float32(3.141592653589793) * x0_i))
-                        * (
-                            (float32(1.0) / float32(3.0))
-                            - (
-                                square(float32(3.141592653589793) * x0_i)
-                                * (
-                                    (float32(1.0) / float32(30.0))
-                                    - (
-                                        square(float32(3.141592653589793) * x0_i)
-                                        * (
-                                            (float32(1.0) / float32(840.0))
-                                            - (
-                                                square(float32(3.141592653589793) * x0_i)
-                                                * (
-                                                    (float32(1.0) / float32(45360.0))
-                                                    - (
-                                                        square(float32(3.141592653589793) * x0_i)
-                                                        * (
-                                                            (float32(1.0) / float32(3991680.0))
-                                                            - (
-                                                                square(float32(3.141592653589793) * x0_i)
-                                                                * (
-                                                                    (float32(1.0) / float32(518918400.0))
-                                                                    - (
-                                                                        square(
-                                                                            float32(3.141592653589793) * x0_i
-                                                                        )
-                                                                        * (
-                                                                            float32(1.0)
-                                                                            / float32(93405312000.0)
-                                                                        )
-                                                                    )
-                                                                )
-                                                            )
-                                                        )
-                                                    )
-                                                )
-                                            )
-                                        )
-                                    )
-                                )
-                            )
-                        ),
-                        (t3_i - y_i) / x0_i,
+                    value = (
+                        where(absolute(x0_i) < float32(0.25), (-float32(3.141592653589793) *
+                        (float32(3.141592653589793) * x0_i)) * ((float32(1.0) / float32(3.0)) -
+                        (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(30.0)) -
+                        (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(840.0)) -
+                        (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(45360.0))
+                        - (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) /
+                        float32(3991680.0)) - (square(float32(3.141592653589793) * x0_i) *
+                        ((float32(1.0) / float32(518918400.0)) - (square(float32(3.141592653589793) *
+                        x0_i) * (float32(1.0) / float32(93405312000.0)))))))))))))), (t3_i - y_i) /
+                        x0_i)
                     )
                     store_f32(block, i, value)
                 p0 = block
             p1 = ABSENT
             p2 = ABSENT
             apply_partials(
-                whole,
-                frame,
-                loops,
-                POSITIVE,
-                start,
-                n,
-                p0,
-                p1,
-                p2,
-                scratch + 4096,
-                float32(0.0),
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
             )
         elif x0_dot != 0:
             t3 = scratch + 2048
@@ -717,8 +588,9 @@ def sinc_tangent_f32(frame: int, loops: int) -> int:
                 value = float32(3.141592653589793) * x0_i
                 store_f32(t3, i, value)
             call_unary(loops, COS, n, t3, 4, t3, 4)
-            d0 = tangent_block(
-                whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072, float32(0.0)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
+                float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
@@ -726,55 +598,16 @@ def sinc_tangent_f32(frame: int, loops: int) -> int:
                 t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
                 y_i = load_f32(y, i)
-                value = chained(
-                    where(
-                        absolute(x0_i) < float32(0.25),
-                        (-float32(3.141592653589793) * (float32(3.141592653589793) * x0_i))
-                        * (
-                            (float32(1.0) / float32(3.0))
-                            - (
-                                square(float32(3.141592653589793) * x0_i)
-                                * (
-                                    (float32(1.0) / float32(30.0))
-                                    - (
-                                        square(float32(3.141592653589793) * x0_i)
-                                        * (
-                                            (float32(1.0) / float32(840.0))
-                                            - (
-                                                square(float32(3.141592653589793) * x0_i)
-                                                * (
-                                                    (float32(1.0) / float32(45360.0))
-                                                    - (
-                                                        square(float32(3.141592653589793) * x0_i)
-                                                        * (
-                                                            (float32(1.0) / float32(3991680.0))
-                                                            - (
-                                                                square(float32(3.141592653589793) * x0_i)
-                                                                * (
-                                                                    (float32(1.0) / float32(518918400.0))
-                                                                    - (
-                                                                        square(
-                                                                            float32(3.141592653589793) * x0_i
-                                                                        )
-                                                                        * (
-                                                                            float32(1.0)
-                                                                            / float32(93405312000.0)
-                                                                        )
-                                                                    )
-                                                                )
-                                                            )
-                                                        )
-                                                    )
-                                                )
-                                            )
-                                        )
-                                    )
-                                )
-                            )
-                        ),
-                        (t3_i - y_i) / x0_i,
-                    ),
-                    d0_i,
+                value = (
+                    chained(where(absolute(x0_i) < float32(0.25), (-float32(3.141592653589793) *
+                    (float32(3.141592653589793) * x0_i)) * ((float32(1.0) / float32(3.0)) -
+                    (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(30.0)) -
+                    (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(840.0)) -
+                    (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(45360.0)) -
+                    (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(3991680.0)) -
+                    (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(518918400.0))
+                    - (square(float32(3.141592653589793) * x0_i) * (float32(1.0) /
+                    float32(93405312000.0)))))))))))))), (t3_i - y_i) / x0_i), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))

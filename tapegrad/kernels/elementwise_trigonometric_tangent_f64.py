@@ -327,7 +327,10 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
-                    value = where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -1.0 / (x0_i + (x1_i * (x1_i / x0_i))))
+                    value = (
+                        where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -1.0 / (x0_i + (x1_i * (x1_i /
+                        x0_i))))
+                    )
                     store_f64(block, i, value)
                 p1 = block
             p2 = ABSENT
@@ -341,11 +344,13 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chained(
-                    where((x0_i == 0.0) & (x1_i == 0.0), 0.0, 1.0 / (x1_i + (x0_i * (x0_i / x1_i)))), d0_i
+                value = (
+                    chained(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, 1.0 / (x1_i + (x0_i * (x0_i /
+                    x1_i)))), d0_i)
                 )
-                term1 = chained(
-                    where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -1.0 / (x0_i + (x1_i * (x1_i / x0_i)))), d1_i
+                term1 = (
+                    chained(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -1.0 / (x0_i + (x1_i * (x1_i /
+                    x0_i)))), d1_i)
                 )
                 value += term1
                 store_f64(target, i, value)
@@ -357,8 +362,9 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chained(
-                    where((x0_i == 0.0) & (x1_i == 0.0), 0.0, 1.0 / (x1_i + (x0_i * (x0_i / x1_i)))), d0_i
+                value = (
+                    chained(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, 1.0 / (x1_i + (x0_i * (x0_i /
+                    x1_i)))), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
@@ -369,8 +375,9 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chained(
-                    where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -1.0 / (x0_i + (x1_i * (x1_i / x0_i)))), d1_i
+                value = (
+                    chained(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -1.0 / (x0_i + (x1_i * (x1_i /
+                    x0_i)))), d1_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
@@ -492,47 +499,14 @@ def sinc_tangent_f64(frame: int, loops: int) -> int:
                     t3_i = load_f64(t3, i)
                     x0_i = load_f64(x0, i)
                     y_i = load_f64(y, i)
-                    value = where(
-                        absolute(x0_i) < 0.25,
-                        (-3.141592653589793 * (3.141592653589793 * x0_i))
-                        * (
-                            (1.0 / 3.0)
-                            - (
-                                square(3.141592653589793 * x0_i)
-                                * (
-                                    (1.0 / 30.0)
-                                    - (
-                                        square(3.141592653589793 * x0_i)
-                                        * (
-                                            (1.0 / 840.0)
-                                            - (
-                                                square(3.141592653589793 * x0_i)
-                                                * (
-                                                    (1.0 / 45360.0)
-                                                    - (
-                                                        square(3.141592653589793 * x0_i)
-                                                        * (
-                                                            (1.0 / 3991680.0)
-                                                            - (
-                                                                square(3.141592653589793 * x0_i)
-                                                                * (
-                                                                    (1.0 / 518918400.0)
-                                                                    - (
-                                                                        square(3.141592653589793 * x0_i)
-                                                                        * (1.0 / 93405312000.0)
-                                                                    )
-                                                                )
-                                                            )
-                                                        )
-                                                    )
-                                                )
-                                            )
-                                        )
-                                    )
-                                )
-                            )
-                        ),
-                        (t3_i - y_i) / x0_i,
+                    value = (
+                        where(absolute(x0_i) < 0.25, (-3.141592653589793 * (3.141592653589793 * x0_i)) *
+                        ((1.0 / 3.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 30.0) -
+                        (square(3.141592653589793 * x0_i) * ((1.0 / 840.0) - (square(3.141592653589793 *
+                        x0_i) * ((1.0 / 45360.0) - (square(3.141592653589793 * x0_i) * ((1.0 /
+                        3991680.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 518918400.0) -
+                        (square(3.141592653589793 * x0_i) * (1.0 / 93405312000.0))))))))))))), (t3_i -
+                        y_i) / x0_i)
                     )
                     store_f64(block, i, value)
                 p0 = block
@@ -553,50 +527,13 @@ def sinc_tangent_f64(frame: int, loops: int) -> int:
                 t3_i = load_f64(t3, i)
                 x0_i = load_f64(x0, i)
                 y_i = load_f64(y, i)
-                value = chained(
-                    where(
-                        absolute(x0_i) < 0.25,
-                        (-3.141592653589793 * (3.141592653589793 * x0_i))
-                        * (
-                            (1.0 / 3.0)
-                            - (
-                                square(3.141592653589793 * x0_i)
-                                * (
-                                    (1.0 / 30.0)
-                                    - (
-                                        square(3.141592653589793 * x0_i)
-                                        * (
-                                            (1.0 / 840.0)
-                                            - (
-                                                square(3.141592653589793 * x0_i)
-                                                * (
-                                                    (1.0 / 45360.0)
-                                                    - (
-                                                        square(3.141592653589793 * x0_i)
-                                                        * (
-                                                            (1.0 / 3991680.0)
-                                                            - (
-                                                                square(3.141592653589793 * x0_i)
-                                                                * (
-                                                                    (1.0 / 518918400.0)
-                                                                    - (
-                                                                        square(3.141592653589793 * x0_i)
-                                                                        * (1.0 / 93405312000.0)
-                                                                    )
-                                                                )
-                                                            )
-                                                        )
-                                                    )
-                                                )
-                                            )
-                                        )
-                                    )
-                                )
-                            )
-                        ),
-                        (t3_i - y_i) / x0_i,
-                    ),
-                    d0_i,
+                value = (
+                    chained(where(absolute(x0_i) < 0.25, (-3.141592653589793 * (3.141592653589793 *
+                    x0_i)) * ((1.0 / 3.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 30.0) -
+                    (square(3.141592653589793 * x0_i) * ((1.0 / 840.0) - (square(3.141592653589793 *
+                    x0_i) * ((1.0 / 45360.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 3991680.0) -
+                    (square(3.141592653589793 * x0_i) * ((1.0 / 518918400.0) - (square(3.141592653589793
+                    * x0_i) * (1.0 / 93405312000.0))))))))))))), (t3_i - y_i) / x0_i), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
