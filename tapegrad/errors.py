@@ -17,6 +17,10 @@ class TracedValueError(TypeError):
     """A value of a recording was asked for as a plain number or array."""
 
 
+class OuterTensorError(TracedValueError):
+    """A function that is being recorded uses a Tensor that is differentiated, or recorded, around it."""
+
+
 class UnsupportedError(TypeError):
     """A NumPy function, an argument or a dtype that tapegrad does not differentiate."""
 

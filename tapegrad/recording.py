@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import loader
-from tapegrad.errors import TracedValueError, UnsupportedError
+from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.ops import CODES
 from tapegrad.state import thread
 from tapegrad.storage import Storage, from_slot
@@ -88,7 +88,7 @@ class Recording(Tape):
         if known is not None:
             return known[1]
         if tensor._tape is not None and tensor._tape.recording:
-            raise TracedValueError("a Tensor of one recording was used in another; pass it as an argument")
+            raise OuterTensorError("a Tensor of one recording was used in another; pass it as an argument")
         if thread.leaves and not tensor.constant:
             self._refuse_inner(tensor)
         array = tensor.data_or_traced()
@@ -101,7 +101,7 @@ class Recording(Tape):
         """Refuse a Tensor that a gradient which is being computed around this recording flows through."""
         leaf = tensor._slot < 0 or tensor._describe()[contents.D_PRODUCER] == NONE
         if not leaf or any(tensor is other or tensor._base is other for other in thread.leaves):
-            raise UnsupportedError(
+            raise OuterTensorError(
                 "a replayed function inside a function that is being differentiated uses a Tensor of that one: its"
                 " gradient would be lost. Pass the Tensor as an argument, or detach() it"
             )

@@ -28,8 +28,9 @@ from tapegrad.tape.layout import (
 )
 from tapegrad.tape.snapshot import Slot, Snapshot
 
+_COPY = CODES["positive"]
 GUARDS = frozenset({CODES["guard"], CODES["truth_guard"]})
-_ROW_LISTS = {CODES["gather"]: 1, CODES["scatter_write"]: 2}  # the operand that is a list of row numbers
+_ROW_LISTS = {CODES["gather"]: 1, CODES["scatter_add"]: 1, CODES["scatter_write"]: 2}  # the operand that is a list of row numbers
 _CUSTOM = {1: I64, 2: F64}  # the operands of a user's op beside its floats
 
 # --- the lists of free entries ---------------------------------------------------------------------------------
@@ -222,9 +223,13 @@ def _flows(t: Snapshot, s: int) -> bool:
 
 
 def derivatives_come_from_an_operand(t: Snapshot, b: int) -> str:
-    """A computed buffer has derivatives only if an operand has; on an eager tape nothing else is recorded."""
+    """A computed buffer has derivatives only if an operand has; on an eager tape nothing else is recorded.
+
+    In a recording a copy may be where derivatives begin: what a function inside is differentiated by.
+    """
     writers = t.writers.get(b, [])
     inherited = any(_flows(t, s) for i in writers for s in t.instructions[i].operands)
+    inherited |= t.all_live and any(t.instructions[i].op == _COPY for i in writers)
     flows = bool(t.buffers[b].flags & DIFFERENTIABLE)
     if writers and flows and not inherited:
         return f"it is differentiable, but no operand of instruction {writers[-1]}, which writes it, is"

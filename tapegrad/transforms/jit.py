@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.custom.callbacks import failure
-from tapegrad.errors import TracedValueError
+from tapegrad.errors import OuterTensorError, TracedValueError
 from tapegrad.kernels.custom import CALL_FAILED
 from tapegrad.locks import lock
 from tapegrad.passes.workspace import Workspace
@@ -42,7 +42,10 @@ class Jit:
         if has_tensor(args, kwargs):
             return self.function(*args, **kwargs)
         arguments = take_apart(args, kwargs)
-        recorded, outputs = self.run(arguments, (), replay.replay_values)
+        try:
+            recorded, outputs = self.run(arguments, (), replay.replay_values)
+        except OuterTensorError:  # it closes over a Tensor of what goes on around it
+            return self.function(*args, **kwargs)
         return recorded.result(arguments.arrays, outputs)
 
     def tape(self, *args: Any, **kwargs: Any) -> Recording:

@@ -76,11 +76,14 @@ class Run:
         return [_or_zeros(known.get(id(y)), y) for y in results]
 
     def plain(self, value: Any) -> Any:
-        """A result as an array, unless it depends on Tensors from outside, through a closure."""
-        if not is_tensor(value):
+        """A result as an array, unless it depends on Tensors from outside, through a closure.
+
+        In a recording it stays a Tensor, a constant if it can: arrays that it depends on may be others in a replay.
+        """
+        if not is_tensor(value) or self._depends_on_others(value):
             return value
-        if self._depends_on_others(value):
-            return value
+        if self.tape.recording:
+            return value if value.constant else value.detach()
         array = value.data_or_traced()
         return array[()] if array.ndim == 0 else array
 
