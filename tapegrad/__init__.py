@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
+from tapegrad import optimize as optimize
 from tapegrad.creation import CREATION as _CREATION
 from tapegrad.custom.define import custom_op as custom_op
 from tapegrad.errors import FreedGraphError as FreedGraphError

@@ -34,3 +34,21 @@ def _build(definition: Any, leaves: Any) -> Any:
     if len(definition) == 3:
         return dict(zip(definition[2], parts, strict=True))
     return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def paths(value: Any) -> list[str]:
+    """How each leaf of a structure is reached, as one would write it behind the structure's name.
+
+    Examples
+    --------
+    >>> from tapegrad.tree import paths
+    >>> paths({"a": 1, "b": [2, 3]})
+    ["['a']", "['b'][0]", "['b'][1]"]
+    """
+    if type(value) is list or isinstance(value, tuple):
+        parts = [(f"[{k}]", part) for k, part in enumerate(value)]
+    elif isinstance(value, dict):
+        parts = [(f"[{key!r}]", part) for key, part in value.items()]
+    else:
+        return [""]
+    return [step + path for step, part in parts for path in paths(part)]

@@ -17,7 +17,7 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 def disagreeing(monkeypatch):
     """Every fit agrees to three digits only."""
     problem = nist.load("Misra1a")
-    fit = nist.Fit("Misra1a", "lower", 1, 10, 9, 1.5, 3.0, 0.125, problem.certified * 1.001, True)
+    fit = nist.Fit("Misra1a", "lower", 1, 10, 9, 1.5, 0.5, 3.0, 0.125, problem.certified * 1.001, True)
     monkeypatch.setattr(nist, "fit", lambda problem, start: fit)
 
 
@@ -101,6 +101,8 @@ def test_table(capsys):
     assert rows[0].split()[-1] == "1.2455138894e-01"
     assert empty == ""
     assert total.startswith("4 fits, 4 agree to 6 digits or more, ")
+    calls = [sum(int(row.split()[k]) for row in rows) for k in (3, 4)]
+    assert total.endswith(f" s replaying {calls[0]} residuals and {calls[1]} Jacobians")
     assert all(line.startswith("tapegrad: compiling kernels on first use") for line in err.splitlines())
 
 
@@ -117,6 +119,7 @@ def test_json(capsys):
     result = json.loads(out)
     assert err == ""
     assert result["total"]["fits"] == result["total"]["agreeing"] == 2
+    assert 0 < result["total"]["function_seconds"] < result["total"]["seconds"]
     first, second = result["fits"]
     assert (first["name"], first["start"], second["start"]) == ("Nelson", 1, 2)
     assert first["agrees"] is first["success"] is True
@@ -127,7 +130,7 @@ def test_json(capsys):
 def test_disagreement_is_an_exit_code(disagreeing, capsys):
     assert main(["fit", "Misra1a", "--start", "1"]) == 1
     rows = capsys.readouterr().out.splitlines()
-    assert rows[2].split()[6:8] == ["3.0", "!"]
+    assert rows[2].split()[7:9] == ["3.0", "!"]
     assert rows[-1].startswith("1 fit, 0 agree")
 
 

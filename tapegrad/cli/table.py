@@ -8,7 +8,17 @@ from typing import Any
 from tapegrad.nist import Fit, load
 
 AGREEING = 6.0  # digits from which on a fit counts as agreeing
-_TITLES = ("problem", "difficulty", "start", "f evals", "J evals", "ms", "digits", "residual sum of squares")
+_TITLES = (
+    "problem",
+    "difficulty",
+    "start",
+    "f evals",
+    "J evals",
+    "ms",
+    "in f, J",
+    "digits",
+    "residual sum of squares",
+)
 
 
 def agrees(fit: Fit) -> bool:
@@ -20,14 +30,24 @@ def _cells(fit: Fit) -> tuple[str, ...]:
     """The row of one fit."""
     digits = f"{fit.digits:.1f}" if agrees(fit) else f"{fit.digits:.1f} !"
     counts = (str(fit.start), str(fit.nfev), str(fit.njev))
-    return (fit.name, fit.level, *counts, f"{fit.milliseconds:.1f}", digits, f"{fit.rss:.10e}")
+    times = (f"{fit.milliseconds:.1f}", f"{fit.function_milliseconds:.1f}")
+    return (fit.name, fit.level, *counts, *times, digits, f"{fit.rss:.10e}")
 
 
 def total(fits: Sequence[Fit], seconds: float) -> str:
     """The line under the table."""
     noun = "fit" if len(fits) == 1 else "fits"
     agreeing = sum(map(agrees, fits))
-    return f"{len(fits)} {noun}, {agreeing} agree to {AGREEING:.0f} digits or more, {seconds:.2f} s"
+    calls = f"{sum(fit.nfev for fit in fits)} residuals and {sum(fit.njev for fit in fits)} Jacobians"
+    return (
+        f"{len(fits)} {noun}, {agreeing} agree to {AGREEING:.0f} digits or more, {seconds:.2f} s, of which"
+        f" {function_seconds(fits):.2f} s replaying {calls}"
+    )
+
+
+def function_seconds(fits: Sequence[Fit]) -> float:
+    """Time spent in replays of residuals and Jacobians."""
+    return 1e-3 * sum(fit.function_milliseconds for fit in fits)
 
 
 def text(fits: Sequence[Fit], seconds: float) -> str:
@@ -56,5 +76,10 @@ def _plain(fit: Fit) -> dict[str, Any]:
 
 def as_json(fits: Sequence[Fit], seconds: float) -> str:
     """The fits and their total as JSON."""
-    summary = {"fits": len(fits), "agreeing": sum(map(agrees, fits)), "seconds": seconds}
+    summary = {
+        "fits": len(fits),
+        "agreeing": sum(map(agrees, fits)),
+        "seconds": seconds,
+        "function_seconds": function_seconds(fits),
+    }
     return json.dumps({"fits": [_plain(fit) for fit in fits], "total": summary}, indent=2)

@@ -1,0 +1,81 @@
+"""Functions of structures as functions of one vector, recorded and replayed as such."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad import joining, reductions, shaping
+from tapegrad.optimize.ravel import Layout
+from tapegrad.storage import is_tensor
+from tapegrad.transforms.base import Transform, plain, replayable
+from tapegrad.transforms.jit import Jit, jit
+from tapegrad.tree import flatten
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What to call a function in a message."""
+    return str(getattr(function, "__qualname__", None) or repr(function))
+
+
+class _OfVector(Transform):
+    """A function of a vector. It is taken apart on the tape, so that no Python runs for a leaf when it is replayed."""
+
+    def __init__(self, function: Callable[..., Any], layout: Layout) -> None:
+        super().__init__(function)
+        self._layout = layout
+
+    @property
+    def key(self) -> Any:
+        return type(self), self._layout
+
+    def _value(self, x: Any, args: tuple[Any, ...]) -> Any:
+        return plain(self.function)(self._layout.trace(x), *args)
+
+
+class Scalar(_OfVector):
+    """An objective: its value is a scalar of float64."""
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        value = self._value(x, args)
+        if not is_tensor(value):
+            value = _constant(value, x, f"the objective {name_of(self.function)}")
+        if value.size != 1:
+            raise ValueError(
+                f"the objective {name_of(self.function)} returned shape {value.shape}, but only a scalar can be"
+                " minimised; sum() it, or pass residuals to least_squares"
+            )
+        return _double(value.reshape(()) if value.ndim else value)
+
+
+class Vector(_OfVector):
+    """Residuals: a vector of float64 of everything that the function returns."""
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        leaves, _ = flatten(self._value(x, args))
+        subject = f"the residuals {name_of(self.function)}"
+        pieces = [r if is_tensor(r) else _constant(r, x, subject) for r in leaves]
+        if not pieces:
+            raise ValueError(f"{subject} returned nothing")
+        vectors = [_double(r if r.ndim == 1 else shaping.ravel(r)) for r in pieces]
+        return vectors[0] if len(vectors) == 1 else joining.concatenate(vectors)
+
+
+def _double(value: Any) -> Any:
+    return value if value.dtype == np.float64 else value.astype(np.float64)
+
+
+def _constant(value: Any, x: Any, subject: str) -> Any:
+    """A result that does not depend on the arguments, such as an infinity for what is not allowed, as one that does."""
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{subject} returned {type(value).__name__}; return a Tensor or numbers") from None
+    return reductions.sum(x[:0]) + array
+
+
+def recorded(kind: type[_OfVector], function: Callable[..., Any], layout: Layout) -> Jit:
+    """The function of a vector, to be replayed. Its recordings are kept with a ``jit(f)``, or else with the result."""
+    replayed = replayable(kind(jit(function), layout))
+    assert replayed is not None
+    return replayed

@@ -1,0 +1,101 @@
+"""`least_squares`: SciPy's, with exact Jacobians of functions of structures."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.optimize.callbacks import callback_on
+from tapegrad.optimize.objective import Residuals, residuals
+from tapegrad.optimize.progress import Progress
+
+
+def least_squares(
+    function: Callable[..., Any] | Residuals,
+    x0: Any,
+    args: Any = (),
+    *,
+    progress: bool = False,
+    **options: Any,
+) -> Any:
+    """Solve a nonlinear least-squares problem by `scipy.optimize.least_squares`, with the exact Jacobian.
+
+    Parameters
+    ----------
+    function
+        Takes an array, or a list, tuple or dict of arrays like `x0`, then `args`; returns residuals: an array of
+        any shape, or several. It is recorded and replayed. For many runs pass a ``jit(f)`` or `residuals`, whose
+        recordings are kept.
+    x0
+        Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
+    args
+        Further arguments of `function`.
+    progress
+        Show iteration, half the sum of squares and the norm of its gradient on stderr, whenever the Jacobian is
+        evaluated.
+    **options
+        All other arguments as SciPy takes them: ``bounds``, ``method``, ``loss``, ``x_scale``, tolerances. What
+        they say of the parameters they say of the vector of them all: the leaves of `x0` one after the other, each
+        in C order.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        SciPy's result. ``x`` has the structure of `x0`, and leaves of its types; ``fun``, ``jac``, ``grad`` and
+        ``active_mask`` are those of the vectors.
+
+    Raises
+    ------
+    TypeError
+        For an argument ``jac``: the Jacobian is known.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> x = np.linspace(0, 1, 20)
+    >>> decay = {"amplitude": 1.0, "rate": 1.0}
+    >>> fit = tg.optimize.least_squares(
+    ...     lambda p: p["amplitude"] * tg.exp(-p["rate"] * x) - 3 * np.exp(-2 * x), decay
+    ... )
+    >>> {name: float(value.round(6)) for name, value in fit.x.items()}
+    {'amplitude': 3.0, 'rate': 2.0}
+    """
+    from scipy.optimize import least_squares as scipy_least_squares
+
+    if "jac" in options:
+        raise TypeError("least_squares: the Jacobian is computed; leave out the argument jac")
+    target = residuals(function, x0)
+    if options.get("callback") is not None:  # SciPy has it from version 1.16 on
+        options["callback"] = callback_on(options["callback"], target.layout)
+    shown = Progress("least_squares") if progress else None
+    fun, jac = (target.fun, target.jac) if shown is None else _shown(target, shown)
+    args = args if isinstance(args, tuple) else (args,)
+    try:
+        result = scipy_least_squares(fun, target.layout.ravel(x0), jac, args=args, **options)
+    finally:
+        if shown is not None:
+            shown.close()
+    result.x = target.unravel(result.x)
+    return result
+
+
+def _shown(target: Residuals, progress: Progress) -> tuple[Any, Any]:
+    """The residuals and their Jacobian, which shows where it is evaluated.
+
+    SciPy evaluates the Jacobian once an iteration, and the residuals at the same point before, but maybe not last.
+    """
+    known: dict[bytes, np.ndarray] = {}
+
+    def fun(x: np.ndarray, *args: Any) -> np.ndarray:
+        known.clear()
+        known[x.tobytes()] = r = target.fun(x, *args)
+        return r
+
+    def jac(x: np.ndarray, *args: Any) -> np.ndarray:
+        j = target.jac(x, *args)
+        r = known.get(x.tobytes())
+        r = target.fun(x, *args) if r is None else r
+        progress.step(0.5 * np.dot(r, r), j.T @ r)
+        return j
+
+    return fun, jac

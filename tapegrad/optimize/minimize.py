@@ -1,0 +1,111 @@
+"""`minimize`: SciPy's, with exact gradients and Hessians of functions of structures."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.optimize.callbacks import callback_on, structured
+from tapegrad.optimize.objective import Objective, objective
+from tapegrad.optimize.progress import Progress
+
+# What SciPy's methods use of the derivatives; those that are not named use the gradient.
+_VALUES = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
+_PRODUCTS = frozenset({"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"})
+_HESSIANS = frozenset({"dogleg", "trust-exact"})
+
+
+def minimize(
+    function: Callable[..., Any] | Objective,
+    x0: Any,
+    args: Any = (),
+    method: Any = None,
+    *,
+    progress: bool = False,
+    callback: Any = None,
+    **options: Any,
+) -> Any:
+    """Minimise a scalar function by `scipy.optimize.minimize`, with exact derivatives.
+
+    Parameters
+    ----------
+    function
+        Takes an array, or a list, tuple or dict of arrays like `x0`, then `args`; returns a scalar. It is recorded
+        and replayed. For many runs pass a ``jit(f)`` or an `objective`, whose recordings are kept.
+    x0
+        Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
+    args
+        Further arguments of `function`.
+    method
+        As in SciPy. The gradient is given to the methods that use one, the Hessian to ``trust-exact`` and
+        ``dogleg``, products with it to ``Newton-CG``, ``trust-ncg``, ``trust-krylov`` and ``trust-constr``.
+    progress
+        Show iteration, value and norm of the gradient on stderr.
+    callback
+        As in SciPy, in either form. It gets structures like `x0`.
+    **options
+        All other arguments as SciPy takes them: ``bounds``, ``constraints``, ``tol``, ``options``, and ``hess`` or
+        ``hessp`` to replace the exact ones. What they say of the parameters they say of the vector of them all:
+        the leaves of `x0` one after the other, each in C order.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        SciPy's result. ``x`` and the gradient ``jac`` have the structure of `x0`, and leaves of its types.
+
+    Raises
+    ------
+    ValueError
+        When `function` returns something else than a scalar.
+    TypeError
+        For an argument ``jac``: the gradient is known.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> rosenbrock = lambda x: tg.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+    >>> tg.optimize.minimize(rosenbrock, np.zeros(5), method="BFGS").x.round(4)
+    array([1., 1., 1., 1., 1.])
+    >>> result = tg.optimize.minimize(lambda p: (p["a"] - 1) ** 2 + tg.sum(p["b"] ** 2), {"a": 0.0, "b": np.ones(2)})
+    >>> sorted(result.x)
+    ['a', 'b']
+    """
+    from scipy.optimize import minimize as scipy_minimize
+
+    if "jac" in options:
+        raise TypeError("minimize: the gradient is computed; leave out the argument jac")
+    target = objective(function, x0)
+    kind = method.lower() if isinstance(method, str) else ""
+    values_only = kind in _VALUES
+    shown = Progress(method if isinstance(method, str) else "minimize") if progress else None
+    args = args if isinstance(args, tuple) else (args,)
+    report = None if shown is None else _reporter(shown, target, args, values_only)
+    try:
+        result = scipy_minimize(
+            target.value if values_only else target.fun,
+            target.layout.ravel(x0),
+            args,
+            method,
+            None if values_only else True,
+            callback=callback_on(callback, target.layout, report),
+            **_second_derivatives(kind, target, options),
+            **options,
+        )
+    finally:
+        if shown is not None:
+            shown.close()
+    return structured(result, target.layout)
+
+
+def _second_derivatives(kind: str, target: Objective, options: dict[str, Any]) -> dict[str, Any]:
+    """The Hessian or products with it, where the method uses them and the caller has not given his own."""
+    if options.get("hess") is not None or options.get("hessp") is not None:
+        return {}
+    if kind in _PRODUCTS:
+        return {"hessp": target.hessp}
+    return {"hess": target.hess} if kind in _HESSIANS else {}
+
+
+def _reporter(shown: Progress, target: Objective, args: tuple[Any, ...], values_only: bool) -> Any:
+    """What shows the state at a vector. It is evaluated anew there: SciPy does not say what it knows of it."""
+    if values_only:
+        return lambda x: shown.step(target.value(x, *args))
+    return lambda x: shown.step(*target.fun(x, *args))

@@ -1,0 +1,205 @@
+"""What an optimiser calls: values, gradients, Hessians and Jacobians by replay, of one vector."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.optimize.flat import Scalar, Vector, recorded
+from tapegrad.optimize.ravel import Layout, layout_of
+from tapegrad.transforms.differentiation import value_and_grad
+from tapegrad.transforms.jacobians import jacobian
+from tapegrad.transforms.jit import Jit, jit
+
+_FLOAT = np.dtype(np.float64)
+_ndarray = np.ndarray
+
+
+class _OfVector:
+    """A function of a vector that stands for a function of a structure.
+
+    Attributes
+    ----------
+    function
+        The function as it was given.
+    layout
+        Which part of the vector is which leaf of the structure.
+    """
+
+    _kind: Any
+
+    def __init__(self, function: Callable[..., Any], x0: Any = None) -> None:
+        self.function = function if isinstance(function, Jit) else jit(function)
+        self._x0 = x0
+        self._layout: Layout | None = None
+        if x0 is not None:
+            self._take(layout_of(x0))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__.lower()}({self.function.function!r})"
+
+    def _take(self, layout: Layout) -> None:
+        """Be a function of vectors of that layout."""
+        self._layout = layout
+        self._replayed = recorded(self._kind, self.function, layout)
+
+    def at(self, x0: Any) -> Any:
+        """The same function for structures like `x0`."""
+        layout = layout_of(x0)
+        return self if layout == self._layout else type(self)(self.function, x0)
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of `x0`, or of the first vector that the function was called with."""
+        if self._layout is None:
+            raise ValueError(f"{self!r} does not know its arguments' structure yet; pass x0")
+        return self._layout
+
+    @property
+    def x0(self) -> np.ndarray:
+        """The starting point as a vector."""
+        if self._x0 is None:
+            raise ValueError(f"{self!r} was made without a starting point; pass x0")
+        return self.ravel(self._x0)
+
+    def ravel(self, structure: Any) -> np.ndarray:
+        """A structure as a vector."""
+        return self.layout.ravel(structure)
+
+    def unravel(self, vector: Any) -> Any:
+        """A vector as a structure like that of `x0`."""
+        return self.layout.unravel(vector)
+
+    def _vector(self, x: Any) -> np.ndarray:
+        """What the function is called with, as the vector that a replay reads."""
+        layout = self._layout
+        if layout is not None and type(x) is _ndarray and x.shape == (layout.size,):
+            return x if x.dtype is _FLOAT else x.astype(_FLOAT)
+        if self._x0 is None and (layout is None or layout.is_vector):
+            self._take(layout_of(x))
+        return self.ravel(x)
+
+
+class Objective(_OfVector):
+    """A scalar function of a vector with its derivatives; made by `objective`."""
+
+    _kind = Scalar
+
+    def _take(self, layout: Layout) -> None:
+        super()._take(layout)
+        self._both = value_and_grad(self._replayed)
+        self._hessian: Any = None
+        self._product: Any = None
+
+    def fun(self, x: Any, *args: Any) -> tuple[float, np.ndarray]:
+        """The value at a vector, and the gradient, a new vector: for ``jac=True``."""
+        return self._both(self._vector(x), *args)  # type: ignore[no-any-return]
+
+    def value(self, x: Any, *args: Any) -> float:
+        """The value alone: for methods that use no gradient."""
+        return self._replayed(self._vector(x), *args)  # type: ignore[no-any-return]
+
+    def grad(self, x: Any, *args: Any) -> np.ndarray:
+        """The gradient alone, a new vector."""
+        return self.fun(x, *args)[1]
+
+    def hess(self, x: Any, *args: Any) -> np.ndarray:
+        """The Hessian, a new matrix."""
+        x = self._vector(x)
+        if self._hessian is None:
+            from tapegrad.transforms.hessians import hessian
+
+            self._hessian = hessian(self._replayed)
+        return self._hessian(x, *args)  # type: ignore[no-any-return]
+
+    def hessp(self, x: Any, v: Any, *args: Any) -> np.ndarray:
+        """The product of the Hessian with a vector, a new vector."""
+        x, v = self._vector(x), np.ascontiguousarray(v, _FLOAT)
+        if self._product is None:
+            from tapegrad.transforms.hessians import hvp
+
+            self._product = hvp(self._replayed)
+        return self._product(x, v, *args)  # type: ignore[no-any-return]
+
+
+class Residuals(_OfVector):
+    """A vector-valued function of a vector with its Jacobian; made by `residuals`."""
+
+    _kind = Vector
+
+    def _take(self, layout: Layout) -> None:
+        super()._take(layout)
+        self._jacobian = jacobian(self._replayed)
+
+    def fun(self, x: Any, *args: Any) -> np.ndarray:
+        """The residuals at a vector, as a new vector."""
+        return self._replayed(self._vector(x), *args)  # type: ignore[no-any-return]
+
+    def jac(self, x: Any, *args: Any) -> np.ndarray:
+        """Their Jacobian, a new matrix with a row for each residual."""
+        return self._jacobian(self._vector(x), *args)  # type: ignore[no-any-return]
+
+
+def objective(function: Callable[..., Any] | Objective, x0: Any = None) -> Objective:
+    """What `scipy.optimize.minimize` wants of a function: values, gradients and Hessians, by replay.
+
+    Parameters
+    ----------
+    function
+        Takes an array, or a list, tuple or dict of arrays, nested, then any other arguments; returns a scalar. It is
+        recorded, also if it is no ``jit(f)``; recordings of a ``jit(f)`` are kept for other objectives of it.
+    x0
+        The starting point, or any point of its structure. A list of numbers is a vector. Without it the structure
+        is that of the first argument.
+
+    Returns
+    -------
+    Objective
+        Its methods ``fun(x, *args)``, which returns value and gradient, ``value``, ``grad``, ``hess`` and
+        ``hessp(x, v, *args)`` take a vector, all leaves of the structure one after the other, and return new
+        arrays. ``ravel(structure)`` and ``unravel(vector)`` convert, ``x0`` is the starting point as a vector.
+
+    Notes
+    -----
+    The vector is float64. Leaves of float32 are computed with in float32, and have that type again when they are
+    unravelled; an optimiser that is to converge further than their 7 digits needs float64.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.optimize, tapegrad as tg
+    >>> line = {"slope": 0.0, "offset": 0.0}
+    >>> x = np.arange(4.0)
+    >>> loss = tg.optimize.objective(lambda p: tg.sum((p["slope"] * x + p["offset"] - 2 * x - 1) ** 2), line)
+    >>> found = scipy.optimize.minimize(loss.fun, loss.x0, jac=True)
+    >>> found.x.round(4)
+    array([2., 1.])
+    """
+    return function.at(x0) if isinstance(function, Objective) else Objective(function, x0)
+
+
+def residuals(function: Callable[..., Any] | Residuals, x0: Any = None) -> Residuals:
+    """What `scipy.optimize.least_squares` wants of a function: residuals and their Jacobian, by replay.
+
+    Parameters
+    ----------
+    function
+        As for `objective`, but returns an array of any shape, or a list, tuple or dict of arrays; the residuals are
+        all their elements, one after the other.
+    x0
+        As for `objective`.
+
+    Returns
+    -------
+    Residuals
+        Its methods ``fun(x, *args)`` and ``jac(x, *args)`` take a vector and return new arrays; ``ravel``,
+        ``unravel`` and ``x0`` as for `objective`.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> r = tg.optimize.residuals(lambda p: [10 * (p[1] - p[0] ** 2), 1 - p[0]], [3.0, 1.0])
+    >>> r.jac(r.x0)
+    array([[-60.,  10.],
+           [ -1.,   0.]])
+    """
+    return function.at(x0) if isinstance(function, Residuals) else Residuals(function, x0)

@@ -1,0 +1,120 @@
+"""Structures of arrays as one vector, for optimisers know nothing else, and back again."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tapegrad.storage import is_tensor
+from tapegrad.tree import LEAF, flatten, paths, unflatten
+
+_NUMBERS = (bool, int, float, np.generic)
+_FLOAT = np.dtype(np.float64)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the leaves of a structure lie in a vector of float64: one after the other, each in C order.
+
+    Layouts of structures that differ in nothing but the numbers in them are equal and have equal hashes.
+
+    Attributes
+    ----------
+    definition
+        The structure without its leaves.
+    shapes, dtypes
+        Of the leaves: float64, or float32 where a leaf is of that type.
+    """
+
+    definition: Any
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[np.dtype[Any], ...]
+
+    @property
+    def size(self) -> int:
+        """Number of elements of the vector."""
+        return sum(map(math.prod, self.shapes))
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether the structure is a vector of float64 itself."""
+        return self.definition is LEAF and len(self.shapes[0]) == 1 and self.dtypes[0] == _FLOAT
+
+    def ravel(self, structure: Any) -> np.ndarray:
+        """A new vector with the elements of a structure.
+
+        Raises
+        ------
+        ValueError
+            For a structure of another layout.
+        """
+        leaves, layout = take_apart(structure)
+        if layout.definition != self.definition or layout.shapes != self.shapes:
+            raise ValueError(f"the structure has {layout}, but x0 has {self}")
+        return np.concatenate([np.zeros(0), *(leaf.ravel() for leaf in leaves)])
+
+    def unravel(self, vector: Any) -> Any:
+        """A new structure with the elements of a vector: arrays, NumPy scalars where a leaf has no dimensions."""
+        vector = np.asarray(vector)
+        if vector.shape != (self.size,):
+            raise ValueError(f"a vector of shape {vector.shape}, but x0 has {self.size} elements")
+        return self._build(vector, lambda leaf, dtype: np.array(leaf, dtype)[()])
+
+    def trace(self, vector: Any) -> Any:
+        """The structure of Tensors that show the parts of a Tensor: views, which cost nothing on a tape."""
+        if self.is_vector:
+            return vector
+        return self._build(vector, lambda leaf, dtype: leaf.astype(dtype, copy=False))
+
+    def _build(self, vector: Any, finish: Any) -> Any:
+        leaves, start = [], 0
+        for shape, dtype in zip(self.shapes, self.dtypes, strict=True):
+            stop = start + math.prod(shape)
+            leaves.append(finish(vector[start:stop].reshape(shape), dtype))
+            start = stop
+        return unflatten(self.definition, leaves)
+
+    def __str__(self) -> str:
+        leaves = [f"{dtype}{list(shape)}" for shape, dtype in zip(self.shapes, self.dtypes, strict=True)]
+        return f"the leaves {unflatten(self.definition, leaves)}"
+
+
+def layout_of(structure: Any) -> Layout:
+    """The layout of a structure of arrays and numbers."""
+    return take_apart(structure)[1]
+
+
+def take_apart(structure: Any) -> tuple[list[np.ndarray], Layout]:
+    """The leaves of a structure as arrays, and its layout.
+
+    A list or tuple of plain numbers is a vector, as everywhere in SciPy. Integers become floats.
+
+    Raises
+    ------
+    TypeError
+        For a leaf that is not an array of numbers, naming it.
+    """
+    if isinstance(structure, list | tuple) and structure and _is_plain(structure):
+        structure = np.array(structure, np.float64)
+    leaves, definition = flatten(structure)
+    names = paths(structure)
+    arrays = [_array(leaf, f"x0{name}") for leaf, name in zip(leaves, names, strict=True)]
+    return arrays, Layout(definition, tuple(a.shape for a in arrays), tuple(a.dtype for a in arrays))
+
+
+def _is_plain(structure: Any) -> bool:
+    """Whether a sequence holds numbers only. A named tuple is a structure all the same."""
+    return not hasattr(structure, "_fields") and all(isinstance(part, _NUMBERS) for part in structure)
+
+
+def _array(leaf: Any, name: str) -> np.ndarray:
+    """A leaf as an array of floats."""
+    array = leaf.data if is_tensor(leaf) else np.asarray(leaf)
+    if array.dtype.kind in "iub":
+        return array.astype(_FLOAT)
+    if array.dtype not in (np.float64, np.float32):
+        raise TypeError(
+            f"{name} is {type(leaf).__name__} of dtype {array.dtype}; pass numbers or arrays of floats"
+        )
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
