@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import elementwise, joining, linalg, reductions
+from tapegrad.custom import rules as custom
 from tapegrad.derivatives.parts import Value
 from tapegrad.derivatives.placing import laid, region_of
 from tapegrad.indexing import setitem
@@ -140,7 +141,7 @@ def _gather_reverse(step: "Step", y_bar: Value) -> dict[int, Value]:
     return {0: _record_rows(_SCATTER_ADD, step.dense(y_bar, -1), step.x(1), params, shape)}
 
 
-def _gather_forward(step: "Step", x_dot: Value) -> Value:
+def _gather_forward(step: "Step", x_dot: Value, _: None) -> Value:
     shape = step.geometry(step.result).shape
     return _record_rows(_GATHER, step.dense(x_dot, 0), step.x(1), step.params(5), shape)
 
@@ -150,7 +151,7 @@ def _scatter_add_reverse(step: "Step", y_bar: Value) -> dict[int, Value]:
     return {0: _record_rows(_GATHER, step.dense(y_bar, -1), step.x(1), step.params(5), shape)}
 
 
-def _scatter_add_forward(step: "Step", x_dot: Value) -> Value:
+def _scatter_add_forward(step: "Step", x_dot: Value, _: None) -> Value:
     shape = step.geometry(step.result).shape
     return _record_rows(_SCATTER_ADD, step.dense(x_dot, 0), step.x(1), step.params(6), shape)
 
@@ -212,9 +213,7 @@ def _values_cotangent(rows: np.ndarray, y_bar: "Tensor", shape: tuple[int, ...])
     return reshape(reductions.sum(taken), shape)
 
 
-def _scatter_write_forward(
-    step: "Step", x_dot: Value | None, value_dot: Value | None, _: Value | None
-) -> Value:
+def _scatter_write_forward(step: "Step", x_dot: Value | None, value_dot: Value | None, _: None) -> Value:
     y_dot = unary(_COPY, step.dense(0.0 if x_dot is None else x_dot, -1))
     if value_dot is None:
         setitem(y_dot, _rows(step), 0.0)
@@ -266,6 +265,15 @@ def _embed_forward(step: "Step", *dots: Value | None) -> Value:
     return laid(step.tape, None, parts)
 
 
+def _custom_reverse(step: "Step", y_bar: Value) -> dict[int, Value]:
+    arguments = (step.address, step.x(0), step.x(2), step.y, step.dense(y_bar, -1))
+    return {0: custom.reverse_rule(*arguments)}
+
+
+def _custom_forward(step: "Step", x_dot: Value, *_: None) -> Value:
+    return custom.forward_rule(step.address, step.x(0), step.x(2), step.y, step.dense(x_dot, 0))
+
+
 _REDUCTIONS = ("sum", "prod_reduce", "max_reduce", "min_reduce")
 REVERSE: dict[str, Callable[..., dict[int, Value]]] = {
     "sum": _sum_reverse,
@@ -281,6 +289,7 @@ REVERSE: dict[str, Callable[..., dict[int, Value]]] = {
     "cast_f64": _cast_reverse,
     "cast_f32": _cast_reverse,
     "embed": _embed_reverse,
+    "custom": _custom_reverse,
 }
 FORWARD: dict[str, Callable[..., Value]] = {
     "sum": _sum_forward,
@@ -296,6 +305,7 @@ FORWARD: dict[str, Callable[..., Value]] = {
     "cast_f64": _cast_forward,
     "cast_f32": _cast_forward,
     "embed": _embed_forward,
+    "custom": _custom_forward,
 }
 # Results of these are seen through strides of 0 along what is reduced; their tangents are those of whole buffers.
 REDUCING = frozenset(CODES[name] for name in _REDUCTIONS)

@@ -73,10 +73,14 @@ class Step:
         geometry = self.geometry(self.result if operand < 0 else self.operands[operand])
         return full(value, geometry.shape, geometry.dtype)
 
+    @property
+    def address(self) -> int:
+        """Address of the op's parameters."""
+        return self._instruction.params
+
     def params(self, count: int, start: int = 0) -> list[int]:
         """Words of the op's parameters."""
-        address = self._instruction.params + 8 * start
-        return words_at(address, count).tolist()  # type: ignore[no-any-return]
+        return words_at(self.address + 8 * start, count).tolist()  # type: ignore[no-any-return]
 
 
 def _is_active(geometry: Geometry, active: set[int] | None) -> bool:
