@@ -1,4 +1,4 @@
-"""One matrix product, ``Y = X0 @ X1``, and its two cotangents.
+"""One matrix product, ``Y = X0 @ X1``, its two cotangents and its tangent.
 
 PARAMS is ``[m, n, k, rs0, cs0, rs1, cs1, rsy, csy]``: X0 is m x k, X1 is k x n, Y is m x n, each with its row
 and column stride in bytes. A matrix that BLAS can address, rows or columns contiguous, goes to it where it
@@ -26,8 +26,10 @@ _PLAIN, _TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
 LIBRARY = {
     "matmul_forward_f64": ("dgemm", "dgemv"),
     "matmul_reverse_f64": ("dgemm", "dgemv"),
+    "matmul_tangent_f64": ("dgemm", "dgemv"),
     "matmul_forward_f32": ("sgemm", "sgemv"),
     "matmul_reverse_f32": ("sgemm", "sgemv"),
+    "matmul_tangent_f32": ("sgemm", "sgemv"),
 }
 
 _helper = numba.njit(error_model="numpy", inline="always")
@@ -167,6 +169,28 @@ def _matmul_reverse(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one
     return 0
 
 
+@_helper
+def _matmul_tangent(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -> int:
+    params, y_dot = load_i64(frame, PARAMS), load_i64(frame, Y_BAR)
+    m, n, k = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
+    rs0, cs0, rs1, cs1 = load_i64(params, 3), load_i64(params, 4), load_i64(params, 5), load_i64(params, 6)
+    rsy, csy = load_i64(params, 7), load_i64(params, 8)
+    x0_dot, x1_dot, store = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(1)
+    if x0_dot != 0 or x1_dot == 0:  # without any tangent it is a product along no elements, zeros
+        inner = k if x0_dot != 0 else 0
+        x1 = load_i64(frame, X + 1)
+        _product(
+            loops, gemm, gemv, m, n, inner, x0_dot, rs0, cs0, x1, rs1, cs1, y_dot, rsy, csy, store, zero, one
+        )
+        store = np.int64(0)
+    if x1_dot != 0:
+        x0 = load_i64(frame, X)
+        _product(
+            loops, gemm, gemv, m, n, k, x0, rs0, cs0, x1_dot, rs1, cs1, y_dot, rsy, csy, store, zero, one
+        )
+    return 0
+
+
 def matmul_forward_f64(frame: int, loops: int) -> int:
     """Write X0 @ X1 to Y."""
     return _matmul(frame, loops, _DGEMM, _DGEMV, np.float64(0), np.float64(1))
@@ -185,3 +209,13 @@ def matmul_reverse_f64(frame: int, loops: int) -> int:
 def matmul_reverse_f32(frame: int, loops: int) -> int:
     """`matmul_reverse_f64` for float32."""
     return _matmul_reverse(frame, loops, _SGEMM, _SGEMV, np.float32(0), np.float32(1))
+
+
+def matmul_tangent_f64(frame: int, loops: int) -> int:
+    """Write X_BAR[0] @ X1 + X0 @ X_BAR[1] to Y_BAR; either may be absent."""
+    return _matmul_tangent(frame, loops, _DGEMM, _DGEMV, np.float64(0), np.float64(1))
+
+
+def matmul_tangent_f32(frame: int, loops: int) -> int:
+    """`matmul_tangent_f64` for float32."""
+    return _matmul_tangent(frame, loops, _SGEMM, _SGEMV, np.float32(0), np.float32(1))

@@ -110,6 +110,47 @@ def _prod_reverse(frame: int, zero: Any) -> int:
     return 0
 
 
+@_helper
+def _term(partial: float, x_dot: int, offset: int, zero: Any) -> float:
+    """A partial times an element's tangent; zero times anything is zero."""
+    d = np.float64(load_at(x_dot, offset, zero))
+    return partial * d if partial != 0 and d != 0 else 0.0
+
+
+@_helper
+def _tangent_scaled(after: int, x: int, x_dot: int, stride: int, count: int, zero: Any) -> float:
+    _products_after(after, x, stride, count, zero)
+    total, mantissa, exponent = 0.0, 1.0, 0
+    for i in range(count):
+        exponent_i = exponent + load_i64(after, 2 * i + 1)
+        partial = math.ldexp(mantissa * load_f64(after, 2 * i), max(min(exponent_i, _FARTHEST), -_FARTHEST))
+        total += _term(partial, x_dot, i * stride, zero)
+        mantissa, exponent = _scaled_product(mantissa, exponent, np.float64(load_at(x, i * stride, zero)))
+    return total
+
+
+@_helper
+def _prod_tangent(frame: int, zero: Any) -> int:
+    count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
+    x, x_dot, y_dot = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    total = 0.0
+    if x_dot == 0:
+        count = 0
+    product, normal = _prod(x, stride, count, zero)
+    if normal:
+        for i in range(count):
+            partial = product / np.float64(load_at(x, i * stride, zero))
+            total += _term(partial, x_dot, i * stride, zero)
+    else:
+        after = malloc(16 * count)
+        if after == 0:
+            return OUT_OF_MEMORY
+        total = _tangent_scaled(after, x, x_dot, stride, count, zero)
+        free(after)
+    store_at(y_dot, 0, total, zero)
+    return 0
+
+
 def prod_reduce_forward_f64(frame: int, loops: int) -> int:
     """Write the product of the line, 1 if it is empty."""
     return _prod_forward(frame, np.float64(0))
@@ -128,3 +169,13 @@ def prod_reduce_reverse_f64(frame: int, loops: int) -> int:
 def prod_reduce_reverse_f32(frame: int, loops: int) -> int:
     """`prod_reduce_reverse_f64` for float32; multiplied in float64."""
     return _prod_reverse(frame, np.float32(0))
+
+
+def prod_reduce_tangent_f64(frame: int, loops: int) -> int:
+    """Write to Y_BAR the sum of the tangents X_BAR[0], each times the product of all other elements."""
+    return _prod_tangent(frame, np.float64(0))
+
+
+def prod_reduce_tangent_f32(frame: int, loops: int) -> int:
+    """`prod_reduce_tangent_f64` for float32; computed in float64."""
+    return _prod_tangent(frame, np.float32(0))

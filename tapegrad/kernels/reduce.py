@@ -102,6 +102,32 @@ def _extreme_reverse(frame: int, zero: Any) -> int:
     return 0
 
 
+@_helper
+def _shared(x: int, x_dot: int, stride: int, count: int, y: Any, zero: Any) -> float:
+    """Mean of the tangents of the elements that attain the extreme `y`."""
+    total, ties = 0.0, np.int64(0)
+    for i in range(count):
+        attains = _attains(load_at(x, i * stride, zero), y)
+        total += np.float64(load_at(x_dot, i * stride, zero)) if attains else 0.0
+        ties += np.int64(attains)
+    return total / max(ties, 1)
+
+
+@_helper
+def _extreme_tangent(frame: int, zero: Any) -> int:
+    count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
+    x, x_dot, y_dot = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    if x_dot == 0:
+        count = 0
+    if stride == 0:  # as in reverse
+        count = min(count, 1)
+    total = 0.0
+    if count > 0:
+        total = _shared(x, x_dot, stride, count, load_at(load_i64(frame, Y), 0, zero), zero)
+    store_at(y_dot, 0, total, zero)
+    return 0
+
+
 def max_reduce_forward_f64(frame: int, loops: int) -> int:
     """Write the largest element of the line; nan if there is one, -inf if it is empty."""
     return _extreme(frame, True, _MAGNITUDE_F64, _INFINITY_F64, np.int64(0), np.float64(0))
@@ -140,3 +166,23 @@ def min_reduce_reverse_f64(frame: int, loops: int) -> int:
 def min_reduce_reverse_f32(frame: int, loops: int) -> int:
     """`max_reduce_reverse_f64` for float32 and the smallest element."""
     return _extreme_reverse(frame, np.float32(0))
+
+
+def max_reduce_tangent_f64(frame: int, loops: int) -> int:
+    """Write to Y_BAR the mean of the tangents X_BAR[0] of the elements equal to Y (of the nan where Y is nan)."""
+    return _extreme_tangent(frame, np.float64(0))
+
+
+def max_reduce_tangent_f32(frame: int, loops: int) -> int:
+    """`max_reduce_tangent_f64` for float32."""
+    return _extreme_tangent(frame, np.float32(0))
+
+
+def min_reduce_tangent_f64(frame: int, loops: int) -> int:
+    """`max_reduce_tangent_f64`, which does not depend on which extreme Y is."""
+    return _extreme_tangent(frame, np.float64(0))
+
+
+def min_reduce_tangent_f32(frame: int, loops: int) -> int:
+    """`max_reduce_tangent_f64` for float32 and the smallest element."""
+    return _extreme_tangent(frame, np.float32(0))
