@@ -28,7 +28,10 @@ from tapegrad.state import no_grad as no_grad
 from tapegrad.tensor import Tensor as Tensor
 from tapegrad.transforms.differentiation import grad as grad
 from tapegrad.transforms.differentiation import value_and_grad as value_and_grad
+from tapegrad.transforms.forward import jvp as jvp
+from tapegrad.transforms.jacobians import jacfwd as jacfwd
 from tapegrad.transforms.jacobians import jacobian as jacobian
+from tapegrad.transforms.jacobians import jacrev as jacrev
 from tapegrad.transforms.jit import jit as jit
 
 __version__ = "0.1.0"

@@ -77,6 +77,7 @@ def _elementwise_words(row: Op) -> list[int]:
         _GRAIN if row.family in _CHEAP_FAMILIES else _COSTLY_GRAIN,
         layout.B8 if 0 in row.boolean_operands else -1,
         0,
+        0,
     ]
 
 
@@ -92,6 +93,7 @@ def _structural_words(row: Structural) -> list[int]:
         grains.get(row.kind, 0),
         -1,
         sum(1 << j for j in row.writes),
+        int(row.linear),
     ]
 
 

@@ -11,6 +11,7 @@ from replaying import resident_bytes
 
 import tapegrad as tg
 from tapegrad.passes.lifetimes import FOREVER, Lifetimes, place
+from tapegrad.passes.purpose import GRADIENT, Purpose
 from tapegrad.transforms.recorder import Recorded
 from tapegrad.transforms.signature import take_apart
 
@@ -40,8 +41,8 @@ def test_dead_code_is_removed():
         return tg.sum(tg.cos(x))
 
     found = recorded(function, np.ones(3))
-    assert rows(found.program(())) == (2, 0)
-    assert rows(found.program((0,))) == (2, 2)
+    assert rows(found.program(Purpose())) == (2, 0)
+    assert rows(found.program(Purpose(GRADIENT, (0,)))) == (2, 2)
 
 
 def test_guards_and_what_they_read_stay():
@@ -51,9 +52,9 @@ def test_guards_and_what_they_read_stay():
         return tg.sum(x)
 
     found = recorded(function, np.ones(3))
-    assert rows(found.program(()))[0] == 5  # multiply, sum, greater, guard; sum
-    assert len(found.program((0,)).guards) == 1
-    assert rows(found.program((0,)))[1] == 1
+    assert rows(found.program(Purpose()))[0] == 5  # multiply, sum, greater, guard; sum
+    assert len(found.program(Purpose(GRADIENT, (0,))).guards) == 1
+    assert rows(found.program(Purpose(GRADIENT, (0,))))[1] == 1
 
 
 def test_overwritten_results_stay_only_where_they_are_read():
@@ -71,16 +72,16 @@ def test_reverse_sweep_goes_only_where_a_gradient_is_wanted():
         return tg.sum(tg.sin(tg.exp(x)) * tg.cos(tg.exp(tg.tanh(y))))
 
     found = recorded(function, np.ones(3), np.ones(3))
-    assert rows(found.program((0,)))[1] == 4  # sum, multiply, sin, exp
-    assert rows(found.program((1,)))[1] == 5
-    assert rows(found.program((0, 1)))[1] == 7
+    assert rows(found.program(Purpose(GRADIENT, (0,))))[1] == 4  # sum, multiply, sin, exp
+    assert rows(found.program(Purpose(GRADIENT, (1,))))[1] == 5
+    assert rows(found.program(Purpose(GRADIENT, (0, 1))))[1] == 7
 
 
 def test_constants_and_detached_values_have_no_reverse():
     found = recorded(lambda x: tg.sum(tg.sin(x.detach()) * x), np.ones(3))
-    assert rows(found.program((0,)))[1] == 2
+    assert rows(found.program(Purpose(GRADIENT, (0,))))[1] == 2
     found = recorded(lambda x: tg.sum(tg.ones(3) * 2), np.ones(3))
-    assert rows(found.program((0,))) == (2, 1)  # what is left is to write zeros
+    assert rows(found.program(Purpose(GRADIENT, (0,)))) == (2, 1)  # what is left is to write zeros
 
 
 # --- lifetimes --------------------------------------------------------------------------------------------------
@@ -135,8 +136,8 @@ def test_workspace_of_a_chain_is_small():
 
     found = recorded(function, np.ones(1000))
     assert buffer_bytes(found.recording) > 200 * 8000
-    assert found.program(()).bytes < 4 * 8000 + 1000
-    assert found.program((0,)).bytes < 6 * 8000 + 1000
+    assert found.program(Purpose()).bytes < 4 * 8000 + 1000
+    assert found.program(Purpose(GRADIENT, (0,))).bytes < 6 * 8000 + 1000
 
     def keeps(x):
         for _ in range(200):
@@ -144,8 +145,8 @@ def test_workspace_of_a_chain_is_small():
         return tg.sum(x)
 
     found = recorded(keeps, np.ones(1000))
-    assert found.program(()).bytes < 4 * 8000 + 1000
-    assert 200 * 8000 <= found.program((0,)).bytes < 206 * 8000
+    assert found.program(Purpose()).bytes < 4 * 8000 + 1000
+    assert 200 * 8000 <= found.program(Purpose(GRADIENT, (0,))).bytes < 206 * 8000
 
 
 def test_workspace_reused_at_random_gives_right_answers():

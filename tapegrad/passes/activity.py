@@ -1,31 +1,36 @@
 """Which instructions a replay needs: what an output or a guard depends on, and what a cotangent flows through."""
 
+from collections.abc import Iterable
+
 from tapegrad.ops import CODES
 from tapegrad.passes.listing import Listing
 
 GUARDS = frozenset({CODES["guard"], CODES["truth_guard"]})
 
 
-def live_instructions(listing: Listing, outputs: list[int]) -> list[int]:
-    """Instructions that the output slots or a guard depend on, in order; the others are dead code."""
-    needed = {listing.buffer_of[slot] for slot in outputs}
+def live_instructions(listing: Listing, outputs: Iterable[int], needed: Iterable[int] = ()) -> list[int]:
+    """Instructions that the output slots, the buffers `needed`, or a guard depend on, in order.
+
+    The others are dead code.
+    """
+    wanted = {listing.buffer_of[slot] for slot in outputs} | set(needed)
     live = []
     for i in range(len(listing) - 1, -1, -1):
-        if listing.op[i] >= 0 and (listing.op[i] in GUARDS or listing.written(i) in needed):
+        if listing.op[i] >= 0 and (listing.op[i] in GUARDS or listing.written(i) in wanted):
             live.append(i)
-            needed.update(listing.read(i))
+            wanted.update(listing.read(i))
     return live[::-1]
 
 
-def active_buffers(listing: Listing, live: list[int], inputs: list[int], output: int) -> set[int]:
-    """Buffers through which a cotangent flows from the output buffer to one of the input buffers."""
+def active_buffers(listing: Listing, live: list[int], inputs: list[int], outputs: Iterable[int]) -> set[int]:
+    """Buffers through which a derivative flows from one of the input buffers to one of the output buffers."""
     reached = set(inputs)
     for i in live:
         if listing.differentiable_result(i) and any(
             buffer in reached and listing.has_cotangent(i, j) for j, buffer in enumerate(listing.read(i))
         ):
             reached.add(listing.written(i))
-    useful = {output}
+    useful = set(outputs)
     for i in reversed(live):
         if listing.written(i) in useful and listing.differentiable_result(i):
             useful.update(b for j, b in enumerate(listing.read(i)) if listing.has_cotangent(i, j))

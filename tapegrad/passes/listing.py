@@ -16,8 +16,8 @@ class Listing:
         Op code and result slot of each instruction.
     operands : list of tuple of int
         Operand slots of each instruction.
-    buffer_of : list of int
-        Buffer of each slot.
+    buffer_of, offset : list of int
+        Buffer of each slot, and where in it the slot begins, in bytes.
     bytes, primal, flags : list of int
         Size, address and flags of each buffer.
     writers : dict
@@ -32,6 +32,7 @@ class Listing:
             tuple(slot for slot in slots if slot != NONE) for slots in zip(*columns, strict=True)
         ]
         self.buffer_of = tape.column("slot_buffer").tolist()
+        self.offset = tape.column("slot_offset").tolist()
         self.bytes = tape.column("bytes").tolist()
         self.primal = tape.column("primal").tolist()
         self.flags = tape.column("flags").tolist()
@@ -46,6 +47,16 @@ class Listing:
     def written(self, i: int) -> int:
         """The buffer that instruction `i` writes."""
         return self.buffer_of[self.result[i]]
+
+    def replace_buffers(self, by: dict[int, int]) -> None:
+        """Let slots on the buffers that are keys of `by` be slots on those that they lead to."""
+        self.buffer_of = [by.get(buffer, buffer) for buffer in self.buffer_of]
+        for buffer in by:
+            self.writers.pop(buffer, None)
+
+    def alone(self, i: int) -> bool:
+        """Whether no other instruction writes to the buffer of instruction `i`."""
+        return len(self.writers[self.written(i)]) == 1
 
     def read(self, i: int) -> list[int]:
         """The buffers of the operands of instruction `i`."""

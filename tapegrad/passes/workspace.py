@@ -6,12 +6,23 @@ import numpy as np
 
 from tapegrad import loader
 from tapegrad.kernels import frame as word
-from tapegrad.passes.program import PORT_SHIFT, Program
+from tapegrad.passes.gradient import GradientProgram
+from tapegrad.passes.program import Program
+from tapegrad.passes.purpose import COLUMNS, TANGENTS, VALUES, Purpose
+from tapegrad.passes.stream import PORT_SHIFT
+from tapegrad.passes.tangents import TangentProgram
+from tapegrad.recording import Recording
 from tapegrad.sweep import replay
 from tapegrad.tape.layout import CONTROL, LOOPS
 from tapegrad.tape.tape import DTYPE_CODES
 
 _ALIGNMENT = 64
+
+
+def make_program(recording: Recording, outputs: list[int], purpose: Purpose) -> Program:
+    """The program of a recording for a purpose."""
+    kinds = {VALUES: Program, TANGENTS: TangentProgram, COLUMNS: TangentProgram}
+    return kinds.get(purpose.kind, GradientProgram)(recording, outputs, purpose)
 
 
 class Workspace:
@@ -50,13 +61,16 @@ class Workspace:
         words[replay.FORWARD], words[replay.FORWARD_COUNT] = streams[0].ctypes.data, len(streams[0])
         words[replay.REVERSE], words[replay.REVERSE_COUNT] = streams[1].ctypes.data, len(streams[1])
         words[replay.PORTS], words[replay.PORT_COUNT] = ports.ctypes.data, len(ports)
-        words[replay.INPUTS] = len(program.recording.inputs)
+        words[replay.INPUTS] = program.given
         tables = loader.tables()
         words[replay.LOOPS], words[replay.CONTROL] = tables[LOOPS], tables[CONTROL]
-        if program.reverse.kernels or program.differentiates:
+        if isinstance(program, GradientProgram):
             words[replay.SEED] = base + program.output_offset("cotangent")
             words[replay.SEED_COUNT] = program.seed_count
             words[replay.SEED_DTYPE] = DTYPE_CODES[program.outputs[0].dtype]
+        if isinstance(program, TangentProgram):
+            words[replay.CHUNK], words[replay.SEED_COUNT] = program.chunk, program.seed_count
+            words[replay.WRT] = len(program.purpose.wrt)
 
     @property
     def stopped_at(self) -> int:
@@ -112,7 +126,7 @@ def _ports(program: Program, frames: np.ndarray, places: list[Any]) -> tuple[np.
 
 def _value(program: Program, memory: np.ndarray, base: int) -> np.ndarray | None:
     """The differentiated output as an array."""
-    if not program.differentiates:
+    if not isinstance(program, GradientProgram):
         return None
     output = program.outputs[0]
     offset = base - memory.ctypes.data + program.output_offset("primal")

@@ -3,15 +3,17 @@
 from tapegrad.compiler import helper
 from tapegrad.kernels.frame import COUNT, OUTER, PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.kernels.native import load_i64, stack_words, store_i64
-from tapegrad.sweep.layout import ITEM_SHIFT
+from tapegrad.sweep.layout import ITEM_SHIFT, TANGENT
 from tapegrad.tape.columns import differentiable
 from tapegrad.tape.geometry import broadcast_stride, extent, item_size, size
 from tapegrad.tape.layout import (
     ACCUMULATE,
     ELEMENTWISE,
+    F32,
     LINES,
     MAX_NDIM,
     OP_KIND,
+    OP_LINEAR,
     OP_TABLE,
     OP_VARIANT,
     OP_WORDS,
@@ -267,6 +269,43 @@ def bind_reverse(header, op, result, a, b, c, params, frame, outer, store):
     store_i64(frame, X_BAR + 2, cotangent_address(header, c))
     store_i64(frame, Y_BAR, cotangent_address(header, result))
     if kind == ELEMENTWISE or kind == LINES or kind == ACCUMULATE or kind == PRODUCTS:
+        _bind_loops(header, a, b, c, result, result, kind, frame, outer)
+    else:
+        _bind_whole(header, a, b, c, frame)
+
+
+@helper
+def _tangent_or_primal(header, slot):
+    """What a linear op's forward kernel is given in place of an operand's primal: row numbers stay what they are."""
+    if slot < 0:
+        return 0
+    return cotangent_address(header, slot) if get_dtype(header, slot) <= F32 else primal_address(header, slot)
+
+
+@helper
+def bind_tangent(header, op, result, a, b, c, params, frame, outer):
+    """Fill `frame` for running an instruction's tangent: BAR words are addresses of tangents.
+
+    The tangents are those that the column of cotangents names. Of a linear op it is the forward frame, with tangents
+    in place of primals; an operand that has no tangent is 0 there, for which the caller puts zeros.
+    """
+    if op_word(header, op, OP_LINEAR) == 0:
+        bind_reverse(header, op, result, a, b, c, params, frame, outer, TANGENT)
+        return
+    kind = op_word(header, op, OP_KIND)
+    store_i64(frame, PARAMS, params)
+    _clear_addresses(frame)
+    if kind == ACCUMULATE:
+        store_i64(frame, STORE, _item_bits(header, op, a, b, c))
+        store_i64(frame, X_BAR, cotangent_address(header, result))
+        store_i64(frame, Y_BAR, cotangent_address(header, a))
+        _bind_loops(header, result, -1, -1, a, result, kind, frame, outer)
+        return
+    store_i64(frame, X, _tangent_or_primal(header, a))
+    store_i64(frame, X + 1, _tangent_or_primal(header, b))
+    store_i64(frame, X + 2, _tangent_or_primal(header, c))
+    store_i64(frame, Y, cotangent_address(header, result))
+    if kind == ELEMENTWISE or kind == LINES or kind == PRODUCTS:
         _bind_loops(header, a, b, c, result, result, kind, frame, outer)
     else:
         _bind_whole(header, a, b, c, frame)

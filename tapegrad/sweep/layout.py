@@ -12,3 +12,5 @@ DRIVER_REFUSED = 1  # not to be used in this process
 
 # A frame's STORE word holds the bytes of a summed cotangent's element above the store bits.
 ITEM_SHIFT = 8
+# In its STORE word a frame of tangents has this bit: BAR words of operands are read, that of the result is written.
+TANGENT = 1 << 4

@@ -19,6 +19,7 @@ from tapegrad.tape.layout import (
     get_operand1,
     get_operand2,
     get_producer,
+    get_result,
     set_mark,
 )
 
@@ -27,7 +28,7 @@ USEFUL = 2  # and so does an input that was asked for
 
 
 @helper
-def _mark_writers(header, buffer):
+def mark_writers(header, buffer):
     """Mark the instructions that write `buffer`; how many are new, or E_FREED."""
     last = get_producer(header, buffer)
     if last == FREED:
@@ -45,7 +46,7 @@ def _mark_operand(header, slot, waiting):
     """Mark the writers of an operand; the number of marked instructions still to be visited, or E_FREED."""
     if not differentiable(header, slot):
         return waiting
-    new = _mark_writers(header, get_buffer(header, slot))
+    new = mark_writers(header, get_buffer(header, slot))
     return E_FREED if new < 0 else waiting + new
 
 
@@ -70,7 +71,7 @@ def _visit(header, i, waiting):
 def mark(header, root):
     """Mark every instruction that the root depends on; the lowest of them, or E_FREED."""
     buffer = get_buffer(header, root)
-    waiting = _mark_writers(header, buffer)
+    waiting = mark_writers(header, buffer)
     if waiting < 0:
         return E_FREED
     below = _visit(header, get_producer(header, buffer), waiting)
@@ -89,7 +90,7 @@ def mark_all(header, roots, count, span):
         root = load_i64(roots, k)
         if differentiable(header, root):
             buffer = get_buffer(header, root)
-            new = _mark_writers(header, buffer)
+            new = mark_writers(header, buffer)
             if new < 0:
                 return E_FREED
             waiting += new
@@ -129,6 +130,8 @@ def mark_useful(header, low, high, only_wanted):
                     useful |= operand_is_useful(header, slot)
             if useful:
                 set_mark(header, i, USEFUL)
+                # What several instructions have written piece by piece is known by the last of them.
+                set_mark(header, get_producer(header, get_buffer(header, get_result(header, i))), USEFUL)
 
 
 @helper

@@ -27,7 +27,7 @@ from tapegrad.kernels.native import (
     store_i64,
 )
 from tapegrad.sweep.execute import copy_frame, move, move_along, run_nested
-from tapegrad.sweep.layout import CHUNKS, ITEM_SHIFT, LAUNCH, LOCK, THREADS
+from tapegrad.sweep.layout import CHUNKS, ITEM_SHIFT, LAUNCH, LOCK, TANGENT, THREADS
 
 _I64 = ir.IntType(64)
 _KERNEL, _FRAME, _LOOPS, _TOTAL, _LENGTH, _SPLIT, _CELLS = range(7)  # words of a launch
@@ -61,9 +61,15 @@ def _run_serial(kernel, frame, loops):
 
 
 @helper
+def _has_cotangent(frame, j):
+    """Whether something is added to operand j's cotangent; tangents are only read."""
+    return load_i64(frame, X_BAR + j) != 0 and load_i64(frame, STORE) & TANGENT == 0
+
+
+@helper
 def _summed(frame, j):
     """Whether operand j's cotangent is one element that the inner loop sums into."""
-    return load_i64(frame, X_BAR + j) != 0 and load_i64(frame, STRIDE + j) == 0
+    return _has_cotangent(frame, j) and load_i64(frame, STRIDE + j) == 0
 
 
 @helper
@@ -101,7 +107,8 @@ def _entangled(frame):
     for j in range(2):
         for k in range(j + 1, 3):
             first, second = load_i64(frame, X_BAR + j), load_i64(frame, X_BAR + k)
-            if first != 0 and second != 0 and not _same_loops(frame, j, k):
+            both = _has_cotangent(frame, j) and _has_cotangent(frame, k)
+            if both and not _same_loops(frame, j, k):
                 below = first + _reach(frame, j, True) < second + _reach(frame, k, False)
                 above = second + _reach(frame, k, True) < first + _reach(frame, j, False)
                 if not (below or above):
@@ -120,7 +127,7 @@ def _split(frame, splittable):
     m = load_i64(outer, 0)
     shared, summed = False, False
     for j in range(3):
-        if load_i64(frame, X_BAR + j) != 0:
+        if _has_cotangent(frame, j):
             shared |= load_i64(outer, 1 + (1 + j) * m) == 0
             summed |= load_i64(frame, STRIDE + j) == 0
     if not shared and load_i64(outer, 1) > 1:

@@ -2,7 +2,7 @@
 
 from tapegrad.compiler import native
 from tapegrad.kernels.native import load_i64
-from tapegrad.sweep.bind import bind_forward, bind_reverse, variant
+from tapegrad.sweep.bind import bind_forward, bind_reverse, bind_tangent, variant
 from tapegrad.sweep.reverse import covers_buffer, reaches_all, same_buffer
 from tapegrad.tape.blocks import release_block
 from tapegrad.tape.columns import add_handle
@@ -43,11 +43,13 @@ def forget_results(header):
 
 @native()
 def bind_instruction(header, i, direction, frame, outer, store):
-    """Bind instruction `i` to the frame at an address, forwards (0) or backwards (1)."""
+    """Bind instruction `i` to the frame at an address: forwards (0), backwards (1), or its tangent (2)."""
     op, result, params = get_op(header, i), get_result(header, i), get_params(header, i)
     a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
     if direction == 0:
         bind_forward(header, op, result, a, b, c, params, frame, outer)
+    elif direction == 2:
+        bind_tangent(header, op, result, a, b, c, params, frame, outer)
     else:
         bind_reverse(header, op, result, a, b, c, params, frame, outer, store)
 

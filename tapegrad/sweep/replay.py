@@ -8,7 +8,8 @@ and the words of the frames that hold an address inside it.
 import numba
 
 from tapegrad.compiler import helper, native
-from tapegrad.kernels.native import load_i32, load_i64, memset, store_f32, store_f64, store_i64
+from tapegrad.kernels.frame import STRIDE
+from tapegrad.kernels.native import load_i32, load_i64, memset, stack_words, store_f32, store_f64, store_i64
 from tapegrad.sweep.execute import execute
 from tapegrad.tape.geometry import ARRAY_EXTENTS, ARRAY_NDIM, ARRAY_STRIDES, array_data
 from tapegrad.tape.layout import F32
@@ -27,8 +28,10 @@ from tapegrad.tape.layout import F32
     SEED_COUNT,
     SEED_DTYPE,
     STOPPED_AT,  # row of the forward stream that returned a status
-    INPUTS,  # how many of the ports are inputs; the others are outputs and gradients
-) = range(13)
+    INPUTS,  # how many of the ports the caller gives; the others are outputs and gradients
+    CHUNK,  # seeds of a forward Jacobian for which the second stream runs at once; 0: it does not run
+    WRT,  # inputs by which that is: so many rows of the second stream begin it and end it
+) = range(15)
 PROGRAM_WORDS = 16
 
 # Words of a port.
@@ -167,10 +170,8 @@ def _place_rows(program, arrays, row):
             _place(port, array_data(load_i64(arrays, k)) + row * load_i64(port, PORT_ROW_BYTES))
 
 
-@native(nogil=True)
-def replay_jacobian(program, arrays):
-    """The Jacobians of the seeded output: one forward sweep, one reverse sweep for each of its elements."""
-    arrays = array_data(arrays)
+@helper
+def _run_rows(program, arrays):
     if not _plug_all(program, arrays):
         return MISFIT
     status = _forward(program)
@@ -184,3 +185,54 @@ def replay_jacobian(program, arrays):
         status = _reverse(program)
         row += 1
     return status
+
+
+@native(nogil=True)
+def replay_jacobian(program, arrays):
+    """The Jacobians of the seeded output: one forward sweep, one reverse sweep for each of its elements."""
+    return _run_rows(program, array_data(arrays))
+
+
+@native(nogil=True)
+def replay_jacobian_of_one(program, x, rows):
+    """`replay_jacobian` of a program of one input: the ids of the input and of the array for the Jacobian."""
+    arrays = stack_words(2)
+    store_i64(arrays, 0, x)
+    store_i64(arrays, 1, rows)
+    return _run_rows(program, arrays)
+
+
+@helper
+def _place_chunk(program, start):
+    """Tell the rows that seed tangents, and those that take them to the Jacobians, which the first seed is."""
+    stream, rows, wrt = load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT), load_i64(program, WRT)
+    for k in range(wrt):
+        store_i64(load_i64(stream + 8 * STREAM_WORDS * k, 1), STRIDE, start)
+        store_i64(load_i64(stream + 8 * STREAM_WORDS * (rows - 1 - k), 1), STRIDE, start)
+
+
+@helper
+def _run_chunks(program):
+    """A forward sweep for the primals, and one of tangents for each chunk of seeds. The last may begin earlier."""
+    status = _forward(program)
+    chunk, seeds = load_i64(program, CHUNK), load_i64(program, SEED_COUNT)
+    done = 0
+    while status == 0 and done < seeds and chunk > 0:
+        _place_chunk(program, min(done, seeds - chunk))
+        status = _reverse(program)
+        done += chunk
+    return status
+
+
+@native(nogil=True)
+def replay_tangents(program, arrays):
+    """Tangents along those that are given, or whole Jacobians by forward sweeps; values too, if they have ports."""
+    return _run_chunks(program) if _plug_all(program, array_data(arrays)) else MISFIT
+
+
+@native(nogil=True)
+def replay_tangents_of_one(program, x, y):
+    """`replay_tangents`, or the one output, of a program of one input: the ids of the input and of the result."""
+    if not (_plug(program, 0, x) and _plug(program, 1, y)):
+        return MISFIT
+    return _run_chunks(program)

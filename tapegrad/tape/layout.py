@@ -136,10 +136,20 @@ F64, F32, I64, B8 = range(4)
 DTYPE_COUNT = 4
 
 # What the engine must know of an op: one row of words in the op table.
-(OP_KIND, OP_ARITY, OP_VARIANT, OP_DTYPE, OP_READS0, OP_READS1, OP_READS2, OP_GRAIN, OP_FIRST, OP_WRITES) = (
-    range(10)
-)
-OP_WORDS = 10
+(
+    OP_KIND,
+    OP_ARITY,
+    OP_VARIANT,
+    OP_DTYPE,
+    OP_READS0,
+    OP_READS1,
+    OP_READS2,
+    OP_GRAIN,
+    OP_FIRST,
+    OP_WRITES,
+    OP_LINEAR,  # 1: the tangent is the op itself, applied to tangents
+) = range(11)
+OP_WORDS = 11
 READS_Y = 8  # bit 3 of a READS word; bits 0-2 are the operands
 
 # Kinds of op: how an instruction is bound to a frame.

@@ -7,13 +7,13 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES
+from tapegrad.passes.purpose import GRADIENT, Purpose
 from tapegrad.record import unary
 from tapegrad.state import differentiating, eager_mode, modes, nested
 from tapegrad.storage import from_array, is_tensor
-from tapegrad.sweep import replay
 from tapegrad.transforms.arguments import Argnums, Selection, select
 from tapegrad.transforms.base import Transform, plain, replayable
-from tapegrad.transforms.fast import FastPath
+from tapegrad.transforms.fast import GradientPath
 from tapegrad.transforms.on_tensors import Run
 from tapegrad.transforms.signature import has_tensor, take_apart
 
@@ -95,7 +95,7 @@ class ValueAndGrad(Transform):
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
         self._argnums = argnums
-        self._fast: FastPath | None = None
+        self._fast: GradientPath | None = None
 
     @property
     def key(self) -> Any:
@@ -120,11 +120,10 @@ class ValueAndGrad(Transform):
         arguments = take_apart(args, kwargs)
         selection = select(args, self._argnums)
         wrt = selection.inputs(arguments)
-        recorded, (value, *gradients) = function.run(
-            arguments, wrt, replay.replay_gradient, check=_check_recorded
-        )
+        purpose = Purpose(GRADIENT, wrt)
+        recorded, (value, *gradients) = function.run(arguments, purpose, _check_recorded)
         if len(args) == 1 and not kwargs and self._argnums == 0:
-            self._fast = FastPath.of(function, recorded, args[0])
+            self._fast = GradientPath.of(function, recorded, purpose, args[0])
         return value[()], selection.arrange([g[()] if g.ndim == 0 else g for g in gradients])
 
     def _eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

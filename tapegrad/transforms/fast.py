@@ -1,4 +1,8 @@
-"""The short way through a replayed gradient: one float array in, value and gradient out."""
+"""The short ways through a replay: one float array in, one result out, or a value and its gradient.
+
+Whatever does not fit (another shape or dtype, a guard that does not hold, a variable of the function that has been
+bound anew) is left to the general way: the call returns `None`.
+"""
 
 from typing import Any
 
@@ -6,19 +10,16 @@ import numpy as np
 
 from tapegrad.custom.callbacks import failure
 from tapegrad.kernels.custom import CALL_FAILED
+from tapegrad.passes.purpose import ROWS, Purpose
 from tapegrad.passes.workspace import Workspace
-from tapegrad.sweep.replay import replay_one
+from tapegrad.sweep import replay
 
 _ndarray = np.ndarray
 _empty = np.empty
 
 
-class FastPath:
-    """A gradient program of one input, ready to be called with an array like the last one.
-
-    Whatever does not fit (another shape or dtype, a guard that does not hold, a variable of the function that has
-    been bound anew) is left to the general way: the call returns `None`.
-    """
+class _Path:
+    """A program of one input and one array for the result, ready to be called with an array like the last one."""
 
     __slots__ = ("_dtype", "_free", "_program", "_shape", "_surroundings")
 
@@ -26,15 +27,21 @@ class FastPath:
         self._program = program
         self._free = free
         self._surroundings = None if surroundings.empty else surroundings
-        self._shape = program.ports[0].shape
-        self._dtype = program.ports[0].dtype
+        self._shape = program.ports[-1].shape
+        self._dtype = program.ports[-1].dtype
 
     @classmethod
-    def of(cls, function: Any, recorded: Any, x: Any) -> "FastPath | None":
-        """The fast path for calls like the one with `x`, if there is one."""
-        if type(x) is not np.ndarray or len(recorded.recording.inputs) != 1:
+    def of(cls, function: Any, recorded: Any, purpose: Purpose, x: Any) -> Any:
+        """The short way of calls like the one with `x`, if there is one."""
+        if type(x) is not np.ndarray or not recorded.single or len(recorded.program(purpose).ports) != 2:
             return None
-        return cls(recorded.program((0,)), recorded.workspaces((0,)), function.surroundings)
+        return cls(recorded.program(purpose), recorded.workspaces(purpose), function.surroundings)
+
+
+class GradientPath(_Path):
+    """Value and gradient."""
+
+    __slots__ = ()
 
     def __call__(self, x: Any) -> tuple[Any, np.ndarray] | None:
         if type(x) is not _ndarray or (self._surroundings is not None and self._surroundings.changed()):
@@ -45,9 +52,37 @@ class FastPath:
         except IndexError:
             workspace = Workspace(self._program)
         gradient = _empty(self._shape, self._dtype)
-        status = replay_one(workspace.address, id(x), id(gradient))
+        status = replay.replay_one(workspace.address, id(x), id(gradient))
         result = (workspace.value[()], gradient) if status == 0 else None  # type: ignore[index]
         free.append(workspace)
         if status == CALL_FAILED:
             raise failure()
         return result
+
+
+class ResultPath(_Path):
+    """The one result: the value, or a Jacobian."""
+
+    __slots__ = ("_entry",)
+
+    def __init__(self, program: Any, free: list[Workspace], surroundings: Any) -> None:
+        super().__init__(program, free, surroundings)
+        rows = program.purpose.kind == ROWS
+        self._entry = "replay_jacobian_of_one" if rows else "replay_tangents_of_one"
+
+    def __call__(self, x: Any) -> Any:
+        if type(x) is not _ndarray or (self._surroundings is not None and self._surroundings.changed()):
+            return None
+        free = self._free
+        try:
+            workspace = free.pop()
+        except IndexError:
+            workspace = Workspace(self._program)
+        result = _empty(self._shape, self._dtype)
+        status = getattr(replay, self._entry)(workspace.address, id(x), id(result))
+        free.append(workspace)
+        if status == CALL_FAILED:
+            raise failure()
+        if status != 0:
+            return None
+        return result if self._shape else result[()]

@@ -1,17 +1,23 @@
-"""`jacobian`: one forward sweep, and a reverse sweep for each element of the result, in one compiled loop."""
+"""Jacobians, by forward or by reverse sweeps, each a single call into compiled code."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.sweep import replay
+from tapegrad.passes.purpose import COLUMNS, ROWS, Purpose
+from tapegrad.state import modes, nested
 from tapegrad.transforms.arguments import Argnums, select
+from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.differentiation import refuse_nesting
+from tapegrad.transforms.fast import ResultPath
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.signature import has_tensor, take_apart
 
+_MODES = ("auto", "forward", "reverse")
 
-def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+
+def jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: str = "auto") -> Callable[..., Any]:
     """A function that returns the derivatives of every element of `function`'s result.
 
     Parameters
@@ -21,12 +27,23 @@ def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[...
         recorded anew at each call.
     argnums
         Which positional arguments to differentiate by, as for `grad`.
+    mode
+        "forward" computes it column by column, in time proportional to the elements of the arguments; "reverse" row
+        by row, in time proportional to the elements of the result; "auto" chooses by these numbers.
 
     Returns
     -------
     callable
         Takes the arguments of `function`. For a result of shape ``r`` and an argument of shape ``s`` it returns an
-        array of shape ``r + s``; structures of arguments, and tuples of `argnums`, give structures of such arrays.
+        array of shape ``r + s`` and the argument's dtype; structures of arguments, and tuples of `argnums`, give
+        structures of such arrays.
+
+    Raises
+    ------
+    ValueError
+        For another `mode`.
+    TypeError
+        When the result is not one Tensor, or an argument to differentiate by is no float.
 
     Examples
     --------
@@ -35,20 +52,74 @@ def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[...
     array([[2., 0.],
            [0., 6.]])
     """
-    known = function if isinstance(function, Jit) else None
+    if mode not in _MODES:
+        raise ValueError(f"jacobian: mode={mode!r}; it must be one of {', '.join(map(repr, _MODES))}")
+    return Jacobian(function, argnums, mode)
 
-    def jacobians(*args: Any, **kwargs: Any) -> Any:
+
+def jacfwd(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The Jacobian by forward sweeps: ``jacobian(function, argnums, mode="forward")``.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> tg.jacfwd(tg.sin)(np.array([0.0]))
+    array([[1.]])
+    """
+    return jacobian(function, argnums, "forward")
+
+
+def jacrev(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The Jacobian by reverse sweeps: ``jacobian(function, argnums, mode="reverse")``.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> tg.jacrev(tg.cumsum)(np.array([5.0, 6.0]))
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    return jacobian(function, argnums, "reverse")
+
+
+class Jacobian(Transform):
+    """What the functions above return."""
+
+    def __init__(self, function: Callable[..., Any], argnums: Argnums, mode: str) -> None:
+        super().__init__(function)
+        self._argnums = argnums
+        self._mode = mode
+        self._fast: ResultPath | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fast = self._fast
+        if fast is not None and len(args) == 1 and not kwargs and not (modes.active and nested()):
+            result = fast(args[0])
+            if result is not None:
+                return result
         if has_tensor(args, kwargs):
             refuse_nesting()
-        arguments = take_apart(args, kwargs)
-        selection = select(args, argnums)
-        wrt = selection.inputs(arguments)
-        recorder = known if known is not None else Jit(function)
-        _, (_, *rows) = recorder.run(arguments, wrt, replay.replay_jacobian, rows=True, check=_check_recorded)
-        return selection.arrange([array[()] if array.ndim == 0 else array for array in rows])
+        return self._replay(args, kwargs)
 
-    functools.update_wrapper(jacobians, function, updated=())
-    return jacobians
+    def _replay(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The Jacobian of a recorded function; one that is not replayed is recorded anew."""
+        arguments = take_apart(args, kwargs)
+        selection = select(args, self._argnums)
+        wrt = selection.inputs(arguments)
+        known = replayable(self.function)
+        choose = functools.partial(self._purpose, wrt)
+        recorded, results = (known or Jit(self.function)).run(arguments, choose, _check_recorded)
+        arrays = results[-len(wrt) :] if wrt else []
+        if known is not None and len(args) == 1 and not kwargs and self._argnums == 0:
+            self._fast = ResultPath.of(known, recorded, choose(recorded), args[0])
+        return selection.arrange([array[()] if array.ndim == 0 else array for array in arrays])
+
+    def _purpose(self, wrt: tuple[int, ...], recorded: Any) -> Purpose:
+        """By columns or by rows; forward sweeps are the cheaper ones where there are as many of both."""
+        if self._mode != "auto":
+            return Purpose(COLUMNS if self._mode == "forward" else ROWS, wrt)
+        inputs = sum(math.prod(recorded.input_shape(k)) for k in wrt)
+        return Purpose(COLUMNS if inputs <= math.prod(recorded.output_shape) else ROWS, wrt)
 
 
 def _check_recorded(recorded: Any) -> None:

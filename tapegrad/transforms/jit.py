@@ -1,7 +1,7 @@
 """Record once, replay after: a function as a program without Python between its instructions."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,20 @@ from tapegrad.custom.callbacks import failure
 from tapegrad.errors import OuterTensorError, TracedValueError
 from tapegrad.kernels.custom import CALL_FAILED
 from tapegrad.locks import lock
+from tapegrad.passes.purpose import COLUMNS, GRADIENT, ROWS, TANGENTS, VALUES, Purpose
 from tapegrad.passes.workspace import Workspace
 from tapegrad.recording import Recording
 from tapegrad.sweep import replay
+from tapegrad.transforms.fast import ResultPath
 from tapegrad.transforms.recorder import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Recorded
 from tapegrad.transforms.signature import Arguments, has_tensor, take_apart
 from tapegrad.transforms.surroundings import Surroundings, bound_objects
 from tapegrad.tree import unflatten
 
 _MOST_WAYS = 256  # recordings of one signature: a function with more ways than this is branching on its data
+
+_VALUES = Purpose(VALUES)
+Goal = Purpose | Callable[[Recorded], Purpose]
 
 
 class Jit:
@@ -29,6 +34,7 @@ class Jit:
         self._recorded: dict[Any, list[Recorded]] = {}
         self._lock = lock()
         self.derived: dict[Any, Jit] = {}  # recorded transforms of this function, by what they are
+        self._fast: ResultPath | None = None
         self.surroundings = Surroundings(function)
         functools.update_wrapper(self, function, updated=())
 
@@ -39,13 +45,23 @@ class Jit:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fast = self._fast
+        if fast is not None and len(args) == 1 and not kwargs:
+            result = fast(args[0])
+            if result is not None:
+                return result
+        return self._general(args, kwargs)
+
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if has_tensor(args, kwargs):
             return self.function(*args, **kwargs)
         arguments = take_apart(args, kwargs)
         try:
-            recorded, outputs = self.run(arguments, (), replay.replay_values)
+            recorded, outputs = self.run(arguments, _VALUES)
         except OuterTensorError:  # it closes over a Tensor of what goes on around it
             return self.function(*args, **kwargs)
+        if len(args) == 1 and not kwargs and len(outputs) == 1:
+            self._fast = ResultPath.of(self, recorded, _VALUES, args[0])
         return recorded.result(arguments.arrays, outputs)
 
     def tape(self, *args: Any, **kwargs: Any) -> Recording:
@@ -62,7 +78,7 @@ class Jit:
           2  v2 = sum(v1)              () f64
         outputs   v2 () f64
         """
-        recorded, _ = self.run(take_apart(args, kwargs), (), replay.replay_values)
+        recorded, _ = self.run(take_apart(args, kwargs), _VALUES)
         return recorded.recording
 
     def refresh(self) -> None:
@@ -103,11 +119,12 @@ class Jit:
         return recorded
 
     def run(
-        self, arguments: Arguments, wrt: tuple[int, ...], entry: Any, rows: bool = False, check: Any = None
+        self, arguments: Arguments, purpose: Goal, check: Any = None, given: Sequence[np.ndarray] = ()
     ) -> tuple[Recorded, list[Any]]:
         """Replay the recording whose guards hold, or make it. Returns it and the arrays of its output ports.
 
-        `check` is called with a recording before its program is made.
+        `purpose` may be a function that says it of a recording. `check` is called with a recording before its
+        program is made; `given` are arrays for the ports that follow the inputs.
         """
         ways = self.ways(arguments)
         refuted: list[tuple[bytes, ...]] = []
@@ -118,14 +135,14 @@ class Jit:
                 tried.append(recorded)
                 if any(recorded.outcomes[: len(prefix)] == prefix for prefix in refuted):
                     continue
-                outputs, stopped = execute(recorded, arguments, wrt, entry, rows, check)
+                outputs, stopped = execute(recorded, arguments, purpose, check, given)
                 if outputs is not None:
                     if ways and ways[0] is not recorded:
                         self._move_to_front(ways, recorded)
                     return recorded, outputs
                 refuted.append(recorded.outcomes[: stopped + 1])
             fresh = self._record_unless(tried, ways, arguments)
-        outputs, stopped = execute(fresh, arguments, wrt, entry, rows, check)
+        outputs, stopped = execute(fresh, arguments, purpose, check, given)
         if outputs is None:
             raise RuntimeError(
                 f"{self.function!r} took another way when it was replayed with the same arguments"
@@ -140,24 +157,25 @@ class Jit:
 
 
 def execute(
-    recorded: Recorded, arguments: Arguments, wrt: tuple[int, ...], entry: Any, rows: bool, check: Any
+    recorded: Recorded, arguments: Arguments, goal: Goal, check: Any, given: Sequence[np.ndarray]
 ) -> tuple[list[Any] | None, int]:
     """Run one recording's program; the arrays of its output ports, or `None` and the guard that did not hold.
 
-    For a program that differentiates, the value of the output comes first.
+    For a program that differentiates backwards, the value of the output comes first.
     """
     if check is not None:
         check(recorded)
-    program = recorded.program(wrt, rows)
-    free = recorded.workspaces(wrt, rows)
+    purpose = goal if isinstance(goal, Purpose) else goal(recorded)
+    program = recorded.program(purpose)
+    free = recorded.workspaces(purpose)
     try:
         workspace = free.pop()
     except IndexError:
         workspace = Workspace(program)
-    results = [np.empty(port.shape, port.dtype) for port in program.ports[len(arguments.arrays) :]]
-    arrays = [*arguments.arrays, *results]
+    results = [np.empty(port.shape, port.dtype) for port in program.ports[program.given :]]
+    arrays = [*arguments.arrays, *given, *results]
     ids = np.array([id(array) for array in arrays], np.int64)
-    status = entry(workspace.address, id(ids))
+    status = _entry(purpose)(workspace.address, id(ids))
     stopped = program.guards.get(workspace.stopped_at, -1) if status == GUARD_FAILED else -1
     value = workspace.value
     if status == 0 and value is not None:
@@ -167,10 +185,25 @@ def execute(
         return results, -1
     if status == GUARD_FAILED:
         return None, stopped
-    raise _failure(status)
+    raise error_of(status)
 
 
-def _failure(status: int) -> BaseException:
+def _entry(purpose: Purpose) -> Callable[[int, int], int]:
+    """The entry point that runs a program; looked up by name, for the first call replaces it."""
+    return getattr(replay, _ENTRIES[purpose.kind])  # type: ignore[no-any-return]
+
+
+_ENTRIES = {
+    VALUES: "replay_values",
+    GRADIENT: "replay_gradient",
+    ROWS: "replay_jacobian",
+    TANGENTS: "replay_tangents",
+    COLUMNS: "replay_tangents",
+}
+
+
+def error_of(status: int) -> BaseException:
+    """The exception for a kernel's status."""
     if status == CALL_FAILED:
         return failure()
     if status == OUT_OF_RANGE:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad import elementwise, reductions
+from tapegrad.passes.purpose import GRADIENT, Purpose
 from tapegrad.state import eager_mode, nested
 from tapegrad.storage import from_array, is_tensor
-from tapegrad.sweep import replay
 from tapegrad.transforms.arguments import Selection, select
 from tapegrad.transforms.base import Transform, plain, replayable
 from tapegrad.transforms.jit import Jit
@@ -144,7 +144,8 @@ def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
         args = (bars, *selection.args)
         chosen = select(args, tuple(range(1, len(args))))
         arguments = take_apart(args, {})
-        _, (_, *pulled) = weighted.run(arguments, chosen.inputs(arguments), replay.replay_gradient)
+        purpose = Purpose(GRADIENT, chosen.inputs(arguments))
+        _, (_, *pulled) = weighted.run(arguments, purpose)
         return chosen.arrange([g[()] if g.ndim == 0 else g for g in pulled])  # type: ignore[no-any-return]
 
     return value, pullback

@@ -9,7 +9,8 @@ from tapegrad import checker
 from tapegrad.escapes import plain_array
 from tapegrad.ops import CODES
 from tapegrad.passes.program import Program
-from tapegrad.passes.workspace import Workspace
+from tapegrad.passes.purpose import Purpose
+from tapegrad.passes.workspace import Workspace, make_program
 from tapegrad.record import unary
 from tapegrad.recording import Recording
 from tapegrad.state import recording as recording_on
@@ -97,6 +98,22 @@ class Recorded:
         """Shape of the first output."""
         return Description(self.recording.header, self.output_slots[0]).shape
 
+    @property
+    def single(self) -> bool:
+        """Whether the function returned one value that is computed, in no structure."""
+        return self._definition is None and bool(self.output_slots)
+
+    def tangents(self, inputs: list[np.ndarray], tangents: list[np.ndarray]) -> Any:
+        """What the function returns, with these tangents in place of its outputs, and zeros for what is fixed."""
+        values = [
+            _numpy_scalar(tangents[r]) if isinstance(r, int) else r.tangent(inputs) for r in self._results
+        ]
+        return unflatten(self._definition, values)
+
+    def input_shape(self, k: int) -> tuple[int, ...]:
+        """Shape of input number `k`."""
+        return Description(self.recording.header, self.recording.inputs[k]).shape
+
     def result(self, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Any:
         """What the function returns for these inputs, with these arrays for its outputs."""
         values = [_numpy_scalar(outputs[r]) if isinstance(r, int) else r.value(inputs) for r in self._results]
@@ -104,17 +121,17 @@ class Recorded:
 
     # --- programs ----------------------------------------------------------------------------------------------
 
-    def program(self, wrt: tuple[int, ...], rows: bool = False) -> Program:
-        """The program for the values (`wrt` empty), for gradients by inputs, or for Jacobians by them."""
-        key = (wrt, rows)
-        if key not in self._programs:
+    def program(self, purpose: Purpose) -> Program:
+        """The program for a purpose."""
+        known = self._programs.get(purpose)
+        if known is None:
             checker.demand(self.recording)
-            self._programs[key] = Program(self.recording, self.output_slots, list(wrt), rows)
-        return self._programs[key]
+            known = self._programs[purpose] = make_program(self.recording, self.output_slots, purpose)
+        return known
 
-    def workspaces(self, wrt: tuple[int, ...], rows: bool = False) -> list[Workspace]:
+    def workspaces(self, purpose: Purpose) -> list[Workspace]:
         """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""
-        return self._free.setdefault((wrt, rows), [])
+        return self._free.setdefault(purpose, [])
 
 
 class _Fixed:
@@ -122,6 +139,10 @@ class _Fixed:
 
     def __init__(self, value: Any) -> None:
         self._value = value
+
+    def tangent(self, inputs: list[np.ndarray]) -> Any:
+        """Zeros like the value."""
+        return zeros_like(self._value.data_or_traced() if is_tensor(self._value) else self._value)
 
     def value(self, inputs: list[np.ndarray]) -> Any:
         value = self._value.data_or_traced() if is_tensor(self._value) else self._value
@@ -134,8 +155,20 @@ class _Passed:
     def __init__(self, number: int) -> None:
         self._number = number
 
+    def tangent(self, inputs: list[np.ndarray]) -> Any:
+        """Zeros: only integers and booleans are passed on."""
+        return zeros_like(inputs[self._number])
+
     def value(self, inputs: list[np.ndarray]) -> Any:
         return _numpy_scalar(inputs[self._number].copy())
+
+
+def zeros_like(value: Any) -> Any:
+    """The tangent of a result that does not depend on the arguments; `None` stays what it is, and so do strings."""
+    if not isinstance(value, np.ndarray | np.generic | int | float):
+        return value
+    array = np.asarray(value)
+    return _numpy_scalar(np.zeros(array.shape, array.dtype))
 
 
 def _numpy_scalar(array: np.ndarray) -> Any:

@@ -1,0 +1,178 @@
+"""`jvp`: derivatives along a direction, by one forward sweep."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad import loader
+from tapegrad.errors import raise_for
+from tapegrad.ops import CODES
+from tapegrad.passes.purpose import TANGENTS, Purpose
+from tapegrad.record import unary
+from tapegrad.state import EAGER, differentiating, eager_mode
+from tapegrad.storage import from_array, is_tensor
+from tapegrad.sweep import tangent
+from tapegrad.tape.layout import E_KERNEL, E_STATUS
+from tapegrad.transforms.arguments import Selection, select
+from tapegrad.transforms.base import replayable
+from tapegrad.transforms.differentiation import refuse_nesting
+from tapegrad.transforms.jit import Jit, error_of
+from tapegrad.transforms.recorder import zeros_like
+from tapegrad.transforms.signature import has_tensor, take_apart
+from tapegrad.tree import flatten, unflatten
+
+_COPY = CODES["positive"]
+
+
+def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """Value of a function and its derivative along a direction: the Jacobian times a vector, in one forward sweep.
+
+    Parameters
+    ----------
+    function
+        A function of any structure of floats and float arrays. A ``jit(f)`` is replayed.
+    primals
+        Its arguments: a tuple or a list, with one entry for each.
+    tangents
+        The direction: a tuple or a list of the same structure, with arrays of the same shapes.
+
+    Returns
+    -------
+    value, tangent
+        Both in the structure of the function's result. What does not depend on the arguments has a tangent of zeros.
+
+    Raises
+    ------
+    ValueError
+        When structure or shapes of primals and tangents differ.
+    TypeError
+        When a primal or a tangent is not a float or an array of floats.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> tg.jvp(lambda x, y: tg.sum(x * y), (np.array([1.0, 2.0]), 3.0), (np.array([1.0, 0.0]), 10.0))
+    (np.float64(9.0), np.float64(33.0))
+    """
+    if has_tensor((primals, tangents), {}):
+        refuse_nesting()
+    selection, directions = _paired(primals, tangents)
+    known = replayable(function)
+    if known is not None:
+        return _replayed(known, selection, directions)
+    return _swept(function, selection, directions)
+
+
+# --- arguments ---------------------------------------------------------------------------------------------------
+
+
+def _paired(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Selection, list[np.ndarray]]:
+    """The primals as arguments to differentiate by, and the tangents as arrays of the same shapes and dtypes."""
+    for name, value in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(value, tuple | list):
+            raise TypeError(f"jvp: {name} must be a tuple or a list of arguments, not {type(value).__name__}")
+    if len(primals) != len(tangents):
+        raise ValueError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
+    directions: list[np.ndarray] = []
+    for k, (primal, direction) in enumerate(zip(primals, tangents, strict=True)):
+        (leaves, definition), (parts, other) = flatten(primal), flatten(direction)
+        if definition != other:
+            raise ValueError(f"jvp: the tangent of argument {k} has another structure than the argument")
+        directions += [_direction(leaf, part, k) for leaf, part in zip(leaves, parts, strict=True)]
+    return select(tuple(primals), tuple(range(len(primals)))), directions
+
+
+def _direction(leaf: Any, value: Any, k: int) -> np.ndarray:
+    """A tangent as an array in C order of the primal's dtype."""
+    primal, array = np.asarray(leaf), np.asarray(value)
+    if array.dtype.kind != "f":
+        raise TypeError(
+            f"jvp: the tangent of argument {k} is of dtype {array.dtype}; convert it with astype(float)"
+        )
+    if array.shape != primal.shape:
+        raise ValueError(
+            f"jvp: the tangent of argument {k} has shape {array.shape}, but the argument shape {primal.shape}"
+        )
+    dtype = primal.dtype.newbyteorder("=") if primal.dtype.kind == "f" else array.dtype
+    return np.array(array, np.float32 if dtype == np.float32 else np.float64, order="C")
+
+
+# --- by replay ---------------------------------------------------------------------------------------------------
+
+
+def _replayed(function: Jit, selection: Selection, directions: list[np.ndarray]) -> tuple[Any, Any]:
+    """Value and tangent of a recorded function."""
+    arguments = take_apart(selection.args, {})
+    purpose = Purpose(TANGENTS, selection.inputs(arguments), values=True)
+    recorded, results = function.run(arguments, purpose, given=directions)
+    half = len(results) // 2
+    value = recorded.result(arguments.arrays, results[:half])
+    return value, recorded.tangents(arguments.arrays, results[half:])
+
+
+# --- by a sweep over the eager tape ------------------------------------------------------------------------------
+
+
+def _swept(
+    function: Callable[..., Any], selection: Selection, directions: list[np.ndarray]
+) -> tuple[Any, Any]:
+    """Value and tangent of a function that is run with Tensors on the eager tape."""
+    with eager_mode():
+        leaves = [
+            from_array(np.array(leaf, x_dot.dtype, order="C"), constant=False)
+            for leaf, x_dot in _both(selection, directions)
+        ]
+        with differentiating(leaves):
+            copies = [unary(_COPY, leaf) for leaf in leaves]  # the function may write to its arguments
+            results, definition = flatten(function(*selection.fill_in(copies)))
+        found = [y for y in results if is_tensor(y) and not y.constant]
+        arrays = iter(push(leaves, directions, found))
+        dots = [_scalar(next(arrays)) if is_tensor(y) and not y.constant else _fixed(y) for y in results]
+        values = [_scalar(y.data_or_traced()) if is_tensor(y) else y for y in results]
+    return unflatten(definition, values), unflatten(definition, dots)
+
+
+def _both(selection: Selection, directions: list[np.ndarray]) -> Any:
+    return zip(selection.leaves, directions, strict=True)
+
+
+def push(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) -> list[np.ndarray]:
+    """The tangents of eager Tensors for those of leaf Tensors, each of which is the whole of its buffer."""
+    tangents = [np.zeros(y.shape, y.dtype) for y in results]
+    addresses = [_ids(directions), _ids(tangents)]
+    slots = [np.array([t._slot_on(EAGER) for t in group], np.int64) for group in (leaves, results)]
+    missing = np.zeros(2, np.int64)
+    status = E_KERNEL
+    while status == E_KERNEL:
+        status = tangent.tangent_sweep(
+            EAGER.header,
+            id(slots[0]),
+            id(addresses[0]),
+            len(leaves),
+            id(slots[1]),
+            id(addresses[1]),
+            len(results),
+            1,
+            id(missing),
+        )
+        if status == E_KERNEL:
+            loader.load_code(int(missing[0]), int(missing[1]), 2)
+    if status <= E_STATUS:
+        raise error_of(E_STATUS - status)
+    if status < 0:
+        raise_for(status, "jvp", [])
+    return tangents
+
+
+def _ids(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.array([id(array) for array in arrays], np.int64)
+
+
+def _fixed(value: Any) -> Any:
+    """The tangent of a result that does not depend on the arguments."""
+    return zeros_like(value.data_or_traced() if is_tensor(value) else value)
+
+
+def _scalar(array: np.ndarray) -> Any:
+    return array[()] if array.ndim == 0 else array
