@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import checker, loader
+from tapegrad.anomaly import watching
 from tapegrad.custom.sweeping import Sweep
 from tapegrad.derivatives import delivery, hooks
 from tapegrad.derivatives.graph import FREED, asking, listed
@@ -127,7 +128,7 @@ class BackwardMethods:
         slot = _root_slot(self)  # type: ignore[arg-type]
         retain = create_graph if retain_graph is None else retain_graph
         asked = None if inputs is None else [value._slot_on(EAGER) for value in _listed(inputs)]
-        if create_graph or (notes and _is_hooked(slot, asked)):
+        if create_graph or (notes and _is_hooked(slot, asked)) or watching() is not None:
             seed = _seed_tensor(self, gradient, create_graph)  # type: ignore[arg-type]
             _sweep_on_tensors(slot, seed, asked, create_graph, accumulate, retain)
         else:

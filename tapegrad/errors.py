@@ -5,6 +5,10 @@ from typing import Any
 from tapegrad.tape.layout import E_MEMORY, E_NDIM, E_SHAPES, E_STATUS, MAX_NDIM
 
 
+class AnomalyError(FloatingPointError):
+    """A value that is not finite, found by `detect_anomaly`."""
+
+
 class FreedGraphError(RuntimeError):
     """A reverse sweep came to a part of the graph that an earlier one has released."""
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad import loader, state
+from tapegrad.anomaly import watch
 from tapegrad.ops import CODES
 from tapegrad.shaping import expand_dims
 from tapegrad.storage import from_array
@@ -74,6 +75,7 @@ def _join(pieces: list["Tensor"], axis: int, shape: tuple[int, ...], dtype: np.d
         eager.record_pieces(*arguments)
     for slot in into.tolist():
         slots.drop(tape.header, slot)
+    watch(tape, result._slot, "concatenate")
     return result
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import loader, state
+from tapegrad.anomaly import watch
 from tapegrad.errors import raise_for
 from tapegrad.ops import CODES, Op, evaluate_numpy
 from tapegrad.state import EAGER, modes, thread
@@ -109,6 +110,7 @@ def apply(code: int, *operands: Any) -> "Tensor":
     slot = run(tape, code, [t._slot_on(tape) for t in tensors], differentiate)
     if slot < 0:
         raise_for(slot, row.name, [t.shape for t in tensors])
+    watch(tape, slot, row.name)
     return from_slot(tape, slot)
 
 
@@ -216,6 +218,7 @@ def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
     slot = run(tape, code, [tensor._slot_on(tape)], state.current()[1])
     if slot < 0:
         raise_for(slot, "astype", [tensor.shape])
+    watch(tape, slot, "astype")
     return from_slot(tape, slot)
 
 

@@ -18,6 +18,7 @@ class _ThreadState(threading.local):
     tape = EAGER
     differentiate = True
     leaves: tuple[Any, ...] = ()  # Tensors that the gradients being computed are taken by
+    anomaly: Any = None  # what looks for results that are not finite
 
 
 class Modes:
@@ -34,7 +35,8 @@ modes = Modes()
 _lock = lock()
 
 
-def _count(by: int) -> None:
+def count_mode(by: int) -> None:
+    """A mode is entered (1) or left (-1)."""
     with _lock:
         modes.active += by
 
@@ -63,12 +65,12 @@ class no_grad(ContextDecorator):
     def __enter__(self) -> "no_grad":
         self._outer.append(thread.differentiate)
         thread.differentiate = False
-        _count(1)
+        count_mode(1)
         return self
 
     def __exit__(self, *exception: object) -> None:
         thread.differentiate = self._outer.pop()
-        _count(-1)
+        count_mode(-1)
 
 
 no_autodiff = no_grad
@@ -84,13 +86,13 @@ class recording:
     def __enter__(self) -> Tape:
         self._outer = (thread.tape, thread.differentiate)
         thread.tape, thread.differentiate = self.tape, True
-        _count(1)
+        count_mode(1)
         return self.tape
 
     def __exit__(self, *exception: object) -> None:
         assert self._outer is not None
         thread.tape, thread.differentiate = self._outer
-        _count(-1)
+        count_mode(-1)
 
 
 def eager_mode() -> Any:
@@ -108,17 +110,22 @@ class differentiating:
     def __enter__(self) -> None:
         self._outer = (thread.differentiate, thread.leaves)
         thread.differentiate, thread.leaves = True, (*thread.leaves, *self._leaves)
-        _count(1)
+        count_mode(1)
 
     def __exit__(self, *exception: object) -> None:
         assert self._outer is not None
         thread.differentiate, thread.leaves = self._outer
-        _count(-1)
+        count_mode(-1)
 
 
 def nested() -> bool:
-    """Whether the thread is inside a function that is being recorded, or differentiated by a transform."""
-    return modes.active > 0 and (thread.tape.recording or bool(thread.leaves))
+    """Whether a function's derivative is to be computed with Tensors, on the tape that the thread appends to.
+
+    It is inside a function that is being recorded, or differentiated by a transform; or anomalies are looked for.
+    """
+    return modes.active > 0 and (
+        thread.tape.recording or bool(thread.leaves) or thread.anomaly is not None
+    )
 
 
 def current() -> tuple[Any, bool]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import loader, state
+from tapegrad.anomaly import watch
 from tapegrad.errors import raise_for
 from tapegrad.record import as_float, read_now
 from tapegrad.storage import Description, check_dtype, checked, from_array, from_slot, is_tensor
@@ -57,6 +58,7 @@ def record_into(
         status = eager.record_into(tape.header, code, result, a, b, c, address, differentiate)
     if status < 0:
         raise_for(status, name, [])
+    watch(tape, result, name)
 
 
 def record_reduction(code: int, x: "Tensor", axes: int, keepdims: bool, name: str) -> "Tensor":
@@ -72,6 +74,7 @@ def record_reduction(code: int, x: "Tensor", axes: int, keepdims: bool, name: st
         slot = eager.record_reduction(*arguments)
     if slot < 0:
         raise_for(slot, name, [x.shape])
+    watch(tape, slot, name)
     return from_slot(tape, slot)
 
 

@@ -1,8 +1,11 @@
 """The reverse and the forward sweep on Tensors: every step appends the instructions that its rule is made of."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tapegrad import loader
+from tapegrad.anomaly import Watch, watching
 from tapegrad.derivatives import hooks, structural
 from tapegrad.derivatives.elementwise import chained, partial, summed_to
 from tapegrad.derivatives.graph import Geometry, Instruction, listed, tensor_on
@@ -156,10 +159,25 @@ def _step_back(tape: Tape, instruction: Instruction, parts: Parts, active: set[i
     if y_bar is None:
         return
     step = Step(tape, instruction, parts, active)
-    for j, value in _contributions(instruction.op, step, y_bar).items():
-        operand = instruction.operands[j]
-        of = value.shape if is_tensor(value) else parts.geometry(instruction.result).shape
-        parts.add(operand, summed_to(value, parts.geometry(operand).shape, of))
+    with _watched(tape, instruction) as watch:
+        for j, value in _contributions(instruction.op, step, y_bar).items():
+            operand = instruction.operands[j]
+            of = value.shape if is_tensor(value) else parts.geometry(instruction.result).shape
+            if watch is not None:
+                what = f"the cotangent that {loader.op_name(instruction.op)} sends to its operand {j}"
+                watch.derived(tape, instruction.result, value, what)
+            parts.add(operand, summed_to(value, parts.geometry(operand).shape, of))
+
+
+@contextmanager
+def _watched(tape: Tape, instruction: Instruction) -> Iterator[Watch | None]:
+    """While an instruction is differentiated: what looks for anomalies, if anything does."""
+    watch = watching()
+    if watch is None:
+        yield None
+    else:
+        with watch.differentiating(tape, instruction.result):
+            yield watch
 
 
 def _contributions(op: int, step: Step, y_bar: Value) -> dict[int, Value]:
@@ -205,9 +223,12 @@ def _step_forward(tape: Tape, instruction: Instruction, parts: Parts) -> None:
     if all(x_dot is None for x_dot in dots):
         return
     step = Step(tape, instruction, parts, None)
-    y_dot = _tangent(instruction.op, step, dots)
-    if y_dot is None:
-        return
+    with _watched(tape, instruction) as watch:
+        y_dot = _tangent(instruction.op, step, dots)
+        if y_dot is None:
+            return
+        if watch is not None:
+            watch.derived(tape, instruction.result, y_dot, f"the tangent of {loader.op_name(instruction.op)}")
     if instruction.op in structural.REDUCING:
         parts.put_whole(instruction.result, y_dot)
     else:

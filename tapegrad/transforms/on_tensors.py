@@ -5,15 +5,17 @@ hold whatever it does already: Tensors that the function closes over are seen as
 arguments, and the derivatives that come out depend on them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad.derivatives.graph import asking, tensor_on
 from tapegrad.derivatives.sweeps import forward, reverse
+from tapegrad.joining import stack
 from tapegrad.ops import CODES
 from tapegrad.record import unary
+from tapegrad.shaping import reshape
 from tapegrad.state import current, differentiating
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.sweep import graph
@@ -75,6 +77,25 @@ class Run:
         known = {id(y): found[slot] for y, slot in zip(reached, roots, strict=True)}
         return [_or_zeros(known.get(id(y)), y) for y in results]
 
+    def jacobian(self, forward: bool) -> list["Tensor"]:
+        """The derivatives of the one result by each leaf: an array of the shape of the result and then the leaf's."""
+        y = self.value
+        if forward:
+            return [self._by_columns(y, k) for k in range(len(self._leaves))]
+        rows = [self.pull([(y, seed)]) for seed in _one_hot(y)]
+        return [
+            _arranged([row[k] for row in rows], y.shape + leaf.shape, 0, leaf.dtype)
+            for k, leaf in enumerate(self._leaves)
+        ]
+
+    def _by_columns(self, y: "Tensor", k: int) -> "Tensor":
+        leaf = self._leaves[k]
+        columns = []
+        for seed in _one_hot(leaf):
+            tangents = [seed if j == k else _zeros(other) for j, other in enumerate(self._leaves)]
+            columns.append(self.push(tangents, [y])[0])
+        return _arranged(columns, y.shape + leaf.shape, y.ndim, leaf.dtype)
+
     def plain(self, value: Any) -> Any:
         """A result as an array, unless it depends on Tensors from outside, through a closure.
 
@@ -121,3 +142,18 @@ def _or_zeros(tangent: Any, like: Any) -> Any:
     if tangent is not None:
         return tangent
     return _zeros(like if is_tensor(like) else np.asarray(like, float))
+
+
+def _one_hot(like: "Tensor") -> "Iterator[Tensor]":
+    """For each element a Tensor of the same shape that is 1 there and 0 elsewhere."""
+    for k in range(like.size):
+        seed = np.zeros(like.size, like.dtype)
+        seed[k] = 1
+        yield from_array(seed.reshape(like.shape), constant=True)
+
+
+def _arranged(parts: list["Tensor"], shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> "Tensor":
+    """Derivatives by single elements, side by side along an axis that is then taken apart."""
+    if not parts:
+        return from_array(np.zeros(shape, dtype), constant=True)
+    return reshape(stack(parts, axis), shape)
