@@ -87,6 +87,8 @@ def custom_op(
             as_function(function, name, role)
 
     def make(forward: Callable[..., Any]) -> CustomOp:
-        return CustomOp(Functions(name, as_function(forward, name, "forward"), vjp, jvp, differentiable), shape)
+        return CustomOp(
+            Functions(name, as_function(forward, name, "forward"), vjp, jvp, differentiable), shape
+        )
 
     return make if forward is None else make(forward)

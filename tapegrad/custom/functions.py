@@ -1,6 +1,7 @@
 """A user's functions, called on arrays: what they are given, and what they may return."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from numba.core.dispatcher import Dispatcher
 
 from tapegrad.custom.parts import Part
 from tapegrad.errors import UnsupportedError
-from tapegrad.state import eager_mode
+from tapegrad.state import EAGER, modes, recording, thread
 from tapegrad.storage import is_tensor
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -36,9 +37,11 @@ class Functions:
         """Call one of the functions. Its exceptions pass through, with a note that names the op."""
         function = self.on_arrays(role)
         if function is None:
-            raise UnsupportedError(f"custom op {self.name!r} has no {role}, which is asked for: custom_op(..., {role}=...)")
+            raise UnsupportedError(
+                f"custom op {self.name!r} has no {role}, which is asked for: custom_op(..., {role}=...)"
+            )
         try:
-            with eager_mode():
+            with _apart():
                 return function(*args, **statics)
         except Exception as error:
             error.add_note(f"raised by the {role} of custom op {self.name!r}")
@@ -77,7 +80,9 @@ class Functions:
         values = [result] if len(parts) == 1 and not isinstance(result, tuple | list) else result
         return [
             self._checked(role, f"{what} {k}", value, part)
-            for k, (value, part) in enumerate(zip(self._counted(role, what, values, len(parts)), parts, strict=True))
+            for k, (value, part) in enumerate(
+                zip(self._counted(role, what, values, len(parts)), parts, strict=True)
+            )
         ]
 
     def cotangents(self, result: Any, inputs: Sequence[Part]) -> list[np.ndarray | None]:
@@ -119,6 +124,20 @@ class Functions:
                 f"custom op {self.name!r}: {what} of {role} has shape {array.shape} instead of {part.shape}"
             )
         return array
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    """What a user's function does itself has nothing to do with the recording or the gradient around it."""
+    if not modes.active:
+        yield
+        return
+    leaves, thread.leaves = thread.leaves, ()
+    try:
+        with recording(EAGER):
+            yield
+    finally:
+        thread.leaves = leaves
 
 
 def as_array(value: Any) -> np.ndarray:

@@ -47,7 +47,7 @@ def _piece(address: int, start: int, shape: Any, size: int, zero: Any, dtype: An
     return numba.carray(_pointer(address, zero), start + size)[start:].astype(dtype).reshape(shape)
 
 
-def _put(place: Any, start: int, shape: Any, value: Any, expected: Any) -> bool:
+def _put(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
     """Write an array or a number to a flat array; whether it has the shape."""
     raise NotImplementedError
 
@@ -61,7 +61,7 @@ def _put_overload(place: Any, start: Any, shape: Any, value: Any, expected: Any)
     return _put_number if value == expected.dtype and len(shape) == 0 else None
 
 
-def _put_array(place: Any, start: int, shape: Any, value: Any, expected: Any) -> bool:
+def _put_array(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
     if value.shape != shape:
         return False
     for k, element in enumerate(value.flat):
@@ -69,7 +69,7 @@ def _put_array(place: Any, start: int, shape: Any, value: Any, expected: Any) ->
     return True
 
 
-def _put_number(place: Any, start: int, shape: Any, value: Any, expected: Any) -> bool:
+def _put_number(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
     place[start] = value
     return True
 

@@ -176,7 +176,9 @@ def _in_parts(result: "Tensor", parts: tuple[Part, ...], single: bool) -> list["
 def _exactly(value: Any) -> Any:
     """A static argument as a key that differs wherever the argument does: 1, 1.0 and True are equal, and 0.0 is -0.0."""
     if type(value) in (tuple, frozenset):
-        return type(value), tuple(map(_exactly, value)) if type(value) is tuple else frozenset(map(_exactly, value))
+        return type(value), tuple(map(_exactly, value)) if type(value) is tuple else frozenset(
+            map(_exactly, value)
+        )
     return type(value), repr(value) if isinstance(value, float | complex) else value
 
 

@@ -97,7 +97,8 @@ def _other_inputs(call: Call, rest: "Tensor") -> list[Any]:
 
 def _joined(call: Call, what: str, values: list[Any], parts: Sequence[Part]) -> "Tensor":
     pieces = [
-        _piece(call, f"{what} {k}", value, part) for k, (value, part) in enumerate(zip(values, parts, strict=True))
+        _piece(call, f"{what} {k}", value, part)
+        for k, (value, part) in enumerate(zip(values, parts, strict=True))
     ]
     flat = pieces[0] if len(pieces) == 1 else concatenate(pieces)
     return flat if flat.dtype == call.dtype else flat.astype(call.dtype)
@@ -139,7 +140,8 @@ def _vjp_as_op(call: Call) -> Callable[..., Any]:
         found = functions.cotangents(result, inputs)
         floats = [part for part in inputs if part.dtype.kind == "f"]
         return tuple(
-            np.zeros(p.shape, p.dtype) if x_bar is None else x_bar for x_bar, p in zip(found, floats, strict=True)
+            np.zeros(p.shape, p.dtype) if x_bar is None else x_bar
+            for x_bar, p in zip(found, floats, strict=True)
         )
 
     op = _without_derivative(functions, "vjp", forward)

@@ -345,7 +345,7 @@ def answer_call(header, state, x_bar):
     state = array_data(state)
     slot = get_operand0(header, load_i64(state, AT))
     count = load_i64(load_i64(x_bar, ARRAY_EXTENTS), 0)
-    if count == 0 or not _takes(header, state, slot):
+    if not _takes(header, state, slot):
         return
     bytes_ = count * item_size(get_dtype(header, slot))
     if make_cotangent(header, slot, NONE, NONE, True):

@@ -120,6 +120,13 @@ def operand_is_useful(header, slot):
 
 
 @helper
+def _continues(header, i):
+    """Whether the instruction before `i` is useful and writes another piece of the same result."""
+    same = get_buffer(header, get_result(header, i - 1)) == get_buffer(header, get_result(header, i))
+    return get_mark(header, i - 1) == USEFUL and same
+
+
+@helper
 def mark_useful(header, low, high, only_wanted):
     """Raise the mark of the instructions on a way from the root to a tensor that gets a gradient."""
     for i in range(low, high + 1):
@@ -128,6 +135,7 @@ def mark_useful(header, low, high, only_wanted):
             if only_wanted:
                 for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
                     useful |= operand_is_useful(header, slot)
+                useful |= i > low and _continues(header, i)
             if useful:
                 set_mark(header, i, USEFUL)
                 # What several instructions have written piece by piece is known by the last of them.
