@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as _np
 
 from tapegrad import optimize as optimize
+from tapegrad.checking import check_grads as check_grads
+from tapegrad.anomaly import detect_anomaly as detect_anomaly
 from tapegrad.creation import CREATION as _CREATION
 from tapegrad.custom.define import custom_op as custom_op
+from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import TracedValueError as TracedValueError
@@ -33,6 +36,10 @@ from tapegrad.transforms.jacobians import jacfwd as jacfwd
 from tapegrad.transforms.jacobians import jacobian as jacobian
 from tapegrad.transforms.jacobians import jacrev as jacrev
 from tapegrad.transforms.jit import jit as jit
+from tapegrad.transforms.pullback import vjp as vjp
+from tapegrad.transforms.second import hessian as hessian
+from tapegrad.transforms.second import hvp as hvp
+from tapegrad.transforms.stop import stop_gradient as stop_gradient
 
 __version__ = "0.1.0"
 
