@@ -236,3 +236,11 @@ def replay_tangents_of_one(program, x, y):
     if not (_plug(program, 0, x) and _plug(program, 1, y)):
         return MISFIT
     return _run_chunks(program)
+
+
+@native(nogil=True)
+def replay_tangents_along(program, x, x_dot, y_dot):
+    """`replay_tangents` of a program of one input and one output: the ids of the input and of both tangents."""
+    if not (_plug(program, 0, x) and _plug(program, 1, x_dot) and _plug(program, 2, y_dot)):
+        return MISFIT
+    return _run_chunks(program)

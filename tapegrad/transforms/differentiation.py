@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES
 from tapegrad.passes.purpose import GRADIENT, Purpose
 from tapegrad.record import unary
@@ -72,11 +71,6 @@ def check_scalar(name: str, shape: tuple[int, ...]) -> None:
         raise ValueError(
             f"{name}: the function returned shape {shape}, but only a scalar has a gradient; sum() it, or use jacobian"
         )
-
-
-def refuse_nesting() -> None:
-    """Refuse Tensors as arguments."""
-    raise UnsupportedError("call it with arrays (t.data)")
 
 
 def _check_value(value: Any) -> None:

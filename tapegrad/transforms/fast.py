@@ -22,6 +22,7 @@ class _Path:
     """A program of one input and one array for the result, ready to be called with an array like the last one."""
 
     __slots__ = ("_dtype", "_free", "_program", "_shape", "_surroundings")
+    ports = 2
 
     def __init__(self, program: Any, free: list[Workspace], surroundings: Any) -> None:
         self._program = program
@@ -33,7 +34,7 @@ class _Path:
     @classmethod
     def of(cls, function: Any, recorded: Any, purpose: Purpose, x: Any) -> Any:
         """The short way of calls like the one with `x`, if there is one."""
-        if type(x) is not np.ndarray or not recorded.single or len(recorded.program(purpose).ports) != 2:
+        if type(x) is not np.ndarray or not recorded.single or len(recorded.program(purpose).ports) != cls.ports:
             return None
         return cls(recorded.program(purpose), recorded.workspaces(purpose), function.surroundings)
 
@@ -80,6 +81,32 @@ class ResultPath(_Path):
             workspace = Workspace(self._program)
         result = _empty(self._shape, self._dtype)
         status = getattr(replay, self._entry)(workspace.address, id(x), id(result))
+        free.append(workspace)
+        if status == CALL_FAILED:
+            raise failure()
+        if status != 0:
+            return None
+        return result if self._shape else result[()]
+
+
+class DirectionPath(_Path):
+    """The tangent of the one result along one of the input."""
+
+    __slots__ = ()
+    ports = 3
+
+    def __call__(self, x: Any, x_dot: Any) -> Any:
+        if type(x) is not _ndarray or type(x_dot) is not _ndarray:
+            return None
+        if self._surroundings is not None and self._surroundings.changed():
+            return None
+        free = self._free
+        try:
+            workspace = free.pop()
+        except IndexError:
+            workspace = Workspace(self._program)
+        result = _empty(self._shape, self._dtype)
+        status = replay.replay_tangents_along(workspace.address, id(x), id(x_dot), id(result))
         free.append(workspace)
         if status == CALL_FAILED:
             raise failure()

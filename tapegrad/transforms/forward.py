@@ -10,14 +10,14 @@ from tapegrad.errors import raise_for
 from tapegrad.ops import CODES
 from tapegrad.passes.purpose import TANGENTS, Purpose
 from tapegrad.record import unary
-from tapegrad.state import EAGER, differentiating, eager_mode
+from tapegrad.state import EAGER, differentiating, eager_mode, nested
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.sweep import tangent
 from tapegrad.tape.layout import E_KERNEL, E_STATUS
 from tapegrad.transforms.arguments import Selection, select
-from tapegrad.transforms.base import replayable
-from tapegrad.transforms.differentiation import refuse_nesting
+from tapegrad.transforms.base import plain, replayable
 from tapegrad.transforms.jit import Jit, error_of
+from tapegrad.transforms.on_tensors import Run
 from tapegrad.transforms.recorder import zeros_like
 from tapegrad.transforms.signature import has_tensor, take_apart
 from tapegrad.tree import flatten, unflatten
@@ -55,13 +55,13 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     >>> tg.jvp(lambda x, y: tg.sum(x * y), (np.array([1.0, 2.0]), 3.0), (np.array([1.0, 0.0]), 10.0))
     (np.float64(9.0), np.float64(33.0))
     """
-    if has_tensor((primals, tangents), {}):
-        refuse_nesting()
     selection, directions = _paired(primals, tangents)
+    if nested() or has_tensor((primals, tangents), {}):
+        return on_tensors(function, selection, directions)
     known = replayable(function)
     if known is not None:
         return _replayed(known, selection, directions)
-    return _swept(function, selection, directions)
+    return swept(function, selection, directions)
 
 
 # --- arguments ---------------------------------------------------------------------------------------------------
@@ -74,28 +74,51 @@ def _paired(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Selection,
             raise TypeError(f"jvp: {name} must be a tuple or a list of arguments, not {type(value).__name__}")
     if len(primals) != len(tangents):
         raise ValueError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
-    directions: list[np.ndarray] = []
-    for k, (primal, direction) in enumerate(zip(primals, tangents, strict=True)):
-        (leaves, definition), (parts, other) = flatten(primal), flatten(direction)
+    selection = select(tuple(primals), tuple(range(len(primals))))
+    return selection, directions(selection, tuple(tangents), "jvp")
+
+
+def directions(selection: Selection, given: Any, name: str) -> list[Any]:
+    """The tangents of the arguments that were selected, in order, if they look like these."""
+    parts = given if isinstance(selection.argnums, tuple) else (given,)
+    if not isinstance(parts, tuple | list) or len(parts) != len(selection.numbers):
+        raise ValueError(f"{name}: there must be a tangent for each of {len(selection.numbers)} arguments")
+    found = []
+    for number, part in zip(selection.numbers, parts, strict=True):
+        (leaves, definition), (dots, other) = flatten(selection.args[number]), flatten(part)
         if definition != other:
-            raise ValueError(f"jvp: the tangent of argument {k} has another structure than the argument")
-        directions += [_direction(leaf, part, k) for leaf, part in zip(leaves, parts, strict=True)]
-    return select(tuple(primals), tuple(range(len(primals)))), directions
+            raise ValueError(f"{name}: the tangent of argument {number} has another structure than the argument")
+        found += [_direction(leaf, dot, number, name) for leaf, dot in zip(leaves, dots, strict=True)]
+    return found
 
 
-def _direction(leaf: Any, value: Any, k: int) -> np.ndarray:
-    """A tangent as an array in C order of the primal's dtype."""
-    primal, array = np.asarray(leaf), np.asarray(value)
+def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
+    """A tangent of the primal's shape and dtype: a Tensor, or an array in C order."""
+    primal, array = (each if is_tensor(each) else np.asarray(each) for each in (leaf, value))
     if array.dtype.kind != "f":
-        raise TypeError(
-            f"jvp: the tangent of argument {k} is of dtype {array.dtype}; convert it with astype(float)"
-        )
+        raise TypeError(f"{name}: the tangent of argument {k} is of dtype {array.dtype}; convert it with astype(float)")
     if array.shape != primal.shape:
         raise ValueError(
-            f"jvp: the tangent of argument {k} has shape {array.shape}, but the argument shape {primal.shape}"
+            f"{name}: the tangent of argument {k} has shape {array.shape}, but the argument shape {primal.shape}"
         )
+    if is_tensor(array):
+        return array
     dtype = primal.dtype.newbyteorder("=") if primal.dtype.kind == "f" else array.dtype
     return np.array(array, np.float32 if dtype == np.float32 else np.float64, order="C")
+
+
+# --- on Tensors --------------------------------------------------------------------------------------------------
+
+
+def on_tensors(function: Callable[..., Any], selection: Selection, directions: list[Any]) -> tuple[Any, Any]:
+    """Value and tangent as Tensors, on the tape that the thread is appending to."""
+    call = plain(function)
+    run = Run(selection.leaves, lambda copies: call(*selection.fill_in(copies)))
+    results, definition = flatten(run.value)
+    dots = run.push(directions, results)
+    if not has_tensor((selection.args, directions), {}):
+        results, dots = ([run.plain(each) for each in values] for values in (results, dots))
+    return unflatten(definition, results), unflatten(definition, dots)
 
 
 # --- by replay ---------------------------------------------------------------------------------------------------
@@ -114,7 +137,7 @@ def _replayed(function: Jit, selection: Selection, directions: list[np.ndarray])
 # --- by a sweep over the eager tape ------------------------------------------------------------------------------
 
 
-def _swept(
+def swept(
     function: Callable[..., Any], selection: Selection, directions: list[np.ndarray]
 ) -> tuple[Any, Any]:
     """Value and tangent of a function that is run with Tensors on the eager tape."""

@@ -5,13 +5,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tapegrad.passes.purpose import COLUMNS, ROWS, Purpose
 from tapegrad.state import modes, nested
-from tapegrad.transforms.arguments import Argnums, select
-from tapegrad.transforms.base import Transform, replayable
-from tapegrad.transforms.differentiation import refuse_nesting
+from tapegrad.storage import is_tensor
+from tapegrad.transforms.arguments import Argnums, Selection, select
+from tapegrad.transforms.base import Transform, plain, replayable
 from tapegrad.transforms.fast import ResultPath
 from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.on_tensors import Run
 from tapegrad.transforms.signature import has_tensor, take_apart
 
 _MODES = ("auto", "forward", "reverse")
@@ -97,9 +100,30 @@ class Jacobian(Transform):
             result = fast(args[0])
             if result is not None:
                 return result
-        if has_tensor(args, kwargs):
-            refuse_nesting()
-        return self._replay(args, kwargs)
+        if nested() or has_tensor(args, kwargs):
+            return self._on_tensors(args, kwargs)
+        try:
+            return self._replay(args, kwargs)
+        except _Independent as found:
+            return _zeros(found.result, select(args, self._argnums))
+
+    @property
+    def key(self) -> Any:
+        return type(self), self._argnums, self._mode
+
+    def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The Jacobian as a Tensor on the thread's tape, one sweep for each row or column."""
+        selection = select(args, self._argnums)
+        function = plain(self.function)
+        run = Run(selection.leaves, lambda copies: function(*selection.fill_in(copies), **kwargs))
+        if not is_tensor(run.value):
+            raise _no_tensor()
+        inputs = sum(math.prod(np.shape(leaf)) for leaf in selection.leaves)
+        forward = self._mode == "forward" or (self._mode == "auto" and inputs <= run.value.size)
+        results = run.jacobian(forward)
+        if not has_tensor(args, kwargs):
+            results = [run.plain(each) for each in results]
+        return selection.arrange(results)
 
     def _replay(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian of a recorded function; one that is not replayed is recorded anew."""
@@ -122,6 +146,26 @@ class Jacobian(Transform):
         return Purpose(COLUMNS if inputs <= math.prod(recorded.output_shape) else ROWS, wrt)
 
 
+class _Independent(Exception):
+    """The function's result depends on none of its arguments."""
+
+    def __init__(self, result: np.ndarray) -> None:
+        self.result = result
+
+
 def _check_recorded(recorded: Any) -> None:
     if recorded.only_output < 0:
-        raise TypeError("jacobian: the function must return one Tensor that depends on its arguments")
+        fixed = recorded.fixed_result
+        if is_tensor(fixed) and fixed.dtype.kind == "f":
+            raise _Independent(fixed.data_or_traced())
+        raise _no_tensor()
+
+
+def _no_tensor() -> TypeError:
+    return TypeError("jacobian: the function must return one Tensor")
+
+
+def _zeros(result: np.ndarray, selection: Selection) -> Any:
+    """The Jacobian of what depends on nothing."""
+    leaves = [np.asarray(leaf) for leaf in selection.leaves]
+    return selection.arrange([np.zeros(result.shape + leaf.shape, leaf.dtype)[()] for leaf in leaves])

@@ -13,12 +13,14 @@ from tapegrad.locks import lock
 from tapegrad.passes.purpose import COLUMNS, GRADIENT, ROWS, TANGENTS, VALUES, Purpose
 from tapegrad.passes.workspace import Workspace
 from tapegrad.recording import Recording
+from tapegrad.state import modes, thread
+from tapegrad.storage import is_tensor
 from tapegrad.sweep import replay
 from tapegrad.transforms.fast import ResultPath
 from tapegrad.transforms.recorder import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Recorded
 from tapegrad.transforms.signature import Arguments, has_tensor, take_apart
 from tapegrad.transforms.surroundings import Surroundings, bound_objects
-from tapegrad.tree import unflatten
+from tapegrad.tree import flatten, unflatten
 
 _MOST_WAYS = 256  # recordings of one signature: a function with more ways than this is branching on its data
 
@@ -45,12 +47,21 @@ class Jit:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if modes.active and thread.anomaly is not None:
+            return self._watched(args, kwargs)
         fast = self._fast
         if fast is not None and len(args) == 1 and not kwargs:
             result = fast(args[0])
             if result is not None:
                 return result
         return self._general(args, kwargs)
+
+    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the function instead of replaying it, so that its instructions can be looked at."""
+        results, definition = flatten(self.function(*args, **kwargs))
+        if not has_tensor(args, kwargs):
+            results = [value.data_or_traced()[()] if is_tensor(value) else value for value in results]
+        return unflatten(definition, results)
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if has_tensor(args, kwargs):

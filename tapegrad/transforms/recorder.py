@@ -103,6 +103,12 @@ class Recorded:
         """Whether the function returned one value that is computed, in no structure."""
         return self._definition is None and bool(self.output_slots)
 
+    @property
+    def fixed_result(self) -> Any:
+        """The one result if it does not depend on the arguments."""
+        single = self._results[0] if self._definition is None else None
+        return single.fixed if isinstance(single, _Fixed) else None
+
     def tangents(self, inputs: list[np.ndarray], tangents: list[np.ndarray]) -> Any:
         """What the function returns, with these tangents in place of its outputs, and zeros for what is fixed."""
         values = [
@@ -138,14 +144,14 @@ class _Fixed:
     """A result that no replay computes. Of arrays and Tensors each replay returns a copy."""
 
     def __init__(self, value: Any) -> None:
-        self._value = value
+        self.fixed = value
 
     def tangent(self, inputs: list[np.ndarray]) -> Any:
         """Zeros like the value."""
-        return zeros_like(self._value.data_or_traced() if is_tensor(self._value) else self._value)
+        return zeros_like(self.fixed.data_or_traced() if is_tensor(self.fixed) else self.fixed)
 
     def value(self, inputs: list[np.ndarray]) -> Any:
-        value = self._value.data_or_traced() if is_tensor(self._value) else self._value
+        value = self.fixed.data_or_traced() if is_tensor(self.fixed) else self.fixed
         return _numpy_scalar(value.copy()) if isinstance(value, np.ndarray) else value
 
 
