@@ -7,6 +7,7 @@ out here and not in a result.
 """
 
 import ctypes
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,7 +18,7 @@ from tapegrad.kernels.entries import BLAS, SIGNATURES, SIZE, entry
 
 _FUNCTIONS = 32  # offset of ``functions`` in PyUFuncObject: object head, three ints, an int
 _DATA = 40
-SCIPY = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "digamma": "psi"}
+SCIPY = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "digamma": "psi", "zeta": "_ufuncs._zeta"}
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 _table = np.zeros(2 * SIZE, np.int64)
@@ -47,7 +48,7 @@ def ufunc(name: str) -> np.ufunc:
         return getattr(np, name)  # type: ignore[no-any-return]
     import scipy.special  # it is slow to import and few programs need it
 
-    return getattr(scipy.special, SCIPY[name])  # type: ignore[no-any-return]
+    return operator.attrgetter(SCIPY[name])(scipy.special)  # type: ignore[no-any-return]
 
 
 def _fill_blas(name: str) -> None:

@@ -6,6 +6,11 @@ An elementwise row states the primal and the partials as text over ``x0, x1, x2`
 the reverse sweep follows from the names that a partial reads. Partials are written to be accurate
 relative to their own size over the whole domain and not to overflow on the way; the kinks are stated
 here and nowhere else.
+
+A partial is differentiated by the rows that its own text names, for derivatives of higher order. So a text is
+written such that this, too, is right at kinks and loses no digits: ``where(x0==x1, 0.5, ...)`` would be a constant
+in a single point, and the derivative of ``(1-x0)*(1+x0)`` is a difference of nearly equal numbers where `x0` is
+small.
 """
 
 import ast
@@ -25,6 +30,7 @@ CONSTANTS: dict[str, float] = {
     "log10e": math.log10(math.e),
     "two_over_sqrt_pi": 2.0 / math.sqrt(math.pi),
     "inf": math.inf,
+    "nan": math.nan,
 }
 PRIMALS = frozenset(("x0", "x1", "x2", "y"))
 Domain = tuple[float, float]
@@ -47,13 +53,21 @@ def evaluate(text: str, namespace: Mapping[str, Any], **values: Any) -> Any:
 
 
 class _NumPyNames(dict[str, Any]):
-    """NumPy's functions by name, and SciPy's under ours."""
+    """NumPy's functions by name, SciPy's under ours, and the rows that neither of them has."""
 
     def __missing__(self, name: str) -> Any:
         from tapegrad.library import SCIPY, ufunc  # only for texts that name such a function
 
-        self[name] = ufunc(name) if name in SCIPY else getattr(np, name)
+        if name in SCIPY:
+            self[name] = ufunc(name)
+        else:
+            self[name] = getattr(np, name) if hasattr(np, name) else _function(BY_NAME[name])
         return self[name]
+
+
+def _function(row: "Op") -> Any:
+    """The primal of a row as a function of NumPy arrays."""
+    return lambda *operands: evaluate_numpy(row.primal, **{f"x{j}": x for j, x in enumerate(operands)})
 
 
 _NUMPY = _NumPyNames()
@@ -82,6 +96,8 @@ class Op:
         Operands that are booleans and have no cotangent.
     predicate
         The result is boolean; there is nothing to differentiate.
+    public
+        The row's function has a name in the namespace.
     """
 
     name: str
@@ -92,6 +108,7 @@ class Op:
     ufunc: str | None = None
     boolean_operands: tuple[int, ...] = ()
     predicate: bool = False
+    public: bool = True
 
     @property
     def arity(self) -> int:
@@ -192,7 +209,7 @@ _ARITHMETIC = (
     _row("arithmetic", "subtract", "x0-x1", ("1", "-1"), _ANY, _ANY),
     _row("arithmetic", "multiply", "x0*x1", ("x1", "x0"), _ANY, _ANY),
     # A partial times a cotangent or a tangent, in derivatives on Tensors: zero times anything is zero.
-    _row("arithmetic", "chain", "where((x0==0)|(x1==0), 0, x0*x1)", ("x1", "x0"), _ANY, _ANY),
+    _row("arithmetic", "chain", "where((x0==0)|(x1==0), 0, x0*x1)", ("x1", "x0"), _ANY, _ANY, public=False),
     _row("arithmetic", "divide", "x0/x1", ("1/x1", "-y/x1"), _ANY, _POSITIVE),
     _row("arithmetic", "negative", "-x0", ("-1",), _ANY),
     _row("arithmetic", "positive", "x0", ("1",), _ANY),
@@ -210,7 +227,7 @@ _ARITHMETIC = (
 # abs'(0) = 0. A tie of maximum, minimum, fmax and fmin is shared equally. clip passes its closed interval,
 # and where the limits are crossed the result is the upper one, as in NumPy. relu'(0) = 0.
 _SELECTION = (
-    _row("selection", "absolute", "absolute(x0)", ("where(x0>0, 1, where(x0<0, -1, x0))",), _ANY),
+    _row("selection", "absolute", "absolute(x0)", ("sign(x0)",), _ANY),
     _row("selection", "maximum", "maximum(x0, x1)", _both(_larger, "own"), _ANY, _ANY),
     _row("selection", "minimum", "minimum(x0, x1)", _both(_smaller, "own"), _ANY, _ANY),
     _row("selection", "fmax", "fmax(x0, x1)", _both(_larger, "other"), _ANY, _ANY),
@@ -232,11 +249,12 @@ _SELECTION = (
 )  # fmt: skip
 
 # x**0 has derivative 0, and so has 0**x by the exponent, for x >= 0. logaddexp's partials do not read the
-# result, which has lost the small difference that they depend on.
+# result, which has lost the small difference that they depend on; of two equal infinities each has half.
+_EQUAL_INFINITIES = "(x0==x1)&(absolute(x0)==inf)"
 _EXPONENTIAL = (
     _row(
         "exponential", "power", "power(x0, x1)",
-        ("where(x1==0, 0, x1*power(x0, x1-1))", "where((x0==0)&(x1>=0), 0, y*log(x0))"),
+        ("chain(x1, power(x0, x1-1))", "where((x0==0)&(x1>=0), 0, y*log(x0))"),
         _POSITIVE, (-3.0, 3.0),
     ),
     _row("exponential", "exp", "exp(x0)", ("y",), _ANY),
@@ -248,11 +266,19 @@ _EXPONENTIAL = (
     _row("exponential", "log1p", "log1p(x0)", ("1/(1+x0)",), (-0.9, 4.0)),
     _row(
         "exponential", "logaddexp", "logaddexp(x0, x1)",
-        ("where(x0==x1, 0.5, 1/(1+exp(x1-x0)))", "where(x0==x1, 0.5, 1/(1+exp(x0-x1)))"), _ANY, _ANY,
+        (
+            f"where({_EQUAL_INFINITIES}, 0.5, 1/(1+exp(x1-x0)))",
+            f"where({_EQUAL_INFINITIES}, 0.5, 1/(1+exp(x0-x1)))",
+        ),
+        _ANY, _ANY,
     ),
     _row(
         "exponential", "logaddexp2", "logaddexp2(x0, x1)",
-        ("where(x0==x1, 0.5, 1/(1+exp2(x1-x0)))", "where(x0==x1, 0.5, 1/(1+exp2(x0-x1)))"), _ANY, _ANY,
+        (
+            f"where({_EQUAL_INFINITIES}, 0.5, 1/(1+exp2(x1-x0)))",
+            f"where({_EQUAL_INFINITIES}, 0.5, 1/(1+exp2(x0-x1)))",
+        ),
+        _ANY, _ANY,
     ),
     _row("exponential", "sigmoid", "1/(1+exp(-x0))", ("y/(1+exp(x0))",), (-20.0, 20.0)),
     _row(
@@ -265,25 +291,36 @@ _EXPONENTIAL = (
 _SINC_SERIES = "1/3-v*(1/30-v*(1/840-v*(1/45360-v*(1/3991680-v*(1/518918400-v*(1/93405312000))))))"
 _SINC_NEAR_0 = "-pi*(pi*x0)*(" + _SINC_SERIES.replace("v", "square(pi*x0)") + ")"
 
+# 1 - x0**2, for x0 near 0 and near 1.
+_ONE_MINUS_SQUARE = "where(absolute(x0)<0.5, 1-square(x0), (1-x0)*(1+x0))"
+
+
+def _share_of_hypot(a: str, b: str) -> str:
+    """`a` by the hypotenuse of `a` and `b`, as a function of the smaller of a/b and b/a."""
+    larger = f"absolute({a})>absolute({b})"
+    share = f"where({larger}, sign({a}), {a}/absolute({b}))"
+    return f"where(y==0, 0, {share}/sqrt(1+square(where({larger}, {b}/{a}, {a}/{b}))))"
+
+
 # arctan2(0, 0) and hypot(0, 0) have derivative 0. arctan2's partials are x1/(x0**2 + x1**2), nothing squared.
 _TRIGONOMETRIC = (
     _row("trigonometric", "sin", "sin(x0)", ("cos(x0)",), (-1.5, 4.5)),
     _row("trigonometric", "cos", "cos(x0)", ("-sin(x0)",), (0.1, 3.0)),
     _row("trigonometric", "tan", "tan(x0)", ("1+square(y)",), (-1.5, 1.5)),
-    _row("trigonometric", "arcsin", "arcsin(x0)", ("1/sqrt((1-x0)*(1+x0))",), (-0.999, 0.999)),
-    _row("trigonometric", "arccos", "arccos(x0)", ("-1/sqrt((1-x0)*(1+x0))",), (-0.999, 0.999)),
+    _row("trigonometric", "arcsin", "arcsin(x0)", (f"1/sqrt({_ONE_MINUS_SQUARE})",), (-0.999, 0.999)),
+    _row("trigonometric", "arccos", "arccos(x0)", (f"-1/sqrt({_ONE_MINUS_SQUARE})",), (-0.999, 0.999)),
     _row("trigonometric", "arctan", "arctan(x0)", ("1/(1+square(x0))",), _ANY),
     _row(
         "trigonometric", "arctan2", "arctan2(x0, x1)",
         (
-            "where((x0==0)&(x1==0), 0, 1/(x1+x0*(x0/x1)))",
-            "where((x0==0)&(x1==0), 0, -1/(x0+x1*(x1/x0)))",
+            "where((x0==0)&(x1==0), 0, chain(1/hypot(x0, x1), x1/hypot(x0, x1)))",
+            "where((x0==0)&(x1==0), 0, chain(-1/hypot(x0, x1), x0/hypot(x0, x1)))",
         ),
         _POSITIVE, _ANY,
     ),
     _row(
         "trigonometric", "hypot", "hypot(x0, x1)",
-        ("where(y==0, 0, x0/y)", "where(y==0, 0, x1/y)"), _ANY, _ANY,
+        (_share_of_hypot("x0", "x1"), _share_of_hypot("x1", "x0")), _ANY, _ANY,
     ),
     _row(
         "trigonometric", "sinc", "where(x0==0, 1, sin(pi*x0)/(pi*x0))",
@@ -294,19 +331,28 @@ _TRIGONOMETRIC = (
 _HYPERBOLIC = (
     _row("hyperbolic", "sinh", "sinh(x0)", ("cosh(x0)",), _ANY),
     _row("hyperbolic", "cosh", "cosh(x0)", ("sinh(x0)",), _ANY),
-    _row("hyperbolic", "tanh", "tanh(x0)", ("1/square(cosh(x0))",), (-20.0, 20.0)),
+    _row("hyperbolic", "tanh", "tanh(x0)", ("square(1/cosh(x0))",), (-20.0, 20.0)),
     _row(
         "hyperbolic", "arcsinh", "arcsinh(x0)",
         ("where(absolute(x0)<1e9, 1/sqrt(1+square(x0)), 1/absolute(x0))",), _ANY,
     ),
     _row("hyperbolic", "arccosh", "arccosh(x0)", ("1/(sqrt(x0-1)*sqrt(x0+1))",), (1.001, 4.0)),
-    _row("hyperbolic", "arctanh", "arctanh(x0)", ("1/((1-x0)*(1+x0))",), (-0.999, 0.999)),
+    _row("hyperbolic", "arctanh", "arctanh(x0)", (f"1/{_ONE_MINUS_SQUARE}",), (-0.999, 0.999)),
 )  # fmt: skip
+
+# Below 0 by reflection: trigamma(x) + trigamma(1-x) = (pi/sin(pi x))**2.
+_TRIGAMMA = (
+    "where(x0<0, square(pi/sin(pi*where(x0<0, x0-rint(x0), 0.5))), 0)"
+    "+where(x0<0, -1, 1)*zeta(2, where(x0<0, 1-x0, x0))"
+)
 
 _SPECIAL = (
     _row("special", "erf", "erf(x0)", ("two_over_sqrt_pi*exp(-square(x0))",), _ANY),
     _row("special", "erfc", "erfc(x0)", ("-two_over_sqrt_pi*exp(-square(x0))",), _ANY),
     _row("special", "lgamma", "lgamma(x0)", ("digamma(x0)",), _POSITIVE),
+    _row("special", "digamma", "digamma(x0)", (_TRIGAMMA,), _POSITIVE),
+    # The sum of 1/(k+x1)**x0 over k = 0, 1, ... Nothing is known of the derivative by x0.
+    _row("special", "zeta", "zeta(x0, x1)", ("nan", "-x0*zeta(x0+1, x1)"), (1.5, 3.5), _POSITIVE),
 )
 
 _PREDICATES = (

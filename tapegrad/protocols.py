@@ -17,8 +17,9 @@ _REDUCTIONS: dict[str, Any] = {
     "maximum": reductions.max,
     "minimum": reductions.min,
 }
+_INTERNAL = {row.name for row in ELEMENTWISE if not row.public}
 FUNCTIONS: dict[str, Any] = {
-    **elementwise.FUNCTIONS,
+    **{name: function for name, function in elementwise.FUNCTIONS.items() if name not in _INTERNAL},
     **reductions.FUNCTIONS,
     **shaping.FUNCTIONS,
     **linalg.FUNCTIONS,

@@ -137,8 +137,9 @@ def layouts_of(op: Op) -> list[list[str]]:
 
 
 def wanted_operands(op: Op) -> list[int]:
-    """Bit masks of the operands that want a cotangent: all of them, and each alone."""
-    bits = [1 << j for j in range(op.arity) if j not in op.boolean_operands]
+    """Bit masks of the operands that want a cotangent and have one: all of them, and each alone."""
+    known = [j for j in range(op.arity) if op.predicate or op.partials[j] != "nan"]
+    bits = [1 << j for j in known if j not in op.boolean_operands]
     return sorted({sum(bits), *bits})
 
 
@@ -220,6 +221,14 @@ def test_unselected_side_gets_no_cotangent_of_infinity(dtype: str) -> None:
     results, _, _ = reverse(BY_NAME["where"], dtype, operands, infinite, ["adjacent"] * 4, True, 6)
     np.testing.assert_array_equal(results[1], [np.inf, 0.0])
     np.testing.assert_array_equal(results[2], [0.0, np.inf])
+
+
+@pytest.mark.parametrize(("op", "dtype"), [row for row in DIFFERENTIABLE if "nan" in row.values[0].partials])
+def test_partial_that_is_not_known_is_nan(op: Op, dtype: str) -> None:
+    operands, bar = random_operands(op, dtype, 20), np.array([0.0, 1.0] * 10, DTYPES[dtype])
+    j = op.partials.index("nan")
+    results, _, _ = reverse(op, dtype, operands, bar, ["adjacent"] * 4, True, 1 << j)
+    np.testing.assert_array_equal(results[j], np.where(bar == 0, 0, np.nan))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -15,7 +15,7 @@ from tapegrad.ops import ELEMENTWISE, Op
 _HEADER = "Generated from tapegrad/ops.py by `make gen`; do not edit."
 FOLDER = Path(kernels.__file__).parent
 _MODULES = {
-    "tapegrad.kernels.arithmetic": ("chained", *sorted(INLINE)),
+    "tapegrad.kernels.arithmetic": tuple(sorted(INLINE)),
     "tapegrad.kernels.blocks": (
         "BLOCK", "bar_#", "call_binary", "call_unary", "operand_#", "operand_u8", "target_#", "target_u8",
         "whole_#",
@@ -69,7 +69,9 @@ def _imports(body: str, dtype: str) -> list[str]:
     """Import statements for the names that `body` uses."""
     code = re.sub(r'""".*?"""', "", body, flags=re.DOTALL)
     used = set(re.findall(r"[A-Za-z_]\w*", code)) | {"entry"}
-    lines = ["from numba import float32", ""] if "float32" in used else []
+    numbers = [name for name in ("inf", "nan") if name in used]
+    lines = [f"from math import {', '.join(numbers)}", ""] if numbers else []
+    lines += ["from numba import float32", ""] if "float32" in used else []
     for module, names in _MODULES.items():
         found = [name.replace("#", dtype) for name in names if name.replace("#", dtype) in used]
         found.sort(key=lambda name: (name.islower(), len(name) == 1, name))

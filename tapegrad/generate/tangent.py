@@ -12,7 +12,7 @@ import re
 from tapegrad.generate.kernel import Hoist, Kernel, emit_loop, loads, names_read
 from tapegrad.generate.rows import emit_blocks, emit_operands, emit_whole
 from tapegrad.generate.texts import calls_library, constant_of, expression, literal, parse, times_tangent
-from tapegrad.ops import Op
+from tapegrad.ops import CONSTANTS, Op
 
 _ROOM = 4  # scratch blocks that applying partials takes
 _MOST = 2  # operands up to which every set of them has its loop; of more operands, only the first one alone
@@ -117,7 +117,7 @@ def _constant(j: int, value: float | None, dtype: str) -> str:
 def _partial_block(kernel: Kernel, j: int) -> str:
     """The address of a block of the partial by operand `j`, after emitting what computes it."""
     node = Hoist(kernel, 4).visit(parse(kernel.op.partials[j]))
-    if isinstance(node, ast.Name):
+    if isinstance(node, ast.Name) and node.id not in CONSTANTS:
         return node.id
     target = kernel.scratch()
     kernel.emit(4, f"block = {target}")

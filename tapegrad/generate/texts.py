@@ -1,10 +1,13 @@
 """From the text of a row to the text of compiled code: expressions over elements, in one element type."""
 
 import ast
+import math
 
 from tapegrad.ops import CONSTANTS
 
-INLINE = frozenset(("where", "sqrt", "absolute", "square", "maximum", "minimum", "fmax", "fmin"))
+INLINE = frozenset(
+    ("where", "sqrt", "absolute", "square", "sign", "chain", "maximum", "minimum", "fmax", "fmin")
+)
 _SYMBOLS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.BitAnd: "&", ast.BitOr: "|",
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -63,7 +66,9 @@ def unbracketed(text: str) -> str:
 
 
 def _is_constant(node: ast.expr) -> bool:
-    return all(n.id in CONSTANTS for n in ast.walk(node) if isinstance(n, ast.Name))
+    return all(
+        math.isfinite(CONSTANTS.get(n.id, math.nan)) for n in ast.walk(node) if isinstance(n, ast.Name)
+    )
 
 
 def times_bar(node: ast.expr, dtype: str) -> tuple[str, bool]:
@@ -88,12 +93,13 @@ def times_bar(node: ast.expr, dtype: str) -> tuple[str, bool]:
 
 
 def constant_of(node: ast.expr) -> float | None:
-    """The value of an expression that is a number with or without a sign, or a constant; else `None`."""
+    """The value of an expression that is a finite number or constant, with or without a sign; else `None`."""
     match node:
         case ast.Constant():
             return float(node.value)  # type: ignore[arg-type]
         case ast.Name():
-            return CONSTANTS.get(node.id)
+            value = CONSTANTS.get(node.id, math.nan)
+            return value if math.isfinite(value) else None
         case ast.UnaryOp():
             value = constant_of(node.operand)
             return None if value is None else -value
@@ -103,7 +109,7 @@ def constant_of(node: ast.expr) -> float | None:
 def times_tangent(node: ast.expr, tangent: str, dtype: str) -> str:
     """Text of an expression times the element `tangent`; zero times anything is zero."""
     scaled = _scaled(node, tangent, dtype)
-    return f"chained({unbracketed(expression(node, dtype))}, {tangent})" if scaled is None else scaled
+    return f"chain({unbracketed(expression(node, dtype))}, {tangent})" if scaled is None else scaled
 
 
 def _scaled(node: ast.expr, tangent: str, dtype: str) -> str | None:

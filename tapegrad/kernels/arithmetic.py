@@ -37,6 +37,21 @@ def square(typingctx, x):
 
 
 @intrinsic
+def sign(typingctx, x):
+    """1, -1 or 0, or nan."""
+
+    def codegen(context, builder, signature, args):
+        zero, one, minus_one = (args[0].type(value) for value in (0.0, 1.0, -1.0))
+        positive = builder.fcmp_ordered(">", args[0], zero)
+        negative = builder.fcmp_ordered("<", args[0], zero)
+        missing = builder.fcmp_unordered("uno", args[0], args[0])
+        rest = builder.select(missing, args[0], zero)
+        return builder.select(positive, one, builder.select(negative, minus_one, rest))
+
+    return x(x), codegen
+
+
+@intrinsic
 def where(typingctx, condition, x, y):
     """`x` if `condition` else `y`, both evaluated."""
     if not isinstance(condition, types.Boolean) or x != y:
@@ -49,9 +64,9 @@ def where(typingctx, condition, x, y):
 
 
 @intrinsic
-def chained(typingctx, partial, tangent):
-    """`partial` times `tangent`; zero times anything, inf and nan too, is zero."""
-    if partial != tangent:
+def chain(typingctx, x, y):
+    """`x` times `y`; zero times anything, inf and nan too, is zero."""
+    if x != y:
         return None
 
     def codegen(context, builder, signature, args):
@@ -59,7 +74,7 @@ def chained(typingctx, partial, tangent):
         neither = builder.and_(*[builder.fcmp_unordered("!=", factor, zero) for factor in args])
         return builder.select(neither, builder.fmul(*args), zero)
 
-    return partial(partial, partial), codegen
+    return x(x, x), codegen
 
 
 def _extremum(ordered: str, yields: int) -> Any:

@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import sqrt, square, where
+from tapegrad.kernels.arithmetic import sign, sqrt, square, where
 from tapegrad.kernels.blocks import BLOCK, bar_f32, call_unary, operand_f32, target_f32, whole_f32
 from tapegrad.kernels.cotangents import (
     close_f32,
@@ -25,7 +25,6 @@ CEIL = entry("ceil", "f")
 FLOOR = entry("floor", "f")
 POSITIVE = entry("positive", "f")
 RINT = entry("rint", "f")
-SIGN = entry("sign", "f")
 TRUNC = entry("trunc", "f")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
@@ -60,7 +59,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "rint_reverse_f32": ("add", "positive"),
     "trunc_forward_f32": ("trunc",),
     "trunc_reverse_f32": ("add", "positive"),
-    "sign_forward_f32": ("sign",),
+    "sign_forward_f32": ("positive",),
     "sign_reverse_f32": ("add", "positive"),
 }
 
@@ -791,11 +790,21 @@ def trunc_reverse_f32(frame: int, loops: int) -> int:
 def sign_forward_f32(frame: int, loops: int) -> int:
     """y = sign(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, SIGN, count,
-        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
-        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
-    )
+    scratch = stack_words(256)
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        for i in range(n):
+            x0_i = load_f32(x0, i)
+            value = sign(x0_i)
+            store_f32(y, i, value)
+        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        start += n
     return 0
 
 

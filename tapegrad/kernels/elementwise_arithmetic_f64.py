@@ -3,7 +3,7 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import sqrt, square, where
+from tapegrad.kernels.arithmetic import sign, sqrt, square, where
 from tapegrad.kernels.blocks import BLOCK, bar_f64, call_unary, operand_f64, target_f64, whole_f64
 from tapegrad.kernels.cotangents import (
     close_f64,
@@ -23,7 +23,6 @@ CEIL = entry("ceil", "d")
 FLOOR = entry("floor", "d")
 POSITIVE = entry("positive", "d")
 RINT = entry("rint", "d")
-SIGN = entry("sign", "d")
 TRUNC = entry("trunc", "d")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
@@ -58,7 +57,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "rint_reverse_f64": ("add", "positive"),
     "trunc_forward_f64": ("trunc",),
     "trunc_reverse_f64": ("add", "positive"),
-    "sign_forward_f64": ("sign",),
+    "sign_forward_f64": ("positive",),
     "sign_reverse_f64": ("add", "positive"),
 }
 
@@ -789,11 +788,21 @@ def trunc_reverse_f64(frame: int, loops: int) -> int:
 def sign_forward_f64(frame: int, loops: int) -> int:
     """y = sign(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, SIGN, count,
-        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
-        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
-    )
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            value = sign(x0_i)
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        start += n
     return 0
 
 

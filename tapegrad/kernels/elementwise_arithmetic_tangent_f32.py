@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import chained, square
+from tapegrad.kernels.arithmetic import chain, square
 from tapegrad.kernels.blocks import BLOCK, operand_f32, whole_f32
 from tapegrad.kernels.entries import entry
 from tapegrad.kernels.frame import COUNT, X_BAR, Y_BAR
@@ -219,8 +219,8 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(x1_i, d0_i)
-                term1 = chained(x0_i, d1_i)
+                value = chain(x1_i, d0_i)
+                term1 = chain(x0_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -233,7 +233,7 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(x1_i, d0_i)
+                value = chain(x1_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
@@ -245,7 +245,7 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
-                value = chained(x0_i, d1_i)
+                value = chain(x0_i, d1_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -297,8 +297,8 @@ def chain_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(x1_i, d0_i)
-                term1 = chained(x0_i, d1_i)
+                value = chain(x1_i, d0_i)
+                term1 = chain(x0_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -311,7 +311,7 @@ def chain_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(x1_i, d0_i)
+                value = chain(x1_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
@@ -323,7 +323,7 @@ def chain_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
-                value = chained(x0_i, d1_i)
+                value = chain(x0_i, d1_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -386,8 +386,8 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = chained(float32(1.0) / x1_i, d0_i)
-                term1 = chained(-y_i / x1_i, d1_i)
+                value = chain(float32(1.0) / x1_i, d0_i)
+                term1 = chain(-y_i / x1_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -400,7 +400,7 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x1_i = load_f32(x1, i)
-                value = chained(float32(1.0) / x1_i, d0_i)
+                value = chain(float32(1.0) / x1_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
@@ -413,7 +413,7 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = chained(-y_i / x1_i, d1_i)
+                value = chain(-y_i / x1_i, d1_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -530,7 +530,7 @@ def reciprocal_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chained(-square(y_i), d0_i)
+                value = chain(-square(y_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -577,7 +577,7 @@ def square_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chained(float32(2.0) * x0_i, d0_i)
+                value = chain(float32(2.0) * x0_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -624,7 +624,7 @@ def sqrt_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chained(float32(0.5) / y_i, d0_i)
+                value = chain(float32(0.5) / y_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -671,7 +671,7 @@ def cbrt_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chained(float32(1.0) / (float32(3.0) * square(y_i)), d0_i)
+                value = chain(float32(1.0) / (float32(3.0) * square(y_i)), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n

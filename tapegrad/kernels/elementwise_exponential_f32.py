@@ -3,9 +3,11 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
+from math import inf
+
 from numba import float32
 
-from tapegrad.kernels.arithmetic import absolute, maximum, where
+from tapegrad.kernels.arithmetic import absolute, chain, maximum, where
 from tapegrad.kernels.blocks import (
     BLOCK,
     bar_f32,
@@ -82,8 +84,8 @@ def power_forward_f32(frame: int, loops: int) -> int:
 
 
 def power_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (where(x1 == 0, 0, x1 * power(x0, x1 - 1))) to x0_bar; y_bar * (where((x0 == 0) & (x1 >= 0),
-    0, y * log(x0))) to x1_bar."""
+    """y_bar * (chain(x1, power(x0, x1 - 1))) to x0_bar; y_bar * (where((x0 == 0) & (x1 >= 0), 0, y *
+    log(x0))) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(768)
     whole = whole_f32(frame, 11, 0)
@@ -112,7 +114,7 @@ def power_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 t6_i = load_f32(t6, i)
                 x1_i = load_f32(x1, i)
-                value = where(x1_i == float32(0.0), float32(0.0), bar * (x1_i * t6_i))
+                value = bar * chain(x1_i, t6_i)
                 value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
@@ -427,8 +429,8 @@ def logaddexp_forward_f32(frame: int, loops: int) -> int:
 
 
 def logaddexp_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (where(x0 == x1, 0.5, 1 / (1 + exp(x1 - x0)))) to x0_bar; y_bar * (where(x0 == x1, 0.5, 1 /
-    (1 + exp(x0 - x1)))) to x1_bar."""
+    """y_bar * (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp(x1 - x0)))) to x0_bar; y_bar *
+    (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp(x0 - x1)))) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(640)
     whole = whole_f32(frame, 11, 0)
@@ -458,7 +460,10 @@ def logaddexp_reverse_f32(frame: int, loops: int) -> int:
                 t5_i = load_f32(t5, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(x0_i == x1_i, bar * float32(0.5), bar / (float32(1.0) + t5_i))
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5), bar /
+                    (float32(1.0) + t5_i))
+                )
                 value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
@@ -476,7 +481,10 @@ def logaddexp_reverse_f32(frame: int, loops: int) -> int:
                 t5_i = load_f32(t5, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(x0_i == x1_i, bar * float32(0.5), bar / (float32(1.0) + t5_i))
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5), bar /
+                    (float32(1.0) + t5_i))
+                )
                 value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
@@ -499,8 +507,8 @@ def logaddexp2_forward_f32(frame: int, loops: int) -> int:
 
 
 def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (where(x0 == x1, 0.5, 1 / (1 + exp2(x1 - x0)))) to x0_bar; y_bar * (where(x0 == x1, 0.5, 1 /
-    (1 + exp2(x0 - x1)))) to x1_bar."""
+    """y_bar * (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp2(x1 - x0)))) to x0_bar; y_bar *
+    (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp2(x0 - x1)))) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(640)
     whole = whole_f32(frame, 11, 0)
@@ -530,7 +538,10 @@ def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
                 t5_i = load_f32(t5, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(x0_i == x1_i, bar * float32(0.5), bar / (float32(1.0) + t5_i))
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5), bar /
+                    (float32(1.0) + t5_i))
+                )
                 value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
@@ -548,7 +559,10 @@ def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
                 t5_i = load_f32(t5, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = where(x0_i == x1_i, bar * float32(0.5), bar / (float32(1.0) + t5_i))
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5), bar /
+                    (float32(1.0) + t5_i))
+                )
                 value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)

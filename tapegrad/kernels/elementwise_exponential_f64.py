@@ -3,7 +3,9 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import absolute, maximum, where
+from math import inf
+
+from tapegrad.kernels.arithmetic import absolute, chain, maximum, where
 from tapegrad.kernels.blocks import (
     BLOCK,
     bar_f64,
@@ -80,8 +82,8 @@ def power_forward_f64(frame: int, loops: int) -> int:
 
 
 def power_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (where(x1 == 0, 0, x1 * power(x0, x1 - 1))) to x0_bar; y_bar * (where((x0 == 0) & (x1 >= 0),
-    0, y * log(x0))) to x1_bar."""
+    """y_bar * (chain(x1, power(x0, x1 - 1))) to x0_bar; y_bar * (where((x0 == 0) & (x1 >= 0), 0, y *
+    log(x0))) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1536)
     whole = whole_f64(frame, 11, 0)
@@ -110,7 +112,7 @@ def power_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 t6_i = load_f64(t6, i)
                 x1_i = load_f64(x1, i)
-                value = where(x1_i == 0.0, 0.0, bar * (x1_i * t6_i))
+                value = bar * chain(x1_i, t6_i)
                 value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 8192)
@@ -422,8 +424,8 @@ def logaddexp_forward_f64(frame: int, loops: int) -> int:
 
 
 def logaddexp_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (where(x0 == x1, 0.5, 1 / (1 + exp(x1 - x0)))) to x0_bar; y_bar * (where(x0 == x1, 0.5, 1 /
-    (1 + exp(x0 - x1)))) to x1_bar."""
+    """y_bar * (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp(x1 - x0)))) to x0_bar; y_bar *
+    (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp(x0 - x1)))) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1280)
     whole = whole_f64(frame, 11, 0)
@@ -453,7 +455,7 @@ def logaddexp_reverse_f64(frame: int, loops: int) -> int:
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = where(x0_i == x1_i, bar * 0.5, bar / (1.0 + t5_i))
+                value = where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, bar / (1.0 + t5_i))
                 value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
@@ -471,7 +473,7 @@ def logaddexp_reverse_f64(frame: int, loops: int) -> int:
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = where(x0_i == x1_i, bar * 0.5, bar / (1.0 + t5_i))
+                value = where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, bar / (1.0 + t5_i))
                 value = where(bar == 0.0, 0.0, value)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
@@ -494,8 +496,8 @@ def logaddexp2_forward_f64(frame: int, loops: int) -> int:
 
 
 def logaddexp2_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (where(x0 == x1, 0.5, 1 / (1 + exp2(x1 - x0)))) to x0_bar; y_bar * (where(x0 == x1, 0.5, 1 /
-    (1 + exp2(x0 - x1)))) to x1_bar."""
+    """y_bar * (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp2(x1 - x0)))) to x0_bar; y_bar *
+    (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp2(x0 - x1)))) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1280)
     whole = whole_f64(frame, 11, 0)
@@ -525,7 +527,7 @@ def logaddexp2_reverse_f64(frame: int, loops: int) -> int:
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = where(x0_i == x1_i, bar * 0.5, bar / (1.0 + t5_i))
+                value = where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, bar / (1.0 + t5_i))
                 value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
@@ -543,7 +545,7 @@ def logaddexp2_reverse_f64(frame: int, loops: int) -> int:
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = where(x0_i == x1_i, bar * 0.5, bar / (1.0 + t5_i))
+                value = where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, bar / (1.0 + t5_i))
                 value = where(bar == 0.0, 0.0, value)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)

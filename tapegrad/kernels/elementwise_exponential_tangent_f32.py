@@ -3,9 +3,11 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
+from math import inf
+
 from numba import float32
 
-from tapegrad.kernels.arithmetic import chained, where
+from tapegrad.kernels.arithmetic import absolute, chain, where
 from tapegrad.kernels.blocks import BLOCK, call_binary, call_unary, operand_f32, whole_f32
 from tapegrad.kernels.entries import entry
 from tapegrad.kernels.frame import COUNT, X_BAR, Y_BAR
@@ -44,8 +46,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 
 
 def power_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (where(x1 == 0, 0, x1 * power(x0, x1 - 1))) * x0_dot + (where((x0 == 0) & (x1 >= 0), 0, y *
-    log(x0))) * x1_dot."""
+    """y_dot = (chain(x1, power(x0, x1 - 1))) * x0_dot + (where((x0 == 0) & (x1 >= 0), 0, y * log(x0))) *
+    x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1408)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -77,7 +79,7 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     t4_i = load_f32(t4, i)
                     x1_i = load_f32(x1, i)
-                    value = where(x1_i == float32(0.0), float32(0.0), x1_i * t4_i)
+                    value = chain(x1_i, t4_i)
                     store_f32(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -123,9 +125,9 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = chained(where(x1_i == float32(0.0), float32(0.0), x1_i * t4_i), d0_i)
+                value = chain(chain(x1_i, t4_i), d0_i)
                 term1 = (
-                    chained(where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i *
+                    chain(where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i *
                     t5_i), d1_i)
                 )
                 value += term1
@@ -147,7 +149,7 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 d0_i = load_f32(d0, i)
                 t4_i = load_f32(t4, i)
                 x1_i = load_f32(x1, i)
-                value = chained(where(x1_i == float32(0.0), float32(0.0), x1_i * t4_i), d0_i)
+                value = chain(chain(x1_i, t4_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
         elif x1_dot != 0:
@@ -165,7 +167,7 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    chained(where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i *
+                    chain(where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i *
                     t4_i), d1_i)
                 )
                 store_f32(target, i, value)
@@ -209,7 +211,7 @@ def exp_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chained(y_i, d0_i)
+                value = chain(y_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -256,7 +258,7 @@ def exp2_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chained(float32(0.6931471805599453) * y_i, d0_i)
+                value = chain(float32(0.6931471805599453) * y_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -302,7 +304,7 @@ def expm1_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chained(t2_i, d0_i)
+                value = chain(t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -349,7 +351,7 @@ def log_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chained(float32(1.0) / x0_i, d0_i)
+                value = chain(float32(1.0) / x0_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -396,7 +398,7 @@ def log2_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chained(float32(1.4426950408889634) / x0_i, d0_i)
+                value = chain(float32(1.4426950408889634) / x0_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -443,7 +445,7 @@ def log10_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chained(float32(0.4342944819032518) / x0_i, d0_i)
+                value = chain(float32(0.4342944819032518) / x0_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -490,7 +492,7 @@ def log1p_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chained(float32(1.0) / (float32(1.0) + x0_i), d0_i)
+                value = chain(float32(1.0) / (float32(1.0) + x0_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -498,8 +500,8 @@ def log1p_tangent_f32(frame: int, loops: int) -> int:
 
 
 def logaddexp_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (where(x0 == x1, 0.5, 1 / (1 + exp(x1 - x0)))) * x0_dot + (where(x0 == x1, 0.5, 1 / (1 +
-    exp(x0 - x1)))) * x1_dot."""
+    """y_dot = (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp(x1 - x0)))) * x0_dot +
+    (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp(x0 - x1)))) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1280)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -532,7 +534,10 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                     t3_i = load_f32(t3, i)
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i))
+                    value = (
+                        where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                        float32(1.0) / (float32(1.0) + t3_i))
+                    )
                     store_f32(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -549,7 +554,10 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                     t5_i = load_f32(t5, i)
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t5_i))
+                    value = (
+                        where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                        float32(1.0) / (float32(1.0) + t5_i))
+                    )
                     store_f32(block, i, value)
                 p1 = block
             p2 = ABSENT
@@ -588,12 +596,12 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
-                    d0_i)
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                    float32(1.0) / (float32(1.0) + t3_i)), d0_i)
                 )
                 term1 = (
-                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t4_i)),
-                    d1_i)
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                    float32(1.0) / (float32(1.0) + t4_i)), d1_i)
                 )
                 value += term1
                 store_f32(target, i, value)
@@ -617,8 +625,8 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
-                    d0_i)
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                    float32(1.0) / (float32(1.0) + t3_i)), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -641,8 +649,8 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
-                    d1_i)
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                    float32(1.0) / (float32(1.0) + t3_i)), d1_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -651,8 +659,8 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
 
 
 def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (where(x0 == x1, 0.5, 1 / (1 + exp2(x1 - x0)))) * x0_dot + (where(x0 == x1, 0.5, 1 / (1 +
-    exp2(x0 - x1)))) * x1_dot."""
+    """y_dot = (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp2(x1 - x0)))) * x0_dot +
+    (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp2(x0 - x1)))) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1280)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -685,7 +693,10 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                     t3_i = load_f32(t3, i)
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i))
+                    value = (
+                        where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                        float32(1.0) / (float32(1.0) + t3_i))
+                    )
                     store_f32(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -702,7 +713,10 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                     t5_i = load_f32(t5, i)
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t5_i))
+                    value = (
+                        where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                        float32(1.0) / (float32(1.0) + t5_i))
+                    )
                     store_f32(block, i, value)
                 p1 = block
             p2 = ABSENT
@@ -741,12 +755,12 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
-                    d0_i)
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                    float32(1.0) / (float32(1.0) + t3_i)), d0_i)
                 )
                 term1 = (
-                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t4_i)),
-                    d1_i)
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                    float32(1.0) / (float32(1.0) + t4_i)), d1_i)
                 )
                 value += term1
                 store_f32(target, i, value)
@@ -770,8 +784,8 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
-                    d0_i)
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                    float32(1.0) / (float32(1.0) + t3_i)), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -794,8 +808,8 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chained(where(x0_i == x1_i, float32(0.5), float32(1.0) / (float32(1.0) + t3_i)),
-                    d1_i)
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
+                    float32(1.0) / (float32(1.0) + t3_i)), d1_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -850,7 +864,7 @@ def sigmoid_tangent_f32(frame: int, loops: int) -> int:
                 d0_i = load_f32(d0, i)
                 t3_i = load_f32(t3, i)
                 y_i = load_f32(y, i)
-                value = chained(y_i / (float32(1.0) + t3_i), d0_i)
+                value = chain(y_i / (float32(1.0) + t3_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         start += n
@@ -909,7 +923,7 @@ def softplus_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chained(float32(1.0) / (float32(1.0) + t2_i), d0_i)
+                value = chain(float32(1.0) / (float32(1.0) + t2_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n

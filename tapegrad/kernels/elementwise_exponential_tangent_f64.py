@@ -3,7 +3,9 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import chained, where
+from math import inf
+
+from tapegrad.kernels.arithmetic import absolute, chain, where
 from tapegrad.kernels.blocks import BLOCK, call_binary, call_unary, operand_f64, whole_f64
 from tapegrad.kernels.entries import entry
 from tapegrad.kernels.frame import COUNT, X_BAR, Y_BAR
@@ -42,8 +44,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 
 
 def power_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (where(x1 == 0, 0, x1 * power(x0, x1 - 1))) * x0_dot + (where((x0 == 0) & (x1 >= 0), 0, y *
-    log(x0))) * x1_dot."""
+    """y_dot = (chain(x1, power(x0, x1 - 1))) * x0_dot + (where((x0 == 0) & (x1 >= 0), 0, y * log(x0))) *
+    x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(2816)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -75,7 +77,7 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                 for i in range(n):
                     t4_i = load_f64(t4, i)
                     x1_i = load_f64(x1, i)
-                    value = where(x1_i == 0.0, 0.0, x1_i * t4_i)
+                    value = chain(x1_i, t4_i)
                     store_f64(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -113,8 +115,8 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = chained(where(x1_i == 0.0, 0.0, x1_i * t4_i), d0_i)
-                term1 = chained(where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t5_i), d1_i)
+                value = chain(chain(x1_i, t4_i), d0_i)
+                term1 = chain(where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t5_i), d1_i)
                 value += term1
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 14336, 0.0)
@@ -131,7 +133,7 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                 d0_i = load_f64(d0, i)
                 t4_i = load_f64(t4, i)
                 x1_i = load_f64(x1, i)
-                value = chained(where(x1_i == 0.0, 0.0, x1_i * t4_i), d0_i)
+                value = chain(chain(x1_i, t4_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 10240, 0.0)
         elif x1_dot != 0:
@@ -145,7 +147,7 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = chained(where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t4_i), d1_i)
+                value = chain(where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t4_i), d1_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 10240, 0.0)
         start += n
@@ -182,7 +184,7 @@ def exp_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
-                value = chained(y_i, d0_i)
+                value = chain(y_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -224,7 +226,7 @@ def exp2_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
-                value = chained(0.6931471805599453 * y_i, d0_i)
+                value = chain(0.6931471805599453 * y_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -265,7 +267,7 @@ def expm1_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chained(t2_i, d0_i)
+                value = chain(t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -307,7 +309,7 @@ def log_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chained(1.0 / x0_i, d0_i)
+                value = chain(1.0 / x0_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -349,7 +351,7 @@ def log2_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chained(1.4426950408889634 / x0_i, d0_i)
+                value = chain(1.4426950408889634 / x0_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -391,7 +393,7 @@ def log10_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chained(0.4342944819032518 / x0_i, d0_i)
+                value = chain(0.4342944819032518 / x0_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -433,7 +435,7 @@ def log1p_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chained(1.0 / (1.0 + x0_i), d0_i)
+                value = chain(1.0 / (1.0 + x0_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -441,8 +443,8 @@ def log1p_tangent_f64(frame: int, loops: int) -> int:
 
 
 def logaddexp_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (where(x0 == x1, 0.5, 1 / (1 + exp(x1 - x0)))) * x0_dot + (where(x0 == x1, 0.5, 1 / (1 +
-    exp(x0 - x1)))) * x1_dot."""
+    """y_dot = (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp(x1 - x0)))) * x0_dot +
+    (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp(x0 - x1)))) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(2560)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -475,7 +477,7 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                     t3_i = load_f64(t3, i)
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
-                    value = where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t3_i))
+                    value = where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i))
                     store_f64(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -492,7 +494,7 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                     t5_i = load_f64(t5, i)
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
-                    value = where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t5_i))
+                    value = where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t5_i))
                     store_f64(block, i, value)
                 p1 = block
             p2 = ABSENT
@@ -522,8 +524,14 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                 t4_i = load_f64(t4, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chained(where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t3_i)), d0_i)
-                term1 = chained(where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t4_i)), d1_i)
+                value = (
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
+                    d0_i)
+                )
+                term1 = (
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t4_i)),
+                    d1_i)
+                )
                 value += term1
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 12288, 0.0)
@@ -542,7 +550,10 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                 t3_i = load_f64(t3, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chained(where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t3_i)), d0_i)
+                value = (
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
+                    d0_i)
+                )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
         elif x1_dot != 0:
@@ -560,7 +571,10 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                 t3_i = load_f64(t3, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chained(where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t3_i)), d1_i)
+                value = (
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
+                    d1_i)
+                )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
         start += n
@@ -568,8 +582,8 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
 
 
 def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (where(x0 == x1, 0.5, 1 / (1 + exp2(x1 - x0)))) * x0_dot + (where(x0 == x1, 0.5, 1 / (1 +
-    exp2(x0 - x1)))) * x1_dot."""
+    """y_dot = (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp2(x1 - x0)))) * x0_dot +
+    (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp2(x0 - x1)))) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(2560)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -602,7 +616,7 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                     t3_i = load_f64(t3, i)
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
-                    value = where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t3_i))
+                    value = where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i))
                     store_f64(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -619,7 +633,7 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                     t5_i = load_f64(t5, i)
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
-                    value = where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t5_i))
+                    value = where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t5_i))
                     store_f64(block, i, value)
                 p1 = block
             p2 = ABSENT
@@ -649,8 +663,14 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                 t4_i = load_f64(t4, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chained(where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t3_i)), d0_i)
-                term1 = chained(where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t4_i)), d1_i)
+                value = (
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
+                    d0_i)
+                )
+                term1 = (
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t4_i)),
+                    d1_i)
+                )
                 value += term1
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 12288, 0.0)
@@ -669,7 +689,10 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                 t3_i = load_f64(t3, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chained(where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t3_i)), d0_i)
+                value = (
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
+                    d0_i)
+                )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
         elif x1_dot != 0:
@@ -687,7 +710,10 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                 t3_i = load_f64(t3, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chained(where(x0_i == x1_i, 0.5, 1.0 / (1.0 + t3_i)), d1_i)
+                value = (
+                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
+                    d1_i)
+                )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
         start += n
@@ -736,7 +762,7 @@ def sigmoid_tangent_f64(frame: int, loops: int) -> int:
                 d0_i = load_f64(d0, i)
                 t3_i = load_f64(t3, i)
                 y_i = load_f64(y, i)
-                value = chained(y_i / (1.0 + t3_i), d0_i)
+                value = chain(y_i / (1.0 + t3_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
         start += n
@@ -790,7 +816,7 @@ def softplus_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chained(1.0 / (1.0 + t2_i), d0_i)
+                value = chain(1.0 / (1.0 + t2_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n

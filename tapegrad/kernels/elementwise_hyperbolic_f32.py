@@ -132,7 +132,7 @@ def tanh_forward_f32(frame: int, loops: int) -> int:
 
 
 def tanh_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (1 / square(cosh(x0))) to x0_bar."""
+    """y_bar * (square(1 / cosh(x0))) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(512)
     whole = whole_f32(frame, 9, 0)
@@ -152,7 +152,7 @@ def tanh_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = bar / square(t4_i)
+                value = bar * square(float32(1.0) / t4_i)
                 value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
@@ -255,7 +255,7 @@ def arctanh_forward_f32(frame: int, loops: int) -> int:
 
 
 def arctanh_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (1 / ((1 - x0) * (1 + x0))) to x0_bar."""
+    """y_bar * (1 / where(absolute(x0) < 0.5, 1 - square(x0), (1 - x0) * (1 + x0))) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(384)
     whole = whole_f32(frame, 9, 0)
@@ -273,7 +273,10 @@ def arctanh_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar / ((float32(1.0) - x0_i) * (float32(1.0) + x0_i))
+                value = (
+                    bar / where(absolute(x0_i) < float32(0.5), float32(1.0) - square(x0_i),
+                    (float32(1.0) - x0_i) * (float32(1.0) + x0_i))
+                )
                 value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)

@@ -130,7 +130,7 @@ def tanh_forward_f64(frame: int, loops: int) -> int:
 
 
 def tanh_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (1 / square(cosh(x0))) to x0_bar."""
+    """y_bar * (square(1 / cosh(x0))) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1024)
     whole = whole_f64(frame, 9, 0)
@@ -150,7 +150,7 @@ def tanh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = bar / square(t4_i)
+                value = bar * square(1.0 / t4_i)
                 value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
@@ -253,7 +253,7 @@ def arctanh_forward_f64(frame: int, loops: int) -> int:
 
 
 def arctanh_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (1 / ((1 - x0) * (1 + x0))) to x0_bar."""
+    """y_bar * (1 / where(absolute(x0) < 0.5, 1 - square(x0), (1 - x0) * (1 + x0))) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(768)
     whole = whole_f64(frame, 9, 0)
@@ -271,7 +271,7 @@ def arctanh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar / ((1.0 - x0_i) * (1.0 + x0_i))
+                value = bar / where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0 + x0_i))
                 value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)

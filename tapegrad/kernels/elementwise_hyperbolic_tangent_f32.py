@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import absolute, chained, sqrt, square, where
+from tapegrad.kernels.arithmetic import absolute, chain, sqrt, square, where
 from tapegrad.kernels.blocks import BLOCK, call_unary, operand_f32, whole_f32
 from tapegrad.kernels.entries import entry
 from tapegrad.kernels.frame import COUNT, X_BAR, Y_BAR
@@ -74,7 +74,7 @@ def sinh_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chained(t2_i, d0_i)
+                value = chain(t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -120,7 +120,7 @@ def cosh_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chained(t2_i, d0_i)
+                value = chain(t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -128,7 +128,7 @@ def cosh_tangent_f32(frame: int, loops: int) -> int:
 
 
 def tanh_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (1 / square(cosh(x0))) * x0_dot."""
+    """y_dot = (square(1 / cosh(x0))) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(896)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -152,7 +152,7 @@ def tanh_tangent_f32(frame: int, loops: int) -> int:
                 block = scratch + 2048
                 for i in range(n):
                     t2_i = load_f32(t2, i)
-                    value = float32(1.0) / square(t2_i)
+                    value = square(float32(1.0) / t2_i)
                     store_f32(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -171,7 +171,7 @@ def tanh_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chained(float32(1.0) / square(t2_i), d0_i)
+                value = chain(square(float32(1.0) / t2_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -222,8 +222,8 @@ def arcsinh_tangent_f32(frame: int, loops: int) -> int:
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    chained(where(absolute(x0_i) < float32(1000000000.0), float32(1.0) /
-                    sqrt(float32(1.0) + square(x0_i)), float32(1.0) / absolute(x0_i)), d0_i)
+                    chain(where(absolute(x0_i) < float32(1000000000.0), float32(1.0) / sqrt(float32(1.0)
+                    + square(x0_i)), float32(1.0) / absolute(x0_i)), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
@@ -271,10 +271,7 @@ def arccosh_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = (
-                    chained(float32(1.0) / (sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0))),
-                    d0_i)
-                )
+                value = chain(float32(1.0) / (sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0))), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -282,7 +279,7 @@ def arccosh_tangent_f32(frame: int, loops: int) -> int:
 
 
 def arctanh_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (1 / ((1 - x0) * (1 + x0))) * x0_dot."""
+    """y_dot = (1 / where(absolute(x0) < 0.5, 1 - square(x0), (1 - x0) * (1 + x0))) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(768)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -304,7 +301,10 @@ def arctanh_tangent_f32(frame: int, loops: int) -> int:
                 block = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
-                    value = float32(1.0) / ((float32(1.0) - x0_i) * (float32(1.0) + x0_i))
+                    value = (
+                        float32(1.0) / where(absolute(x0_i) < float32(0.5), float32(1.0) - square(x0_i),
+                        (float32(1.0) - x0_i) * (float32(1.0) + x0_i))
+                    )
                     store_f32(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -321,7 +321,10 @@ def arctanh_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chained(float32(1.0) / ((float32(1.0) - x0_i) * (float32(1.0) + x0_i)), d0_i)
+                value = (
+                    chain(float32(1.0) / where(absolute(x0_i) < float32(0.5), float32(1.0) -
+                    square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i)), d0_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n

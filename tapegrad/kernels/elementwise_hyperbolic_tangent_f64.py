@@ -3,7 +3,7 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import absolute, chained, sqrt, square, where
+from tapegrad.kernels.arithmetic import absolute, chain, sqrt, square, where
 from tapegrad.kernels.blocks import BLOCK, call_unary, operand_f64, whole_f64
 from tapegrad.kernels.entries import entry
 from tapegrad.kernels.frame import COUNT, X_BAR, Y_BAR
@@ -67,7 +67,7 @@ def sinh_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chained(t2_i, d0_i)
+                value = chain(t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -108,7 +108,7 @@ def cosh_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chained(t2_i, d0_i)
+                value = chain(t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -116,7 +116,7 @@ def cosh_tangent_f64(frame: int, loops: int) -> int:
 
 
 def tanh_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (1 / square(cosh(x0))) * x0_dot."""
+    """y_dot = (square(1 / cosh(x0))) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1792)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -140,7 +140,7 @@ def tanh_tangent_f64(frame: int, loops: int) -> int:
                 block = scratch + 4096
                 for i in range(n):
                     t2_i = load_f64(t2, i)
-                    value = 1.0 / square(t2_i)
+                    value = square(1.0 / t2_i)
                     store_f64(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -154,7 +154,7 @@ def tanh_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chained(1.0 / square(t2_i), d0_i)
+                value = chain(square(1.0 / t2_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -200,7 +200,7 @@ def arcsinh_tangent_f64(frame: int, loops: int) -> int:
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    chained(where(absolute(x0_i) < 1000000000.0, 1.0 / sqrt(1.0 + square(x0_i)), 1.0 /
+                    chain(where(absolute(x0_i) < 1000000000.0, 1.0 / sqrt(1.0 + square(x0_i)), 1.0 /
                     absolute(x0_i)), d0_i)
                 )
                 store_f64(target, i, value)
@@ -244,7 +244,7 @@ def arccosh_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chained(1.0 / (sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0)), d0_i)
+                value = chain(1.0 / (sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0)), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -252,7 +252,7 @@ def arccosh_tangent_f64(frame: int, loops: int) -> int:
 
 
 def arctanh_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (1 / ((1 - x0) * (1 + x0))) * x0_dot."""
+    """y_dot = (1 / where(absolute(x0) < 0.5, 1 - square(x0), (1 - x0) * (1 + x0))) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1536)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -274,7 +274,10 @@ def arctanh_tangent_f64(frame: int, loops: int) -> int:
                 block = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
-                    value = 1.0 / ((1.0 - x0_i) * (1.0 + x0_i))
+                    value = (
+                        1.0 / where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0 +
+                        x0_i))
+                    )
                     store_f64(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -286,7 +289,10 @@ def arctanh_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chained(1.0 / ((1.0 - x0_i) * (1.0 + x0_i)), d0_i)
+                value = (
+                    chain(1.0 / where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0 +
+                    x0_i)), d0_i)
+                )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n

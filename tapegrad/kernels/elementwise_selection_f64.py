@@ -3,7 +3,7 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import absolute, fmax, fmin, maximum, minimum, where
+from tapegrad.kernels.arithmetic import absolute, fmax, fmin, maximum, minimum, sign, where
 from tapegrad.kernels.blocks import BLOCK, bar_f64, operand_f64, operand_u8, target_f64, whole_f64
 from tapegrad.kernels.cotangents import (
     close_f64,
@@ -64,7 +64,7 @@ def absolute_forward_f64(frame: int, loops: int) -> int:
 
 
 def absolute_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (where(x0 > 0, 1, where(x0 < 0, -1, x0))) to x0_bar."""
+    """y_bar * (sign(x0)) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(768)
     whole = whole_f64(frame, 9, 0)
@@ -82,7 +82,7 @@ def absolute_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = where(x0_i > 0.0, bar, where(x0_i < 0.0, -bar, bar * x0_i))
+                value = bar * sign(x0_i)
                 value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)

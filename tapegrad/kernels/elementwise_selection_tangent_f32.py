@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import chained, where
+from tapegrad.kernels.arithmetic import chain, sign, where
 from tapegrad.kernels.blocks import BLOCK, operand_f32, operand_u8, whole_f32
 from tapegrad.kernels.entries import entry
 from tapegrad.kernels.frame import COUNT, X_BAR, Y_BAR
@@ -37,7 +37,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 
 
 def absolute_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (where(x0 > 0, 1, where(x0 < 0, -1, x0))) * x0_dot."""
+    """y_dot = (sign(x0)) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(768)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -59,10 +59,7 @@ def absolute_tangent_f32(frame: int, loops: int) -> int:
                 block = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
-                    value = (
-                        where(x0_i > float32(0.0), float32(1.0), where(x0_i < float32(0.0),
-                        -float32(1.0), x0_i))
-                    )
+                    value = sign(x0_i)
                     store_f32(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -79,10 +76,7 @@ def absolute_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = (
-                    chained(where(x0_i > float32(0.0), float32(1.0), where(x0_i < float32(0.0),
-                    -float32(1.0), x0_i)), d0_i)
-                )
+                value = chain(sign(x0_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n

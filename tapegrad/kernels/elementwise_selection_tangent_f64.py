@@ -3,7 +3,7 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import chained, where
+from tapegrad.kernels.arithmetic import chain, sign, where
 from tapegrad.kernels.blocks import BLOCK, operand_f64, operand_u8, whole_f64
 from tapegrad.kernels.entries import entry
 from tapegrad.kernels.frame import COUNT, X_BAR, Y_BAR
@@ -35,7 +35,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 
 
 def absolute_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (where(x0 > 0, 1, where(x0 < 0, -1, x0))) * x0_dot."""
+    """y_dot = (sign(x0)) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1536)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -57,7 +57,7 @@ def absolute_tangent_f64(frame: int, loops: int) -> int:
                 block = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
-                    value = where(x0_i > 0.0, 1.0, where(x0_i < 0.0, -1.0, x0_i))
+                    value = sign(x0_i)
                     store_f64(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -69,7 +69,7 @@ def absolute_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chained(where(x0_i > 0.0, 1.0, where(x0_i < 0.0, -1.0, x0_i)), d0_i)
+                value = chain(sign(x0_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n

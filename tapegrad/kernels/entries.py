@@ -10,7 +10,7 @@ _UNARY = (
     "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "floor", "ceil",
     "rint", "trunc", "sign", "erf", "erfc", "lgamma", "digamma",
 )  # fmt: skip
-_BINARY = ("add", "power", "arctan2", "hypot", "logaddexp", "logaddexp2")
+_BINARY = ("add", "power", "arctan2", "hypot", "logaddexp", "logaddexp2", "zeta")
 _TESTS = ("isnan", "isinf", "isfinite")
 _COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 

@@ -1,0 +1,197 @@
+"""Second derivatives: the text of a partial, differentiated by the rows that it names, against mpmath.
+
+This is what derivatives of higher order on Tensors do, in the plainest form: numbers that carry a tangent.
+"""
+
+import itertools
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from test_ops_table import DIFFERENTIABLE, in_mp, is_close, operands_in_mp, points
+
+from tapegrad.ops import BY_NAME, CONSTANTS, PRIMALS, Op, evaluate, evaluate_numpy, names_in
+
+_SYMBOLS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide"}
+
+
+class Dual:
+    """A number and its tangent. Every operation goes through the row of that name."""
+
+    def __init__(self, value, dot):
+        self.value, self.dot = np.float64(value), np.float64(dot)
+
+    def __neg__(self):
+        return by_row("negative", self)
+
+    def __lt__(self, other):
+        return self.value < value_of(other)
+
+    def __le__(self, other):
+        return self.value <= value_of(other)
+
+    def __gt__(self, other):
+        return self.value > value_of(other)
+
+    def __ge__(self, other):
+        return self.value >= value_of(other)
+
+    def __eq__(self, other):
+        return self.value == value_of(other)
+
+    def __ne__(self, other):
+        return self.value != value_of(other)
+
+
+for _symbol, _row in _SYMBOLS.items():
+    setattr(Dual, f"__{_symbol}__", lambda a, b, row=_row: by_row(row, a, b))
+    setattr(Dual, f"__r{_symbol}__", lambda b, a, row=_row: by_row(row, a, b))
+
+
+def value_of(operand):
+    return operand.value if isinstance(operand, Dual) else operand
+
+
+def dot_of(operand):
+    return operand.dot if isinstance(operand, Dual) else 0.0
+
+
+def by_row(name, *operands):
+    """A row applied to duals: partials times tangents, zero times anything being zero."""
+    op = BY_NAME[name]
+    values = {f"x{j}": np.asarray(value_of(x)) for j, x in enumerate(operands)}
+    y = evaluate_numpy(op.primal, **values)
+    total = 0.0
+    for operand, text in zip(operands, op.partials, strict=True):
+        dot = dot_of(operand)
+        partial = evaluate_numpy(text, **values, y=y)
+        total += float(partial) * dot if dot != 0 and partial != 0 else 0.0
+    return Dual(float(y), total)
+
+
+def second(op: Op, j: int, k: int, operands) -> float:
+    """The derivative by operand `k` of the text of the partial by operand `j`."""
+    values = [x if isinstance(x, bool) else Dual(x, float(i == k)) for i, x in enumerate(operands)]
+    names = {f"x{i}": x for i, x in enumerate(values)}
+    y = by_row(op.name, *values)
+    functions = names_in(op.partials[j]) - PRIMALS - CONSTANTS.keys()
+    rules = {name: lambda *args, name=name: by_row(name, *args) for name in functions}
+    return dot_of(evaluate(op.partials[j], rules, **names, y=y))
+
+
+def expected(op: Op, j: int, k: int, operands):
+    exact = operands_in_mp(operands)
+
+    def along(x):
+        values = {f"x{i}": x if i == k else value for i, value in enumerate(exact)}
+        return in_mp(op.partials[j], **values, y=in_mp(op.primal, **values))
+
+    return mp.diff(along, exact[k], h=mp.mpf(10) ** -25)
+
+
+def differentiated(op: Op) -> list[int]:
+    return [j for j in range(op.arity) if j not in op.boolean_operands and op.partials[j] != "nan"]
+
+
+PAIRS = [
+    pytest.param(op, j, k, id=f"{op.name}-{j}{k}")
+    for op in DIFFERENTIABLE
+    for j, k in itertools.product(differentiated(op), repeat=2)
+]
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
+def test_every_function_in_a_partial_is_a_row(op: Op) -> None:
+    for text in op.partials:
+        assert names_in(text) - PRIMALS - CONSTANTS.keys() <= BY_NAME.keys()
+
+
+@pytest.mark.parametrize(("op", "j", "k"), PAIRS)
+def test_second_derivative(op: Op, j: int, k: int) -> None:
+    with mp.workdps(60):
+        for row in points(op, 6):
+            want = expected(op, j, k, row)
+            value = second(op, j, k, row)
+            assert is_close(value, want, 2e-11) or abs(value - want) < 1e-13, (row, value, want)
+
+
+FAR = [
+    ("sinc", [0.0, 1e-9, 1e-3, 0.2499, 0.2501, 0.7]), ("sigmoid", [-700.0, -40.0, 40.0, 300.0]),
+    ("softplus", [-300.0, -40.0, 40.0, 300.0]), ("tanh", [-300.0, -30.0, 1e-9, 30.0, 300.0]),
+    ("arcsinh", [-1e100, 1e-9, 1e8, 1e10]), ("expm1", [-50.0, 1e-9]), ("tan", [1e-9, 1.57]),
+    ("arcsin", [1e-9, 1e-3, -0.999999]), ("arccos", [1e-9, 0.999999]), ("arctanh", [1e-9, -0.999999]),
+    ("arccosh", [1 + 1e-9, 1e9]), ("arctan", [1e-9, 1e9]), ("lgamma", [1e-3, 1.46, 1e5]),
+    ("digamma", [1e-3, 1e5]), ("erf", [1e-9, 20.0]), ("cosh", [1e-9, 300.0]),
+    ("hypot", [(1e-9, 1.0), (1.0, 1e-9), (1e100, 3e100), (3.0, 4.0), (1.0, 0.0), (-2.0, 1e-5)]),
+    ("arctan2", [(1e-9, 1.0), (1.0, 1e-9), (2.0, 0.0), (0.0, 2.0), (1e100, 3e100)]),
+    ("logaddexp", [(2.0, 2.0), (300.0, 260.0), (260.0, 300.0), (0.0, 1e-9)]),
+    ("logaddexp2", [(2.0, 2.0), (300.0, 260.0)]),
+    ("power", [(2.0, 0.0), (2.0, 1.0), (1e-9, 3.0), (2.0, 2.0)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "places"), FAR, ids=[name for name, _ in FAR])
+def test_second_derivative_at_special_places(name: str, places: list) -> None:
+    op = BY_NAME[name]
+    with mp.workdps(400):
+        for place in places:
+            row = place if isinstance(place, tuple) else (place,)
+            for j, k in itertools.product(range(op.arity), repeat=2):
+                want = expected_exactly(op, j, k, row)
+                value = second(op, j, k, row)
+                assert is_close(value, want, 1e-10) or abs(value - want) < 1e-280, (row, j, k, value, want)
+
+
+def expected_exactly(op: Op, j: int, k: int, row):
+    """The second derivative of the primal itself, in a form that mpmath evaluates there."""
+    exact = operands_in_mp(row)
+
+    def along(*x):
+        return PRIMALS_IN_MP.get(
+            op.name, lambda *x: in_mp(op.primal, **{f"x{i}": v for i, v in enumerate(x)})
+        )(*x)
+
+    orders = tuple((i == j) + (i == k) for i in range(op.arity))
+    scale = max(1, *[abs(x) for x in exact])
+    return mp.diff(along, tuple(exact), orders, h=scale * mp.mpf(10) ** -110)
+
+
+# Where the text of the primal has a case for one point that differences step over.
+PRIMALS_IN_MP = {
+    "sinc": lambda x: mp.sin(mp.pi * x) / (mp.pi * x) if x else mp.mpf(1),
+    "softplus": lambda x: mp.log(1 + mp.exp(x)),
+}
+
+KINKS = [
+    ("absolute", (0.0,), [[0.0]]),
+    ("relu", (0.0,), [[0.0]]),
+    ("maximum", (2.0, 2.0), [[0.0, 0.0], [0.0, 0.0]]),
+    ("clip", (1.0, 1.0, 2.0), [[0.0] * 3] * 3),
+    ("hypot", (0.0, 0.0), [[0.0, 0.0], [0.0, 0.0]]),
+    ("arctan2", (0.0, 0.0), [[0.0, 0.0], [0.0, 0.0]]),
+    ("logaddexp", (math.inf, math.inf), [[0.0, 0.0], [0.0, 0.0]]),
+    ("sinc", (0.0,), [[-(math.pi**2) / 3]]),
+    ("power", (0.0, 0.0), [[0.0, None], [None, None]]),
+    ("power", (0.0, 1.0), [[0.0, None], [None, None]]),
+    ("power", (0.0, 2.0), [[2.0, 0.0], [0.0, 0.0]]),
+    ("power", (0.0, 3.0), [[0.0, 0.0], [0.0, 0.0]]),
+    ("power", (-2.0, 3.0), [[-12.0, None], [None, None]]),
+    ("sign", (0.0,), [[0.0]]),
+]
+
+
+@pytest.mark.parametrize(("name", "operands", "hessian"), KINKS)
+def test_second_derivative_at_a_kink(name: str, operands, hessian) -> None:
+    op = BY_NAME[name]
+    for j, row in enumerate(hessian):
+        for k, want in enumerate(row):
+            if want is not None:
+                assert second(op, j, k, operands) == pytest.approx(want, rel=1e-14)
+
+
+def test_nan_stays_nan() -> None:
+    for op in DIFFERENTIABLE:
+        if op.arity == 1 and op.partials[0] not in ("0", "1", "-1") and "x0>0" not in op.partials[0]:
+            partial = evaluate_numpy(op.partials[0], x0=np.asarray(np.nan), y=np.asarray(np.nan))
+            assert np.isnan(partial), op.name
