@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.errors import FreedGraphError
 from tapegrad.locks import lock
-from tapegrad.storage import Description, from_slot
+from tapegrad.storage import Description, from_slot, show
 from tapegrad.sweep import graph, reverse
 from tapegrad.sweep.program import hold
 from tapegrad.tape.contents import D_BUFFER, D_BYTES, D_OFFSET, D_PRODUCER
@@ -60,7 +60,7 @@ class Geometry:
             words.strides,
             words.dtype,
             bool(words.flags & DIFFERENTIABLE),
-            float(tensor_on(tape, slot).data_or_traced()) if literal else None,
+            _number(tape, slot) if literal else None,
         )
 
     @property
@@ -87,6 +87,12 @@ class Geometry:
                 return False
             expected *= extent
         return expected == self.bytes
+
+
+def _number(tape: Tape, slot: int) -> float | None:
+    """What a scalar holds; `None` if it has been let go, because no derivative reads it."""
+    array = show(tape, slot, False)
+    return None if array is None else float(array)
 
 
 def tensor_on(tape: Tape, slot: int) -> "Tensor":

@@ -10,6 +10,7 @@ from tapegrad.optimize.ravel import Layout, layout_of
 from tapegrad.transforms.differentiation import value_and_grad
 from tapegrad.transforms.jacobians import jacobian
 from tapegrad.transforms.jit import Jit, jit
+from tapegrad.transforms.second import hessian, hvp
 
 _FLOAT = np.dtype(np.float64)
 _ndarray = np.ndarray
@@ -88,8 +89,8 @@ class Objective(_OfVector):
     def _take(self, layout: Layout) -> None:
         super()._take(layout)
         self._both = value_and_grad(self._replayed)
-        self._hessian: Any = None
-        self._product: Any = None
+        self._hessian = hessian(self._replayed)
+        self._product = hvp(self._replayed)
 
     def fun(self, x: Any, *args: Any) -> tuple[float, np.ndarray]:
         """The value at a vector, and the gradient, a new vector: for ``jac=True``."""
@@ -105,21 +106,12 @@ class Objective(_OfVector):
 
     def hess(self, x: Any, *args: Any) -> np.ndarray:
         """The Hessian, a new matrix."""
-        x = self._vector(x)
-        if self._hessian is None:
-            from tapegrad.transforms.hessians import hessian
-
-            self._hessian = hessian(self._replayed)
-        return self._hessian(x, *args)  # type: ignore[no-any-return]
+        return self._hessian(self._vector(x), *args)  # type: ignore[no-any-return]
 
     def hessp(self, x: Any, v: Any, *args: Any) -> np.ndarray:
         """The product of the Hessian with a vector, a new vector."""
-        x, v = self._vector(x), np.ascontiguousarray(v, _FLOAT)
-        if self._product is None:
-            from tapegrad.transforms.hessians import hvp
-
-            self._product = hvp(self._replayed)
-        return self._product(x, v, *args)  # type: ignore[no-any-return]
+        x, v = self._vector(x), np.asarray(v, _FLOAT)
+        return self._product(x, *args, v)  # type: ignore[no-any-return]
 
 
 class Residuals(_OfVector):
