@@ -265,7 +265,7 @@ def _forget_new(header, low, high):
 
 
 @helper
-def _release_graph(header, low, high):
+def release_graph(header, low, high):
     for i in range(high, low - 1, -1):
         if get_op(header, i) != DEAD_OP and get_mark(header, i):
             free_instruction(header, i)
@@ -355,7 +355,7 @@ def reverse_sweep(header, root, seed, options, missing):
     if options & KEEP_GRAPH:
         unmark(header, low, high)
     else:
-        _release_graph(header, low, high)
+        release_graph(header, low, high)
     return 0
 
 
