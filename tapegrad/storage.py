@@ -80,6 +80,8 @@ def _stop_letting_go() -> None:
     """Leave what still lives to the end of the process: nothing can be compiled or imported for it any more."""
     setattr(slots, "drop", _nothing)  # noqa: B010
     setattr(contents, "let_go", _nothing)  # noqa: B010
+    for kind in (Storage, _Memory):  # those of modules are let go when the names above are gone
+        setattr(kind, "__del__", _nothing)  # noqa: B010
 
 
 def _nothing(*_: int) -> int:

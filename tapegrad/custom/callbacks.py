@@ -7,6 +7,7 @@ An exception is kept for the thread and a status returned; whoever sees the stat
 import ctypes
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +43,7 @@ class _Frame:
 
     def copy(self, word: int, size: int) -> np.ndarray:
         """A copy of what lies at an address; zeros where there is none."""
-        address = self.words[word]
-        return self.at(word, size).copy() if address else np.zeros(size, self._call.dtype)
+        return _copied(self.words[word], size, self._call.dtype)
 
     def at(self, word: int, size: int) -> np.ndarray:
         """The memory itself."""
@@ -55,12 +55,18 @@ class _Frame:
 
     @property
     def rest(self) -> np.ndarray:
-        size = self._call.rest_size
-        return words_at(self.words[X + 2], size, _FLOAT64).copy() if size else np.empty(0)
+        return _copied(self.words[X + 2], self._call.rest_size, _FLOAT64)
 
     @property
     def y(self) -> np.ndarray:
         return self.copy(Y, self._call.y_size)
+
+
+def _copied(address: int, size: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """A read-only array with what lies at an address; zeros if that is 0."""
+    if not address:
+        return np.zeros(size, dtype)
+    return np.frombuffer(ctypes.string_at(address, size * dtype.itemsize), dtype, size)
 
 
 def _forward(frame: _Frame, call: Call) -> None:
@@ -106,4 +112,4 @@ _entries = [
 def equip(call: Call) -> None:
     """Write the addresses of these functions into a cell."""
     for direction, function in enumerate(_entries):
-        call.cell[DIRECTIONS + direction] = ctypes.cast(function, ctypes.c_void_p).value
+        call.cell[DIRECTIONS + direction] = ctypes.cast(function, ctypes.c_void_p).value or 0

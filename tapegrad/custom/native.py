@@ -64,8 +64,7 @@ def _put_overload(place: Any, start: Any, shape: Any, value: Any, expected: Any)
 def _put_array(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
     if value.shape != shape:
         return False
-    for k, element in enumerate(value.flat):
-        place[start + k] = element
+    place[start : start + value.size] = value.reshape(value.size)
     return True
 
 

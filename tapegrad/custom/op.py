@@ -12,7 +12,6 @@ from tapegrad.custom.call import Call, Token, unpacked
 from tapegrad.custom.functions import Functions, Statics
 from tapegrad.custom.operands import Operands
 from tapegrad.custom.parts import Part, join, total
-from tapegrad.errors import UnsupportedError
 from tapegrad.locks import lock
 from tapegrad.ops import CODES
 from tapegrad.show import custom_ops
@@ -174,7 +173,7 @@ def _in_parts(result: "Tensor", parts: tuple[Part, ...], single: bool) -> list["
 
 
 def _exactly(value: Any) -> Any:
-    """A static argument as a key that differs wherever the argument does: 1, 1.0 and True are equal, and 0.0 is -0.0."""
+    """A static argument as a key that differs wherever it does: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
     if type(value) in (tuple, frozenset):
         return type(value), tuple(map(_exactly, value)) if type(value) is tuple else frozenset(
             map(_exactly, value)

@@ -39,7 +39,7 @@ def split(flat: np.ndarray, parts: Sequence[Part], own: bool) -> list[np.ndarray
     for part in parts:
         piece = flat[start : start + part.size].reshape(part.shape)
         start += part.size
-        array = piece.astype(part.dtype, copy=own)
+        array = piece if not own and piece.dtype == part.dtype else piece.astype(part.dtype)
         array.flags.writeable = own
         arrays.append(array)
     return arrays
