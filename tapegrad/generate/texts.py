@@ -98,8 +98,8 @@ def constant_of(node: ast.expr) -> float | None:
         case ast.Constant():
             return float(node.value)  # type: ignore[arg-type]
         case ast.Name():
-            value = CONSTANTS.get(node.id, math.nan)
-            return value if math.isfinite(value) else None
+            constant = CONSTANTS.get(node.id, math.nan)
+            return constant if math.isfinite(constant) else None
         case ast.UnaryOp():
             value = constant_of(node.operand)
             return None if value is None else -value

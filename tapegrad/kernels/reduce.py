@@ -105,11 +105,11 @@ def _extreme_reverse(frame: int, zero: Any) -> int:
 @_helper
 def _shared(x: int, x_dot: int, stride: int, count: int, y: Any, zero: Any) -> float:
     """Mean of the tangents of the elements that attain the extreme `y`."""
-    total, ties = 0.0, np.int64(0)
+    total, ties = 0.0, 0
     for i in range(count):
         attains = _attains(load_at(x, i * stride, zero), y)
         total += np.float64(load_at(x_dot, i * stride, zero)) if attains else 0.0
-        ties += np.int64(attains)
+        ties += 1 if attains else 0
     return total / max(ties, 1)
 
 
