@@ -87,7 +87,9 @@ class Watch:
 
     def source(self, tape: Any, slot: int) -> str:
         """Where the instruction with a result slot was recorded."""
-        return self._sources.get((id(tape), _buffer(tape, slot)), "  recorded before detect_anomaly() was entered")
+        return self._sources.get(
+            (id(tape), _buffer(tape, slot)), "  recorded before detect_anomaly() was entered"
+        )
 
     def derived(self, tape: Any, slot: int, value: Any, what: str) -> None:
         """Look at a tangent, or at what the instruction with a result slot contributes to a cotangent."""

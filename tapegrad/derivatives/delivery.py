@@ -67,9 +67,7 @@ def _active(parts: Parts, instructions: list[Instruction], inputs: list[int]) ->
     return {parts.geometry(slot).buffer for slot in (*inputs, *(each.result for each in instructions))}
 
 
-def _targets(
-    parts: Parts, root: int, instructions: list[Instruction], inputs: list[int] | None
-) -> list[int]:
+def _targets(parts: Parts, root: int, instructions: list[Instruction], inputs: list[int] | None) -> list[int]:
     """A slot for each buffer that is given a gradient: those asked for, or those that a Tensor shows."""
     if inputs is not None:
         return list({parts.geometry(slot).buffer: slot for slot in inputs}.values())
@@ -123,7 +121,6 @@ def _take_in(slot: int, note: Note) -> None:
         note.gradient = note.gradient + array.copy()
         contents.clear_cotangent(_HEADER, slot, False)
     slots.drop(_HEADER, whole)
-
 
 
 def clear_gradient(slot: int, keep: bool) -> None:

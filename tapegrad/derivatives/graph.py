@@ -51,7 +51,9 @@ class Geometry:
     @classmethod
     def of(cls, tape: Tape, slot: int) -> "Geometry":
         words = Description(tape.header, slot)
-        literal = not words.shape and words.flags == 0 and words[D_PRODUCER] == NONE and words.dtype.kind == "f"
+        literal = (
+            not words.shape and words.flags == 0 and words[D_PRODUCER] == NONE and words.dtype.kind == "f"
+        )
         return cls(
             words[D_BUFFER],
             words[D_BYTES],

@@ -84,4 +84,6 @@ def _checked(hook: Hook, value: Any, geometry: Geometry) -> "Tensor":
         raise ValueError(
             f"the gradient hook {name} returned shape {array.shape} for a gradient of shape {geometry.shape}"
         )
-    return array.astype(geometry.dtype) if is_tensor(array) else from_array(array.astype(geometry.dtype), True)
+    return (
+        array.astype(geometry.dtype) if is_tensor(array) else from_array(array.astype(geometry.dtype), True)
+    )

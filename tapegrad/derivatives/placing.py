@@ -26,9 +26,7 @@ def as_buffer(value: "Tensor", geometry: Geometry) -> "Tensor":
     return value if value.ndim == 1 else view_of(value, value.data_or_traced().reshape(geometry.elements))
 
 
-def region_of(
-    buffer: "Tensor", offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
-) -> "Tensor":
+def region_of(buffer: "Tensor", offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> "Tensor":
     """A region of a contiguous Tensor, which begins `offset` bytes behind its first element."""
     array = buffer.data_or_traced().reshape(-1)
     return view_of(buffer, as_strided(array[offset // array.itemsize :], shape, strides))
@@ -62,7 +60,5 @@ def _embed(tape: Tape, like: Geometry, parts: list[tuple[Any, "Tensor"]]) -> "Te
         own = np.broadcast_to(value.data_or_traced(), shape).strides
         params += [offset, len(shape), *shape, *strides, *own]
         operands.append(value._slot_on(tape))
-    record_into(
-        tape, _EMBED, result._slot, operands, np.array(params, np.int64), "embed", current()[1]
-    )
+    record_into(tape, _EMBED, result._slot, operands, np.array(params, np.int64), "embed", current()[1])
     return result

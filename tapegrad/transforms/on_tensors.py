@@ -42,7 +42,9 @@ class Run:
         self.tape = current()[0]
         with differentiating(leaves):
             copies = [_leaf_on(self.tape, leaf) for leaf in leaves]
-            self._leaves = [tensor_on(self.tape, copy._slot) for copy in copies]  # the function may write to its
+            self._leaves = [
+                tensor_on(self.tape, copy._slot) for copy in copies
+            ]  # the function may write to its
             self.value = call(copies)
 
     @property
@@ -56,14 +58,18 @@ class Run:
         if not roots:
             return [_zeros(leaf) for leaf in self._leaves]
         bars = reverse(self.tape, roots, self.slots)
-        return [_zeros(leaf) if x_bar is None else x_bar for leaf, x_bar in zip(self._leaves, bars, strict=True)]
+        return [
+            _zeros(leaf) if x_bar is None else x_bar for leaf, x_bar in zip(self._leaves, bars, strict=True)
+        ]
 
     def pull_arrays(self, seeds: "Iterable[tuple[Tensor, Any]]") -> list[np.ndarray]:
         """`pull` by the compiled sweep, as arrays. The graph stays."""
         for y, y_bar in seeds:
             if is_tensor(y) and not y.constant:
                 y.backward(y_bar, inputs=self._leaves, retain_graph=True)
-        found = [np.zeros(leaf.shape, leaf.dtype) if leaf.grad is None else leaf.grad for leaf in self._leaves]
+        found = [
+            np.zeros(leaf.shape, leaf.dtype) if leaf.grad is None else leaf.grad for leaf in self._leaves
+        ]
         for leaf in self._leaves:
             leaf.null_grad()
         return found

@@ -187,4 +187,3 @@ class _FlatGradient(Transform):
         leaves, _ = flatten(self._gradient(*args, **kwargs))
         tensors = [leaf if is_tensor(leaf) else from_array(leaf, constant=True) for leaf in leaves]
         return concatenate([reshape(tensor, -1) for tensor in tensors])
-
