@@ -246,6 +246,22 @@ def test_zero_tangents_do_not_meet_infinite_partials():
             assert tg.jvp(f, (np.array([0.0, 4.0]),), (np.array([0.0, 1.0]),))[1].tolist() == [0, 0.25]
 
 
+@pytest.mark.parametrize("how", PREPARE)
+def test_users_ops(how):
+    cube = tg.custom_op(
+        "cubed",
+        lambda x: x**3,
+        lambda y_bar, y, x: 3 * x**2 * y_bar,
+        lambda x_dots, y, x: 3 * x**2 * x_dots[0],
+    )
+    f = PREPARE[how](lambda x: (cube(x) * x, x))
+    x = np.array([1.0, 2.0])
+    value, tangent = tg.jvp(f, (x,), (np.array([1.0, 0.5]),))
+    assert value[0].tolist() == [1, 16]
+    assert tangent[0].tolist() == [4, 16]
+    np.testing.assert_allclose(tg.jacfwd(tg.jit(lambda x: cube(x) * x))(x), np.diag(4 * x**3))
+
+
 def test_large_arrays(rng):
     x, v = rng.normal(size=200_000), rng.normal(size=200_000)
 

@@ -11,7 +11,7 @@ from replaying import resident_bytes
 
 import tapegrad as tg
 from tapegrad.passes.lifetimes import FOREVER, Lifetimes, place
-from tapegrad.passes.purpose import GRADIENT, Purpose
+from tapegrad.passes.purpose import COLUMNS, GRADIENT, TANGENTS, Purpose
 from tapegrad.transforms.recorder import Recorded
 from tapegrad.transforms.signature import take_apart
 
@@ -82,6 +82,87 @@ def test_constants_and_detached_values_have_no_reverse():
     assert rows(found.program(Purpose(GRADIENT, (0,))))[1] == 2
     found = recorded(lambda x: tg.sum(tg.ones(3) * 2), np.ones(3))
     assert rows(found.program(Purpose(GRADIENT, (0,)))) == (2, 1)  # what is left is to write zeros
+
+
+# --- common subexpressions --------------------------------------------------------------------------------------
+
+
+def shares(x):
+    a, b = tg.sin(x) * 2, tg.sin(x) * 2.0
+    c, d = x * x[::-1], x[::-1] * x  # in the other order
+    e, f = tg.sum(a, axis=0), tg.sum(b, axis=0)
+    return tg.sum(a + b) + tg.sum(c * d) + e * f
+
+
+def keeps(x):
+    a, b = x[1:] * x[0], x[:-1] * x[0]  # other views
+    c = tg.sin(x)
+    c[0] = 1.0
+    d = tg.sin(x)
+    d[1] = 1.0
+    e = tg.sin(x)
+    rows = tg.sum(tg.reshape(x, (2, 2)), axis=0) + tg.sum(tg.reshape(x, (2, 2)), axis=1)
+    return tg.sum(a + b) + tg.sum(c * d * e) + tg.sum(rows * np.arange(2.0)) + tg.sum(x[[0, 1]] - x[[1, 0]])
+
+
+@pytest.mark.parametrize("function", [shares, keeps])
+def test_sharing_changes_no_number(function, monkeypatch):
+    x = np.random.default_rng(3).normal(size=4)
+    shared = tg.value_and_grad(tg.jit(function))(x)
+    monkeypatch.setattr("tapegrad.passes.program.share_common", lambda recording, listing, outputs: listing)
+    apart = tg.value_and_grad(tg.jit(function))(x)
+    eager = tg.value_and_grad(function)(x)
+    for other in (apart, eager):
+        assert shared[0] == pytest.approx(other[0], rel=1e-14)
+        np.testing.assert_allclose(shared[1], other[1], rtol=1e-13)
+
+
+def test_what_is_computed_twice_is_computed_once(monkeypatch):
+    found = recorded(shares, np.ones(4))
+    once = rows(found.program(Purpose(GRADIENT, (0,))))
+    monkeypatch.setattr("tapegrad.passes.program.share_common", lambda recording, listing, outputs: listing)
+    twice = rows(recorded(shares, np.ones(4)).program(Purpose(GRADIENT, (0,))))
+    assert twice[0] - once[0] == 4  # sin, its double, the product, the sum
+    assert once[1] < twice[1]
+
+
+def test_copies_are_dropped_but_for_results():
+    found = recorded(lambda x: (tg.positive(tg.positive(x)) * 2, tg.positive(x)), np.ones(4))
+    assert rows(found.program(Purpose()))[0] == 2
+
+
+def test_equal_results_have_arrays_of_their_own():
+    f = tg.jit(lambda x: (tg.sin(x), tg.sin(x), x * 2))
+    a, b, _ = f(np.ones(2))
+    a[...] = 7
+    assert b.tolist() == [np.sin(1.0)] * 2
+
+
+def test_detached_values_are_not_the_same():
+    def function(x):
+        return tg.sum(tg.sin(x) * tg.sin(x.detach()))
+
+    x = np.array([0.3, 0.4])
+    np.testing.assert_allclose(tg.grad(tg.jit(function))(x), np.cos(x) * np.sin(x), rtol=1e-14)
+
+
+# --- dead primals -----------------------------------------------------------------------------------------------
+
+
+def test_tangents_need_only_the_primals_that_they_read():
+    found = recorded(lambda x: tg.sum(tg.exp(tg.sin(x) * 2) + 3), np.ones(3))
+    assert rows(found.program(Purpose(TANGENTS, (0,), values=True)))[0] == 10
+    # sin and its double for exp, whose tangent reads the result; not what is added to it, nor the sum
+    assert rows(found.program(Purpose(TANGENTS, (0,))))[0] == 3 + 5
+
+
+def test_only_seeds_that_reach_an_instruction_are_carried():
+    def model(b):
+        t = np.linspace(0, 1, 1000)
+        return b[0] * tg.exp(-b[1] * t) + b[2] * tg.sin(b[3] * t)
+
+    found = recorded(model, np.ones(4))
+    assert found.program(Purpose(COLUMNS, (0,))).bytes < 18 * 8000
 
 
 # --- lifetimes --------------------------------------------------------------------------------------------------

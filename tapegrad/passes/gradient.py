@@ -22,14 +22,14 @@ class GradientProgram(Program):
     """
 
     def _choose(self) -> None:
-        listing = self._listing
+        listing = self.listing
         self.seed_count = math.prod(self.outputs[0].shape)
         self._live = live_instructions(listing, self._output_slots)
         self._active = active_buffers(listing, self._live, self._wrt, self._outputs[:1])
         self._backwards = [i for i in reversed(self._live) if active_operands(listing, i, self._active)]
 
     def _plan(self) -> None:
-        listing, lifetimes, output = self._listing, self._lifetimes, self._outputs[0]
+        listing, lifetimes, output = self.listing, self._lifetimes, self._outputs[0]
         self._plan_forward()
         lifetimes.use(("primal", output), FOREVER)
         first = len(self._live)
@@ -60,7 +60,7 @@ class GradientProgram(Program):
 
     def _bind_backwards(self) -> None:
         """Bind the reverse stream. The first instruction to reach a cotangent writes it, or adds to zeros."""
-        listing = self._listing
+        listing = self.listing
         touched = {self._outputs[0]}
         for i in self._backwards:
             store = 0

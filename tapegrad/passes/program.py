@@ -54,9 +54,9 @@ class Program:
         self.purpose = purpose
         self.outputs = [Description(recording.header, slot) for slot in outputs]
         self._output_slots = outputs
-        self._listing = share_common(recording, Listing(recording), outputs)
-        self._inputs = [self._listing.buffer_of[slot] for slot in recording.inputs]
-        self._outputs = [self._listing.buffer_of[slot] for slot in outputs]
+        self.listing = share_common(recording, Listing(recording), outputs)
+        self._inputs = [self.listing.buffer_of[slot] for slot in recording.inputs]
+        self._outputs = [self.listing.buffer_of[slot] for slot in outputs]
         self._wrt = [self._inputs[k] for k in purpose.wrt]
         self._active: set[int] = set()
         self._kept: list[np.ndarray] = []  # memory that frames point to
@@ -80,7 +80,7 @@ class Program:
 
     def _choose(self) -> None:
         """Choose the instructions."""
-        self._live = live_instructions(self._listing, self._output_slots)
+        self._live = live_instructions(self.listing, self._output_slots)
 
     def _plan(self) -> None:
         """Plan how long each block of the workspace lives."""
@@ -110,14 +110,14 @@ class Program:
             self._plan_primal(i, step)
 
     def _plan_primal(self, i: int, step: int) -> None:
-        listing = self._listing
+        listing = self.listing
         self._lifetimes.begin(("primal", listing.written(i)), listing.bytes[listing.written(i)], step)
         for buffer in (*listing.read(i), listing.written(i)):
             self._lifetimes.use(("primal", buffer), step)
 
     def _make_header(self) -> None:
         """A header of our own, like the tape's, with made-up addresses where the true ones are not known yet."""
-        listing = self._listing
+        listing = self.listing
         self._primal = np.array(listing.primal, np.int64)
         self._cotangent = np.zeros_like(self._primal)
         for (kind, buffer), block in self._lifetimes.blocks.items():
@@ -130,7 +130,7 @@ class Program:
         flags[list(self._active)] = DIFFERENTIABLE
         buffer_of = np.array(listing.buffer_of, np.int32)
         header = self.recording.words.copy()
-        columns = {
+        columns: dict[str, np.ndarray] = {
             "primal": self._primal,
             "cotangent": self._cotangent,
             "flags": flags,
@@ -142,15 +142,15 @@ class Program:
         self._header = int(header.ctypes.data)
 
     def _bind_forward(self, i: int) -> None:
-        op, buffer, stream = self._listing.op[i], self._listing.written(i), self.forward
+        op, buffer, stream = self.listing.op[i], self.listing.written(i), self.forward
         frame = self._bound(stream, i, FORWARD, 0)
         if loader.op_words(op)[OP_KIND] == ACCUMULATE:
-            frame = self._clear_sum(stream, frame, int(self._primal[buffer]), self._listing.bytes[buffer])
+            frame = self.clear_sum(stream, frame, int(self._primal[buffer]), self.listing.bytes[buffer])
         if op in GUARDS:
             self.guards[len(stream)] = len(self.guards)
         self._add(stream, i, FORWARD, frame)
 
-    def _clear_sum(self, stream: Stream, frame: np.ndarray, address: int, bytes_: int) -> np.ndarray:
+    def clear_sum(self, stream: Stream, frame: np.ndarray, address: int, bytes_: int) -> np.ndarray:
         """See to it that a sum begins at zero: of one line it is written, otherwise memory is cleared before."""
         if frame[word.OUTER] == 0 and frame[word.COUNT] > 0:
             frame[word.STORE] |= 1
@@ -174,14 +174,14 @@ class Program:
 
     def _add(self, stream: Stream, i: int, direction: int, frame: np.ndarray) -> None:
         """Add the row of a frame."""
-        stream.add(self._kernel(i, direction), self._grain(i, frame))
+        stream.add(self.kernel(i, direction), self.grain(i, frame))
 
-    def _kernel(self, i: int, direction: int) -> int:
-        return loader.load_code(self._listing.op[i], instruction_variant(self._header, i), direction)
+    def kernel(self, i: int, direction: int) -> int:
+        return loader.load_code(self.listing.op[i], instruction_variant(self._header, i), direction)
 
-    def _grain(self, i: int, frame: np.ndarray) -> int:
+    def grain(self, i: int, frame: np.ndarray) -> int:
         """The number of elements from which instruction `i` runs on several threads, 0 if it stays below."""
-        grain = int(loader.op_words(self._listing.op[i])[OP_GRAIN])
+        grain = int(loader.op_words(self.listing.op[i])[OP_GRAIN])
         if grain and self._elements(frame) >= abs(grain):
             loader.load_driver()
             return grain

@@ -12,18 +12,17 @@ import math
 
 import numpy as np
 
-from tapegrad import loader
 from tapegrad.kernels import frame as word
-from tapegrad.ops import Structural
 from tapegrad.passes import seeds
 from tapegrad.passes.activity import active_buffers, active_operands, live_instructions
 from tapegrad.passes.lifetimes import FOREVER
-from tapegrad.passes.program import FORWARD, TANGENT, Program
+from tapegrad.passes.program import TANGENT, Program
 from tapegrad.passes.purpose import COLUMNS
 from tapegrad.passes.seeds import Runs
 from tapegrad.passes.stream import Port, Stream, kernel_address, port_address
+from tapegrad.passes.tangent_rows import TangentRow
 from tapegrad.sweep import columns
-from tapegrad.tape.layout import ACCUMULATE, F32, OP_KIND, OP_LINEAR
+from tapegrad.tape.layout import F32
 from tapegrad.tape.tape import DTYPE_CODES
 
 _FEW_SEEDS = 64  # that go through one stream whatever the size of the buffers
@@ -56,7 +55,7 @@ class TangentProgram(Program):
     # --- choosing ------------------------------------------------------------------------------------------------
 
     def _choose(self) -> None:
-        listing, columns_ = self._listing, self.purpose.kind == COLUMNS
+        listing, columns_ = self.listing, self.purpose.kind == COLUMNS
         reached = live_instructions(listing, self._output_slots)
         ends = self._outputs[:1] if columns_ else self._outputs
         self._active = active_buffers(listing, reached, self._wrt, ends)
@@ -80,7 +79,7 @@ class TangentProgram(Program):
         if self.purpose.kind != COLUMNS:
             self._at_once = 1 if self.purpose.batch is None else self.purpose.batch
             return
-        largest = max((self._listing.bytes[b] for b in self._active), default=8)
+        largest = max((self.listing.bytes[b] for b in self._active), default=8)
         together = self.seed_count * max(largest, 8)
         few = self.seed_count <= _FEW_SEEDS and together <= _MOST_BYTES
         if few or together <= _ONE_STREAM_BYTES or not self._active:
@@ -103,23 +102,23 @@ class TangentProgram(Program):
             first = self._first_seed[buffer]
             runs[buffer] = ((first, first + self._sizes[buffer]),) if self._sizes[buffer] else ()
         for i in self._tangents:
-            result = self._listing.written(i)
+            result = self.listing.written(i)
             operands = [
-                self._operand_runs(i, j, runs) for j in active_operands(self._listing, i, self._active)
+                self._operand_runs(i, j, runs) for j in active_operands(self.listing, i, self._active)
             ]
             runs[result] = seeds.union([runs.get(result, ()), *operands])
         return runs
 
     def _operand_runs(self, i: int, j: int, runs: dict[int, Runs]) -> Runs:
         """Tangents of an operand that can be other than zero: of an input's those of the elements that it shows."""
-        buffer = self._listing.read(i)[j]
+        buffer = self.listing.read(i)[j]
         if not self._one_hot or buffer not in self._first_seed:
             return runs[buffer]
-        slot = self._describe(self._listing.operands[i][j])
+        slot = self._describe(self.listing.operands[i][j])
         reach = [s * (e - 1) for s, e in zip(slot.strides, slot.shape, strict=True)]
         if 0 in slot.shape:
             return ()
-        low = self._listing.offset[self._listing.operands[i][j]] + sum(min(r, 0) for r in reach)
+        low = self.listing.offset[self.listing.operands[i][j]] + sum(min(r, 0) for r in reach)
         high = low + sum(abs(r) for r in reach)
         item, first = slot.dtype.itemsize, self._first_seed[buffer]
         return ((first + low // item, first + high // item + 1),)
@@ -141,7 +140,7 @@ class TangentProgram(Program):
         self._plan_ends()
 
     def _plan_tangent(self, i: int, step: int, primal_until: int) -> None:
-        listing, lifetimes, result = self._listing, self._lifetimes, self._listing.written(i)
+        listing, lifetimes, result = self.listing, self._lifetimes, self.listing.written(i)
         lifetimes.begin(("tangent", result), self._tangent_bytes(result), step)
         lifetimes.use(("tangent", result), step)
         for j in active_operands(listing, i, self._active):
@@ -162,11 +161,11 @@ class TangentProgram(Program):
         if self.chunk:
             for buffer in self._wrt:
                 name = ("tangent", buffer)
-                lifetimes.begin(name, self.chunk * self._listing.bytes[buffer], len(self._live))
+                lifetimes.begin(name, self.chunk * self.listing.bytes[buffer], len(self._live))
                 lifetimes.use(name, FOREVER)
 
     def _tangent_bytes(self, buffer: int) -> int:
-        return seeds.count(self._runs[buffer]) * self._listing.bytes[buffer]
+        return seeds.count(self._runs[buffer]) * self.listing.bytes[buffer]
 
     def _add_ports(self) -> None:
         lead = () if self.purpose.batch is None else (self.purpose.batch,)
@@ -226,7 +225,7 @@ class TangentProgram(Program):
             frame = stream.next_frame()
             frame[:] = 0
             frame[word.COUNT], frame[word.Y] = self.chunk, self._cotangent[buffer]
-            self._parameters(frame, [self._sizes[buffer], self._first_seed[buffer]])
+            self.parameters(frame, [self._sizes[buffer], self._first_seed[buffer]])
             dtype = DTYPE_CODES[self._input_ports[self._inputs.index(buffer)].dtype]
             stream.add(kernel_address(_SEEDERS[dtype]), 0)
 
@@ -260,18 +259,18 @@ class TangentProgram(Program):
         frame[:] = 0
         frame[word.COUNT] = self.chunk or self.seed_count
         frame[word.X], frame[word.Y] = self._cotangent[output], address
-        self._parameters(frame, [rows, size, len(runs), *[value for run in runs for value in run]])
+        self.parameters(frame, [rows, size, len(runs), *[value for run in runs for value in run]])
         codes = DTYPE_CODES[self.outputs[0].dtype], DTYPE_CODES[dtype]
         stream.add(kernel_address(_TAKERS[codes]), 0)
 
-    def _parameters(self, frame: np.ndarray, values: list[int]) -> None:
+    def parameters(self, frame: np.ndarray, values: list[int]) -> None:
         params = np.array(values, np.int64)
         self._kept.append(params)
         frame[word.PARAMS] = params.ctypes.data
 
     def _bind_tangent(self, stream: Stream, i: int) -> None:
         """Bind the tangent of instruction `i`: a row for each run of seeds that come through the same operands."""
-        listing, result = self._listing, self._listing.written(i)
+        listing, result = self.listing, self.listing.written(i)
         operands = {
             j: self._operand_runs(i, j, self._runs) for j in active_operands(listing, i, self._active)
         }
@@ -282,13 +281,13 @@ class TangentProgram(Program):
             place = seeds.rank(have, first) * bytes_
             if through:
                 moved = {j: seeds.rank(self._runs[listing.read(i)[j]], first) for j in through}
-                _Row(self, i, template, moved, place, last - first).add(stream)
+                TangentRow(self, i, template, moved, place, last - first).add(stream)
             elif not cleared:
                 stream.fill(int(self._cotangent[result]) + place, (last - first) * bytes_)
 
     def _clear_pieces(self, stream: Stream, result: int) -> bool:
         """Clear the tangents of a buffer that several instructions write, if some of them write only a part."""
-        writers = self._listing.writers[result]
+        writers = self.listing.writers[result]
         if len(writers) == 1:
             return False
         if result not in self._begun:
@@ -299,9 +298,9 @@ class TangentProgram(Program):
 
     def _reaches_all(self, i: int) -> bool:
         """Whether instruction `i` writes to every tangent that its result's buffer has."""
-        active = active_operands(self._listing, i, self._active)
+        active = active_operands(self.listing, i, self._active)
         operands = {j: self._operand_runs(i, j, self._runs) for j in active}
-        return all(through for *_, through in seeds.segments(self._runs[self._listing.written(i)], operands))
+        return all(through for *_, through in seeds.segments(self._runs[self.listing.written(i)], operands))
 
     def zeros(self, bytes_: int) -> int:
         """Address of zeros, for operands without a tangent."""
@@ -310,81 +309,3 @@ class TangentProgram(Program):
             self._kept.append(block)
             self._zeros[bytes_] = int(block.ctypes.data)
         return self._zeros[bytes_]
-
-
-class _Row:
-    """The row of one run of seeds of an instruction's tangent.
-
-    Parameters
-    ----------
-    moved
-        For each operand whose tangents are not all zero, the place of the first of them among all it has.
-    place
-        Where the first of them lies among the result's, in bytes.
-    """
-
-    def __init__(
-        self,
-        program: TangentProgram,
-        i: int,
-        template: np.ndarray,
-        moved: dict[int, int],
-        place: int,
-        count: int,
-    ) -> None:
-        self._program = program
-        self._i = i
-        self._op = program._listing.op[i]
-        self._frame = template.copy()
-        self._count = count
-        self._steps = [0] * word.WORDS
-        listing = program._listing
-        self._linear = bool(loader.op_words(self._op)[OP_LINEAR])
-        self._sum = loader.op_words(self._op)[OP_KIND] == ACCUMULATE
-        result = word.X_BAR if self._sum else word.Y if self._linear else word.Y_BAR
-        self._result = result
-        self._frame[result] += place
-        self._steps[result] = listing.bytes[listing.written(i)]
-        for j, buffer in enumerate(listing.read(i)):
-            if listing.has_cotangent(i, j):
-                self._set_operand(j, buffer, moved.get(j))
-
-    def _set_operand(self, j: int, buffer: int, moved: int | None) -> None:
-        listing = self._program._listing
-        at = word.Y_BAR if self._sum else (word.X if self._linear else word.X_BAR) + j
-        if moved is not None:
-            self._frame[at] += moved * listing.bytes[buffer]
-            self._steps[at] = listing.bytes[buffer]
-        elif self._linear:
-            offset = listing.offset[listing.operands[self._i][j]]
-            self._frame[at] = self._program.zeros(listing.bytes[buffer]) + offset
-        else:
-            self._frame[at] = 0
-
-    def add(self, stream: Stream) -> None:
-        """Add the row, or several of them where each tangent is large enough for several threads."""
-        program, frame = self._program, stream.next_frame()
-        frame[:] = self._frame
-        if self._sum:
-            bytes_ = self._steps[self._result]
-            frame = program._clear_sum(stream, frame, int(frame[self._result]), self._count * bytes_)
-        kernel = program._kernel(self._i, FORWARD if self._linear else TANGENT)
-        grain = program._grain(self._i, frame)
-        if self._count == 1:
-            stream.add(kernel, grain)
-        elif not isinstance(loader.row(self._op), Structural):
-            steps = [*self._steps[word.X_BAR : word.X_BAR + 3], self._steps[word.Y_BAR]]
-            program._parameters(frame, [self._count, *steps])
-            stream.add(kernel, grain)
-        elif grain:
-            self._add_each(stream, frame.copy(), kernel, grain)
-        else:
-            steps = self._steps[word.X : word.Y_BAR + 1]
-            program._parameters(frame, [self._count, kernel, int(frame[word.PARAMS]), *steps])
-            stream.add(kernel_address(columns.over_tangents), 0)
-
-    def _add_each(self, stream: Stream, bound: np.ndarray, kernel: int, grain: int) -> None:
-        for t in range(self._count):
-            frame = stream.next_frame()
-            frame[:] = bound + t * np.array(self._steps, np.int64)
-            stream.add(kernel, grain)

@@ -3,17 +3,15 @@
 from tapegrad.compiler import helper
 from tapegrad.kernels.frame import COUNT, OUTER, PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.kernels.native import load_i64, stack_words, store_i64
-from tapegrad.sweep.layout import ITEM_SHIFT, TANGENT
+from tapegrad.sweep.layout import ITEM_SHIFT
 from tapegrad.tape.columns import differentiable
 from tapegrad.tape.geometry import broadcast_stride, extent, item_size, size
 from tapegrad.tape.layout import (
     ACCUMULATE,
     ELEMENTWISE,
-    F32,
     LINES,
     MAX_NDIM,
     OP_KIND,
-    OP_LINEAR,
     OP_TABLE,
     OP_VARIANT,
     OP_WORDS,
@@ -147,7 +145,7 @@ def _set_outer(frame, outer, loops, m):
 
 
 @helper
-def _bind_loops(header, x0, x1, x2, y, shape, kind, frame, outer):
+def bind_loops(header, x0, x1, x2, y, shape, kind, frame, outer):
     """Fill in the loops over `shape` for the slots in the four roles."""
     ndim = get_ndim(header, shape)
     if kind == PRODUCTS:
@@ -203,14 +201,14 @@ def _bind_batch(header, x0, x1, y, shape, frame, outer):
 
 
 @helper
-def _clear_addresses(frame):
+def clear_addresses(frame):
     for word in range(X, Y_BAR + 1):
         store_i64(frame, word, 0)
     store_i64(frame, STORE, 0)
 
 
 @helper
-def _bind_whole(header, a, b, c, frame):
+def bind_whole(header, a, b, c, frame):
     """A kernel that reads its own parameters: COUNT is the size of the last operand."""
     last = c if c >= 0 else (b if b >= 0 else a)
     store_i64(frame, COUNT, size(header, last))
@@ -225,7 +223,7 @@ def variant(header, op, a, b, c):
 
 
 @helper
-def _item_bits(header, op, a, b, c):
+def item_bits(header, op, a, b, c):
     return item_size(variant(header, op, a, b, c)) << ITEM_SHIFT
 
 
@@ -234,22 +232,22 @@ def bind_forward(header, op, result, a, b, c, params, frame, outer):
     """Fill `frame` (and `outer`, if there are outer loops) for running an instruction forwards."""
     kind = op_word(header, op, OP_KIND)
     store_i64(frame, PARAMS, params)
-    _clear_addresses(frame)
+    clear_addresses(frame)
     if kind == ACCUMULATE:
         # A sum adds its operand to the result seen through strides of 0: the reverse of a broadcast.
-        store_i64(frame, STORE, _item_bits(header, op, a, b, c))
+        store_i64(frame, STORE, item_bits(header, op, a, b, c))
         store_i64(frame, X_BAR, primal_address(header, result))
         store_i64(frame, Y_BAR, primal_address(header, a))
-        _bind_loops(header, result, -1, -1, a, result, kind, frame, outer)
+        bind_loops(header, result, -1, -1, a, result, kind, frame, outer)
         return
     store_i64(frame, X, primal_address(header, a))
     store_i64(frame, X + 1, primal_address(header, b))
     store_i64(frame, X + 2, primal_address(header, c))
     store_i64(frame, Y, primal_address(header, result))
     if kind == ELEMENTWISE or kind == LINES or kind == PRODUCTS:
-        _bind_loops(header, a, b, c, result, result, kind, frame, outer)
+        bind_loops(header, a, b, c, result, result, kind, frame, outer)
     else:
-        _bind_whole(header, a, b, c, frame)
+        bind_whole(header, a, b, c, frame)
         if load_i64(frame, X) == 0:  # an in-place write whose old contents nobody needs finds them in place
             store_i64(frame, X, load_i64(frame, Y))
 
@@ -259,7 +257,7 @@ def bind_reverse(header, op, result, a, b, c, params, frame, outer, store):
     """Fill `frame` for running an instruction backwards; bit j of `store`: write to operand j's cotangent."""
     kind = op_word(header, op, OP_KIND)
     store_i64(frame, PARAMS, params)
-    store_i64(frame, STORE, store | _item_bits(header, op, a, b, c))
+    store_i64(frame, STORE, store | item_bits(header, op, a, b, c))
     store_i64(frame, X, primal_address(header, a))
     store_i64(frame, X + 1, primal_address(header, b))
     store_i64(frame, X + 2, primal_address(header, c))
@@ -269,43 +267,6 @@ def bind_reverse(header, op, result, a, b, c, params, frame, outer, store):
     store_i64(frame, X_BAR + 2, cotangent_address(header, c))
     store_i64(frame, Y_BAR, cotangent_address(header, result))
     if kind == ELEMENTWISE or kind == LINES or kind == ACCUMULATE or kind == PRODUCTS:
-        _bind_loops(header, a, b, c, result, result, kind, frame, outer)
+        bind_loops(header, a, b, c, result, result, kind, frame, outer)
     else:
-        _bind_whole(header, a, b, c, frame)
-
-
-@helper
-def _tangent_or_primal(header, slot):
-    """What a linear op's forward kernel is given in place of an operand's primal: row numbers stay what they are."""
-    if slot < 0:
-        return 0
-    return cotangent_address(header, slot) if get_dtype(header, slot) <= F32 else primal_address(header, slot)
-
-
-@helper
-def bind_tangent(header, op, result, a, b, c, params, frame, outer):
-    """Fill `frame` for running an instruction's tangent: BAR words are addresses of tangents.
-
-    The tangents are those that the column of cotangents names. Of a linear op it is the forward frame, with tangents
-    in place of primals; an operand that has no tangent is 0 there, for which the caller puts zeros.
-    """
-    if op_word(header, op, OP_LINEAR) == 0:
-        bind_reverse(header, op, result, a, b, c, params, frame, outer, TANGENT)
-        return
-    kind = op_word(header, op, OP_KIND)
-    store_i64(frame, PARAMS, params)
-    _clear_addresses(frame)
-    if kind == ACCUMULATE:
-        store_i64(frame, STORE, _item_bits(header, op, a, b, c))
-        store_i64(frame, X_BAR, cotangent_address(header, result))
-        store_i64(frame, Y_BAR, cotangent_address(header, a))
-        _bind_loops(header, result, -1, -1, a, result, kind, frame, outer)
-        return
-    store_i64(frame, X, _tangent_or_primal(header, a))
-    store_i64(frame, X + 1, _tangent_or_primal(header, b))
-    store_i64(frame, X + 2, _tangent_or_primal(header, c))
-    store_i64(frame, Y, cotangent_address(header, result))
-    if kind == ELEMENTWISE or kind == LINES or kind == PRODUCTS:
-        _bind_loops(header, a, b, c, result, result, kind, frame, outer)
-    else:
-        _bind_whole(header, a, b, c, frame)
+        bind_whole(header, a, b, c, frame)

@@ -82,7 +82,7 @@ def _transpose(
     x: int, y: int, rows: int, count: int, x_step: int, y_step: int, x_zero: Any, y_zero: Any
 ) -> None:
     """Write `count` lines of `rows` elements at x, `x_step` bytes apart, to columns of lines `y_step` bytes apart."""
-    first = np.int64(0)
+    first: Any = np.int64(0)
     while first < rows:
         last = min(first + _ROWS_AT_ONCE, rows)
         for t in range(count):

@@ -138,8 +138,6 @@ def mark_useful(header, low, high, only_wanted):
                 useful |= i > low and _continues(header, i)
             if useful:
                 set_mark(header, i, USEFUL)
-                # What several instructions have written piece by piece is known by the last of them.
-                set_mark(header, get_producer(header, get_buffer(header, get_result(header, i))), USEFUL)
 
 
 @helper

@@ -2,7 +2,8 @@
 
 from tapegrad.compiler import native
 from tapegrad.kernels.native import load_i64
-from tapegrad.sweep.bind import bind_forward, bind_reverse, bind_tangent, variant
+from tapegrad.sweep.bind import bind_forward, bind_reverse, variant
+from tapegrad.sweep.bind_tangent import bind_tangent
 from tapegrad.sweep.reverse import covers_buffer, reaches_all, same_buffer
 from tapegrad.tape.blocks import release_block
 from tapegrad.tape.columns import add_handle

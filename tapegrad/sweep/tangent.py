@@ -7,13 +7,13 @@ Tensors show are neither read nor changed. The tangents of a buffer lie one afte
 from tapegrad.compiler import helper, native
 from tapegrad.kernels.frame import X_BAR, X
 from tapegrad.kernels.native import calloc, free, load_i64, memcpy, stack_words, store_i64
-from tapegrad.sweep.bind import bind_tangent, op_word, variant
-from tapegrad.sweep.eager import kernel_of
+from tapegrad.sweep.bind import op_word, variant
+from tapegrad.sweep.bind_tangent import bind_tangent
 from tapegrad.sweep.execute import execute
-from tapegrad.sweep.marking import mark_writers, unmark
+from tapegrad.sweep.marking import unmark
 from tapegrad.sweep.reverse import covers_buffer
+from tapegrad.sweep.tangent_way import PROMISED, has_tangent, mark_all, moves, promise, tangent_kernel
 from tapegrad.tape.blocks import new_block, new_zero_block, release_block
-from tapegrad.tape.columns import differentiable
 from tapegrad.tape.geometry import array_data, extent, item_size, size, stride
 from tapegrad.tape.layout import (
     ACCUMULATE,
@@ -25,7 +25,6 @@ from tapegrad.tape.layout import (
     E_STATUS,
     F32,
     LOOPS,
-    NONE,
     OP_GRAIN,
     OP_KIND,
     OP_LINEAR,
@@ -33,7 +32,6 @@ from tapegrad.tape.layout import (
     get_bytes,
     get_cotangent,
     get_dtype,
-    get_mark,
     get_ndim,
     get_offset,
     get_op,
@@ -41,80 +39,11 @@ from tapegrad.tape.layout import (
     get_operand1,
     get_operand2,
     get_params,
-    get_producer,
     get_result,
     set_cotangent,
 )
 
 _COLUMN = COLUMNS["cotangent"][0]
-_PROMISED = 1  # in the column: the buffer will have tangents
-
-
-# --- finding the way ---------------------------------------------------------------------------------------------
-
-
-@helper
-def _mark_operand(header, slot):
-    """Mark the writers of an operand; how many are new. What a reverse sweep has freed is a constant."""
-    return max(mark_writers(header, get_buffer(header, slot)), 0) if differentiable(header, slot) else 0
-
-
-@helper
-def _mark_all(header, results, count, span):
-    """Mark the instructions that the results depend on; the words at `span` receive the lowest and the highest."""
-    waiting, high = 0, NONE
-    for k in range(count):
-        slot = load_i64(results, k)
-        new = _mark_operand(header, slot)
-        if new > 0:
-            high = max(high, get_producer(header, get_buffer(header, slot)))
-        waiting += new
-    i = high
-    while waiting > 0:
-        if get_mark(header, i):
-            waiting -= 1
-            waiting += _mark_operand(header, get_operand0(header, i))
-            waiting += _mark_operand(header, get_operand1(header, i))
-            waiting += _mark_operand(header, get_operand2(header, i))
-        i -= 1
-    store_i64(span, 0, i + 1)
-    store_i64(span, 1, high)
-
-
-@helper
-def _has_tangent(header, slot):
-    return differentiable(header, slot) and get_cotangent(header, get_buffer(header, slot)) != 0
-
-
-@helper
-def _moves(header, i):
-    """Whether the tangent of an instruction depends on the leaves'."""
-    if get_mark(header, i) == 0 or not differentiable(header, get_result(header, i)):
-        return False
-    if _has_tangent(header, get_operand0(header, i)) or _has_tangent(header, get_operand1(header, i)):
-        return True
-    return _has_tangent(header, get_operand2(header, i))
-
-
-@helper
-def _kernel(header, i):
-    """Address of the kernel of an instruction's tangent."""
-    op = get_op(header, i)
-    dtype = variant(header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
-    return kernel_of(header, op, dtype, 0 if op_word(header, op, OP_LINEAR) else 2)
-
-
-@helper
-def _promise(header, low, high):
-    """Enter which buffers will have tangents; the first instruction whose kernel is missing, or NONE."""
-    for i in range(low, high + 1):
-        if _moves(header, i):
-            if _kernel(header, i) == 0:
-                return i
-            buffer = get_buffer(header, get_result(header, i))
-            if get_cotangent(header, buffer) == 0:
-                set_cotangent(header, buffer, _PROMISED)
-    return NONE
 
 
 # --- walking it --------------------------------------------------------------------------------------------------
@@ -125,7 +54,7 @@ def _make_tangents(header, i, count):
     """Memory for the tangents of an instruction's result; zeros where the instruction does not write all of it."""
     slot = get_result(header, i)
     buffer = get_buffer(header, slot)
-    if get_cotangent(header, buffer) != _PROMISED:
+    if get_cotangent(header, buffer) != PROMISED:
         return True
     bytes_ = count * get_bytes(header, buffer)
     plain = covers_buffer(header, slot) and op_word(header, get_op(header, i), OP_KIND) != ACCUMULATE
@@ -141,7 +70,7 @@ def _needs_zeros(header, op, slot):
         slot >= 0
         and op_word(header, op, OP_LINEAR) != 0
         and get_dtype(header, slot) <= F32
-        and not _has_tangent(header, slot)
+        and not has_tangent(header, slot)
     )
 
 
@@ -159,7 +88,7 @@ def _put_zeros(header, op, slot, frame, word):
 @helper
 def _bytes_to_next(header, slot):
     """Bytes from one tangent of a slot to the next, 0 where it has none."""
-    return get_bytes(header, get_buffer(header, slot)) if _has_tangent(header, slot) else 0
+    return get_bytes(header, get_buffer(header, slot)) if has_tangent(header, slot) else 0
 
 
 @helper
@@ -180,7 +109,7 @@ def _run(header, i, frame, outer, count):
     first, second = _put_zeros(header, op, a, frame, X), _put_zeros(header, op, b, frame, X + 1)
     third = _put_zeros(header, op, c, frame, X + 2)
     loops, grain, control = load_i64(header, LOOPS), op_word(header, op, OP_GRAIN), load_i64(header, CONTROL)
-    own, kernel, status = get_bytes(header, get_buffer(header, result)), _kernel(header, i), 0
+    own, kernel, status = get_bytes(header, get_buffer(header, result)), tangent_kernel(header, i), 0
     for _ in range(count):
         status = execute(kernel, frame, loops, grain, control)
         if status != 0:
@@ -202,7 +131,7 @@ def _walk(header, low, high, count):
     """Compute the tangents from below; 0, or an error."""
     frame, outer = stack_words(16), stack_words(161)
     for i in range(low, high + 1):
-        if _moves(header, i):
+        if moves(header, i):
             if not _make_tangents(header, i, count):
                 return E_MEMORY
             status = _run(header, i, frame, outer, count)
@@ -255,7 +184,7 @@ def _hand_out(header, results, tangents, result_count, count):
     """Copy the results' tangents to arrays, which hold zeros."""
     for k in range(result_count):
         slot = load_i64(results, k)
-        if _has_tangent(header, slot):
+        if has_tangent(header, slot):
             buffer = get_buffer(header, slot)
             target = array_data(load_i64(tangents, k))
             bytes_ = size(header, slot) * item_size(get_dtype(header, slot))
@@ -269,7 +198,7 @@ def _release(column, buffers):
     """Free the column with all tangents."""
     for buffer in range(buffers):
         block = load_i64(column, buffer)
-        if block != 0 and block != _PROMISED:
+        if block != 0 and block != PROMISED:
             release_block(block)
     free(column)
 
@@ -287,17 +216,18 @@ def tangent_sweep(header, leaves, seeds, leaf_count, results, tangents, result_c
     column = calloc(buffers + 1, 8)
     if column == 0:
         return E_MEMORY
-    _mark_all(header, results, result_count, span)
+    mark_all(header, results, result_count, span)
     low, high = load_i64(span, 0), load_i64(span, 1)
     store_i64(header, _COLUMN, column)
     status = 0 if _seed(header, leaves, array_data(seeds), leaf_count, count) else E_MEMORY
-    lacking = _promise(header, low, high) if status == 0 else NONE
-    if lacking != NONE:
-        op = get_op(header, lacking)
-        a, b, c = get_operand0(header, lacking), get_operand1(header, lacking), get_operand2(header, lacking)
-        store_i64(array_data(missing), 0, op)
-        store_i64(array_data(missing), 1, variant(header, op, a, b, c))
-        status = E_KERNEL
+    lacking = stack_words(1)
+    if status == 0:
+        status = promise(header, low, high, lacking)
+    if status == E_KERNEL:
+        i = load_i64(lacking, 0)
+        a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+        store_i64(array_data(missing), 0, get_op(header, i))
+        store_i64(array_data(missing), 1, variant(header, get_op(header, i), a, b, c))
     if status == 0:
         status = _walk(header, low, high, count)
     if status == 0:
