@@ -30,7 +30,8 @@ from tapegrad.tape.snapshot import Slot, Snapshot
 
 _COPY = CODES["positive"]
 GUARDS = frozenset({CODES["guard"], CODES["truth_guard"]})
-_ROW_LISTS = {CODES["gather"]: 1, CODES["scatter_add"]: 1, CODES["scatter_write"]: 2}  # the operand that is a list of row numbers
+# The operand that is a list of row numbers.
+_ROW_LISTS = {CODES["gather"]: 1, CODES["scatter_add"]: 1, CODES["scatter_write"]: 2}
 _CUSTOM = {1: I64, 2: F64}  # the operands of a user's op beside its floats
 
 # --- the lists of free entries ---------------------------------------------------------------------------------

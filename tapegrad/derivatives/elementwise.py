@@ -1,7 +1,7 @@
 """The partials of the table's rows, applied to Tensors."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, evaluate, names_in
 from tapegrad.record import apply
 from tapegrad.shaping import broadcast_to, reshape
 from tapegrad.storage import from_array, is_tensor
-
-if TYPE_CHECKING:
-    from tapegrad.tensor import Tensor
 
 _CHAIN = CODES["chain"]
 Primal = Callable[[str], Any]  # from a name in a text to the Tensor that it stands for

@@ -74,7 +74,7 @@ def call(parts: Parts, slot: int, as_tensors: bool) -> None:
 def _checked(hook: Hook, value: Any, geometry: Geometry) -> "Tensor":
     """What a hook returned, as a Tensor of the gradient's shape and dtype."""
     name = getattr(hook, "__qualname__", repr(hook))
-    array = value if is_tensor(value) else np.asarray(value)
+    array: Any = value if is_tensor(value) else np.asarray(value)
     if array.dtype.kind not in "fiu":
         raise TypeError(
             f"the gradient hook {name} returned {type(value).__name__} of dtype {array.dtype}; return an array of"
