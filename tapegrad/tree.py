@@ -7,19 +7,18 @@ LEAF = None  # the definition of a leaf
 
 def flatten(value: Any) -> tuple[list[Any], Any]:
     """The leaves of a structure from left to right, and its definition, which is hashable."""
+    leaves: list[Any] = []
+    return leaves, _take_apart(value, leaves)
+
+
+def _take_apart(value: Any, leaves: list[Any]) -> Any:
     kind = type(value)
-    if kind is list or (isinstance(value, tuple)):
-        parts = [flatten(part) for part in value]
-        return [leaf for leaves, _ in parts for leaf in leaves], (
-            kind,
-            tuple(definition for _, definition in parts),
-        )
+    if kind is list or isinstance(value, tuple):
+        return kind, tuple([_take_apart(part, leaves) for part in value])
     if isinstance(value, dict):
-        keys = tuple(value)
-        parts = [flatten(value[key]) for key in keys]
-        leaves = [leaf for part, _ in parts for leaf in part]
-        return leaves, (kind, tuple(definition for _, definition in parts), keys)
-    return [value], LEAF
+        return kind, tuple([_take_apart(part, leaves) for part in value.values()]), tuple(value)
+    leaves.append(value)
+    return LEAF
 
 
 def unflatten(definition: Any, leaves: list[Any]) -> Any:

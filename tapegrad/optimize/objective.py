@@ -94,11 +94,13 @@ class Objective(_OfVector):
 
     def fun(self, x: Any, *args: Any) -> tuple[float, np.ndarray]:
         """The value at a vector, and the gradient, a new vector: for ``jac=True``."""
-        return self._both(self._vector(x), *args)  # type: ignore[no-any-return]
+        x = self._vector(x)  # before anything else: it may settle what the vector means
+        return self._both(x, *args)  # type: ignore[no-any-return]
 
     def value(self, x: Any, *args: Any) -> float:
         """The value alone: for methods that use no gradient."""
-        return self._replayed(self._vector(x), *args)  # type: ignore[no-any-return]
+        x = self._vector(x)
+        return self._replayed(x, *args)  # type: ignore[no-any-return]
 
     def grad(self, x: Any, *args: Any) -> np.ndarray:
         """The gradient alone, a new vector."""
@@ -106,7 +108,8 @@ class Objective(_OfVector):
 
     def hess(self, x: Any, *args: Any) -> np.ndarray:
         """The Hessian, a new matrix."""
-        return self._hessian(self._vector(x), *args)  # type: ignore[no-any-return]
+        x = self._vector(x)
+        return self._hessian(x, *args)  # type: ignore[no-any-return]
 
     def hessp(self, x: Any, v: Any, *args: Any) -> np.ndarray:
         """The product of the Hessian with a vector, a new vector."""
@@ -125,11 +128,13 @@ class Residuals(_OfVector):
 
     def fun(self, x: Any, *args: Any) -> np.ndarray:
         """The residuals at a vector, as a new vector."""
-        return self._replayed(self._vector(x), *args)  # type: ignore[no-any-return]
+        x = self._vector(x)
+        return self._replayed(x, *args)  # type: ignore[no-any-return]
 
     def jac(self, x: Any, *args: Any) -> np.ndarray:
         """Their Jacobian, a new matrix with a row for each residual."""
-        return self._jacobian(self._vector(x), *args)  # type: ignore[no-any-return]
+        x = self._vector(x)
+        return self._jacobian(x, *args)  # type: ignore[no-any-return]
 
 
 def objective(function: Callable[..., Any] | Objective, x0: Any = None) -> Objective:

@@ -143,6 +143,8 @@ class Surroundings:
 
 def bound_objects(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
     """Arguments that are objects with attributes or functions, by the names of their parameters."""
+    while not isinstance(function, _PLAIN) and hasattr(function, "__wrapped__"):
+        function = function.__wrapped__  # of a transform, which takes the same arguments
     method = isinstance(function, types.MethodType)
     plain = function.__func__ if method else function
     names = plain.__code__.co_varnames[int(method) :] if isinstance(plain, types.FunctionType) else ()
