@@ -302,7 +302,12 @@ def _share_of_hypot(a: str, b: str) -> str:
     return f"where(y==0, 0, {share}/sqrt(1+square(where({larger}, {b}/{a}, {a}/{b}))))"
 
 
-# arctan2(0, 0) and hypot(0, 0) have derivative 0. arctan2's partials are x1/(x0**2 + x1**2), nothing squared.
+def _over_squares(a: str, b: str) -> str:
+    """`a` by the sum of the squares of `a` and `b`, nothing squared: by the larger of the two, then by the rest."""
+    return f"where(absolute({a})>=absolute({b}), 1/({a}+{b}*({b}/{a})), ({a}/{b})/({b}+{a}*({a}/{b})))"
+
+
+# arctan2(0, 0) and hypot(0, 0) have derivative 0. arctan2's partials are x1 and -x0 by x0**2 + x1**2.
 _TRIGONOMETRIC = (
     _row("trigonometric", "sin", "sin(x0)", ("cos(x0)",), (-1.5, 4.5)),
     _row("trigonometric", "cos", "cos(x0)", ("-sin(x0)",), (0.1, 3.0)),
@@ -313,8 +318,8 @@ _TRIGONOMETRIC = (
     _row(
         "trigonometric", "arctan2", "arctan2(x0, x1)",
         (
-            "where((x0==0)&(x1==0), 0, chain(1/hypot(x0, x1), x1/hypot(x0, x1)))",
-            "where((x0==0)&(x1==0), 0, chain(-1/hypot(x0, x1), x0/hypot(x0, x1)))",
+            f"where((x0==0)&(x1==0), 0, {_over_squares('x1', 'x0')})",
+            f"where((x0==0)&(x1==0), 0, -{_over_squares('x0', 'x1')})",
         ),
         _POSITIVE, _ANY,
     ),
@@ -352,7 +357,9 @@ _SPECIAL = (
     _row("special", "lgamma", "lgamma(x0)", ("digamma(x0)",), _POSITIVE),
     _row("special", "digamma", "digamma(x0)", (_TRIGAMMA,), _POSITIVE),
     # The sum of 1/(k+x1)**x0 over k = 0, 1, ... Nothing is known of the derivative by x0.
-    _row("special", "zeta", "zeta(x0, x1)", ("nan", "-x0*zeta(x0+1, x1)"), (1.5, 3.5), _POSITIVE),
+    _row(
+        "special", "zeta", "zeta(x0, x1)", ("nan", "-x0*zeta(x0+1, x1)"), (1.5, 3.5), _POSITIVE, public=False
+    ),
 )
 
 _PREDICATES = (

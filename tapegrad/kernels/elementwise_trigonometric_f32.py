@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import absolute, chain, sign, sqrt, square, where
+from tapegrad.kernels.arithmetic import absolute, sign, sqrt, square, where
 from tapegrad.kernels.blocks import (
     BLOCK,
     bar_f32,
@@ -53,7 +53,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "arctan_forward_f32": ("arctan",),
     "arctan_reverse_f32": ("add", "positive"),
     "arctan2_forward_f32": ("arctan2",),
-    "arctan2_reverse_f32": ("add", "hypot", "positive"),
+    "arctan2_reverse_f32": ("add", "positive"),
     "hypot_forward_f32": ("hypot",),
     "hypot_reverse_f32": ("add", "positive"),
     "sinc_forward_f32": ("positive", "sin"),
@@ -318,10 +318,12 @@ def arctan2_forward_f32(frame: int, loops: int) -> int:
 
 
 def arctan2_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (where((x0 == 0) & (x1 == 0), 0, chain(1 / hypot(x0, x1), x1 / hypot(x0, x1)))) to x0_bar;
-    y_bar * (where((x0 == 0) & (x1 == 0), 0, chain(-1 / hypot(x0, x1), x0 / hypot(x0, x1)))) to x1_bar."""
+    """y_bar * (where((x0 == 0) & (x1 == 0), 0, where(absolute(x1) >= absolute(x0), 1 / (x1 + x0 * (x0 /
+    x1)), x1 / x0 / (x0 + x1 * (x1 / x0))))) to x0_bar; y_bar * (where((x0 == 0) & (x1 == 0), 0,
+    -where(absolute(x0) >= absolute(x1), 1 / (x0 + x1 * (x1 / x0)), x0 / x1 / (x1 + x0 * (x0 / x1))))) to
+    x1_bar."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(640)
+    scratch = stack_words(512)
     whole = whole_f32(frame, 11, 0)
     x0_mask = open_f32(whole, frame, 0)
     x0_sum = 0.0
@@ -330,39 +332,35 @@ def arctan2_reverse_f32(frame: int, loops: int) -> int:
     start = 0
     while start < count:
         n = count - start
-        if n > BLOCK:
+        if n > BLOCK and not whole:
             n = BLOCK
         y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
         x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
         x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
             x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
-            t5 = scratch + 4096
-            call_binary(loops, HYPOT, n, x0, 4, x1, 4, t5, 4)
             for i in range(n):
                 bar = load_f32(y_bar, i)
-                t5_i = load_f32(t5, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0), bar *
-                    chain(float32(1.0) / t5_i, x1_i / t5_i))
+                    where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    where(absolute(x1_i) >= absolute(x0_i), bar / (x1_i + (x0_i * (x0_i / x1_i))), bar *
+                    ((x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))))
                 )
                 value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
             x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
-            t5 = scratch + 4096
-            call_binary(loops, HYPOT, n, x0, 4, x1, 4, t5, 4)
             for i in range(n):
                 bar = load_f32(y_bar, i)
-                t5_i = load_f32(t5, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0), bar *
-                    chain(-float32(1.0) / t5_i, x0_i / t5_i))
+                    where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    -where(absolute(x0_i) >= absolute(x1_i), bar / (x0_i + (x1_i * (x1_i / x0_i))), bar
+                    * ((x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))))
                 )
                 value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)

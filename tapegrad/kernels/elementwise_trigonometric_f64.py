@@ -3,7 +3,7 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import absolute, chain, sign, sqrt, square, where
+from tapegrad.kernels.arithmetic import absolute, sign, sqrt, square, where
 from tapegrad.kernels.blocks import (
     BLOCK,
     bar_f64,
@@ -51,7 +51,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "arctan_forward_f64": ("arctan",),
     "arctan_reverse_f64": ("add", "positive"),
     "arctan2_forward_f64": ("arctan2",),
-    "arctan2_reverse_f64": ("add", "hypot", "positive"),
+    "arctan2_reverse_f64": ("add", "positive"),
     "hypot_forward_f64": ("hypot",),
     "hypot_reverse_f64": ("add", "positive"),
     "sinc_forward_f64": ("positive", "sin"),
@@ -316,10 +316,12 @@ def arctan2_forward_f64(frame: int, loops: int) -> int:
 
 
 def arctan2_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (where((x0 == 0) & (x1 == 0), 0, chain(1 / hypot(x0, x1), x1 / hypot(x0, x1)))) to x0_bar;
-    y_bar * (where((x0 == 0) & (x1 == 0), 0, chain(-1 / hypot(x0, x1), x0 / hypot(x0, x1)))) to x1_bar."""
+    """y_bar * (where((x0 == 0) & (x1 == 0), 0, where(absolute(x1) >= absolute(x0), 1 / (x1 + x0 * (x0 /
+    x1)), x1 / x0 / (x0 + x1 * (x1 / x0))))) to x0_bar; y_bar * (where((x0 == 0) & (x1 == 0), 0,
+    -where(absolute(x0) >= absolute(x1), 1 / (x0 + x1 * (x1 / x0)), x0 / x1 / (x1 + x0 * (x0 / x1))))) to
+    x1_bar."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(1280)
+    scratch = stack_words(1024)
     whole = whole_f64(frame, 11, 0)
     x0_mask = open_f64(whole, frame, 0)
     x0_sum = 0.0
@@ -328,34 +330,36 @@ def arctan2_reverse_f64(frame: int, loops: int) -> int:
     start = 0
     while start < count:
         n = count - start
-        if n > BLOCK:
+        if n > BLOCK and not whole:
             n = BLOCK
         y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
         x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
         x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
             x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
-            t5 = scratch + 8192
-            call_binary(loops, HYPOT, n, x0, 8, x1, 8, t5, 8)
             for i in range(n):
                 bar = load_f64(y_bar, i)
-                t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = where((x0_i == 0.0) & (x1_i == 0.0), 0.0, bar * chain(1.0 / t5_i, x1_i / t5_i))
+                value = (
+                    where((x0_i == 0.0) & (x1_i == 0.0), 0.0, where(absolute(x1_i) >= absolute(x0_i),
+                    bar / (x1_i + (x0_i * (x0_i / x1_i))), bar * ((x1_i / x0_i) / (x0_i + (x1_i * (x1_i
+                    / x0_i))))))
+                )
                 value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
             x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
-            t5 = scratch + 8192
-            call_binary(loops, HYPOT, n, x0, 8, x1, 8, t5, 8)
             for i in range(n):
                 bar = load_f64(y_bar, i)
-                t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = where((x0_i == 0.0) & (x1_i == 0.0), 0.0, bar * chain(-1.0 / t5_i, x0_i / t5_i))
+                value = (
+                    where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -where(absolute(x0_i) >= absolute(x1_i),
+                    bar / (x0_i + (x1_i * (x1_i / x0_i))), bar * ((x0_i / x1_i) / (x1_i + (x0_i * (x0_i
+                    / x1_i))))))
+                )
                 value = where(bar == 0.0, 0.0, value)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)

@@ -6,7 +6,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 from numba import float32
 
 from tapegrad.kernels.arithmetic import absolute, chain, sign, sqrt, square, where
-from tapegrad.kernels.blocks import BLOCK, call_binary, call_unary, operand_f32, whole_f32
+from tapegrad.kernels.blocks import BLOCK, call_unary, operand_f32, whole_f32
 from tapegrad.kernels.entries import entry
 from tapegrad.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.kernels.native import load_f32, load_i64, stack_words, store_f32
@@ -21,7 +21,6 @@ from tapegrad.kernels.tangents import (
 )
 
 COS = entry("cos", "f")
-HYPOT = entry("hypot", "f")
 POSITIVE = entry("positive", "f")
 SIN = entry("sin", "f")
 
@@ -33,7 +32,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "arcsin_tangent_f32": ("positive",),
     "arccos_tangent_f32": ("positive",),
     "arctan_tangent_f32": ("positive",),
-    "arctan2_tangent_f32": ("hypot", "positive"),
+    "arctan2_tangent_f32": ("positive",),
     "hypot_tangent_f32": ("positive",),
     "sinc_tangent_f32": ("cos", "positive"),
 }
@@ -337,10 +336,11 @@ def arctan_tangent_f32(frame: int, loops: int) -> int:
 
 
 def arctan2_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (where((x0 == 0) & (x1 == 0), 0, chain(1 / hypot(x0, x1), x1 / hypot(x0, x1)))) * x0_dot +
-    (where((x0 == 0) & (x1 == 0), 0, chain(-1 / hypot(x0, x1), x0 / hypot(x0, x1)))) * x1_dot."""
+    """y_dot = (where((x0 == 0) & (x1 == 0), 0, where(absolute(x1) >= absolute(x0), 1 / (x1 + x0 * (x0 /
+    x1)), x1 / x0 / (x0 + x1 * (x1 / x0))))) * x0_dot + (where((x0 == 0) & (x1 == 0), 0, -where(absolute(x0)
+    >= absolute(x1), 1 / (x0 + x1 * (x1 / x0)), x0 / x1 / (x1 + x0 * (x0 / x1))))) * x1_dot."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(1280)
+    scratch = stack_words(1024)
     x0_dot = load_i64(frame, X_BAR + 0)
     x1_dot = load_i64(frame, X_BAR + 1)
     y_dot = load_i64(frame, Y_BAR)
@@ -352,112 +352,103 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
     start = 0
     while start < count:
         n = count - start
-        if n > BLOCK:
+        if n > BLOCK and not (whole and not several):
             n = BLOCK
         x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
         x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                t3 = scratch + 2048
-                call_binary(loops, HYPOT, n, x0, 4, x1, 4, t3, 4)
-                block = scratch + 3072
+                block = scratch + 2048
                 for i in range(n):
-                    t3_i = load_f32(t3, i)
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
                     value = (
                         where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
-                        chain(float32(1.0) / t3_i, x1_i / t3_i))
+                        where(absolute(x1_i) >= absolute(x0_i), float32(1.0) / (x1_i + (x0_i * (x0_i /
+                        x1_i))), (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i)))))
                     )
                     store_f32(block, i, value)
                 p0 = block
             p1 = ABSENT
             if x1_dot != 0:
-                t5 = scratch + 4096
-                call_binary(loops, HYPOT, n, x0, 4, x1, 4, t5, 4)
-                block = scratch + 5120
+                block = scratch + 3072
                 for i in range(n):
-                    t5_i = load_f32(t5, i)
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
                     value = (
                         where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
-                        chain(-float32(1.0) / t5_i, x0_i / t5_i))
+                        -where(absolute(x0_i) >= absolute(x1_i), float32(1.0) / (x0_i + (x1_i * (x1_i /
+                        x0_i))), (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i)))))
                     )
                     store_f32(block, i, value)
                 p1 = block
             p2 = ABSENT
             apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, float32(0.0)
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
             )
         elif x0_dot != 0 and x1_dot != 0:
-            t3 = scratch + 2048
-            call_binary(loops, HYPOT, n, x0, 4, x1, 4, t3, 4)
             d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
                 float32(0.0))
             )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 5120, float32(0.0))
-            for i in range(n):
-                d0_i = load_f32(d0, i)
-                d1_i = load_f32(d1, i)
-                t3_i = load_f32(t3, i)
-                x0_i = load_f32(x0, i)
-                x1_i = load_f32(x1, i)
-                value = (
-                    chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
-                    chain(float32(1.0) / t3_i, x1_i / t3_i)), d0_i)
-                )
-                term1 = (
-                    chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
-                    chain(-float32(1.0) / t3_i, x0_i / t3_i)), d1_i)
-                )
-                value += term1
-                store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
-        elif x0_dot != 0:
-            t3 = scratch + 2048
-            call_binary(loops, HYPOT, n, x0, 4, x1, 4, t3, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
-            for i in range(n):
-                d0_i = load_f32(d0, i)
-                t3_i = load_f32(t3, i)
-                x0_i = load_f32(x0, i)
-                x1_i = load_f32(x1, i)
-                value = (
-                    chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
-                    chain(float32(1.0) / t3_i, x1_i / t3_i)), d0_i)
-                )
-                store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
-        elif x1_dot != 0:
-            t3 = scratch + 2048
-            call_binary(loops, HYPOT, n, x0, 4, x1, 4, t3, 4)
             d1 = (
                 tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
                 float32(0.0))
             )
             target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
             for i in range(n):
+                d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
-                t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
                     chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
-                    chain(-float32(1.0) / t3_i, x0_i / t3_i)), d1_i)
+                    where(absolute(x1_i) >= absolute(x0_i), float32(1.0) / (x1_i + (x0_i * (x0_i /
+                    x1_i))), (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))), d0_i)
                 )
+                term1 = (
+                    chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    -where(absolute(x0_i) >= absolute(x1_i), float32(1.0) / (x0_i + (x1_i * (x1_i /
+                    x0_i))), (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))), d1_i)
+                )
+                value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+        elif x0_dot != 0:
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    where(absolute(x1_i) >= absolute(x0_i), float32(1.0) / (x1_i + (x0_i * (x0_i /
+                    x1_i))), (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))), d0_i)
+                )
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+        elif x1_dot != 0:
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            for i in range(n):
+                d1_i = load_f32(d1, i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    -where(absolute(x0_i) >= absolute(x1_i), float32(1.0) / (x0_i + (x1_i * (x1_i /
+                    x0_i))), (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))), d1_i)
+                )
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
     return 0
 
