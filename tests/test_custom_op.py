@@ -578,6 +578,92 @@ def test_arrays_are_read_only_and_may_be_kept() -> None:
         np.testing.assert_array_equal(array, content)
 
 
+# --- forward mode and higher derivatives -----------------------------------------------------------------------
+
+slope = tg.custom_op(
+    "slope",
+    lambda y_bar, y, x: 3 * x * x * y_bar,
+    lambda z_bar, z, y_bar, y, x: (3 * x * x * z_bar, None, 6 * x * y_bar * z_bar),
+    lambda dots, z, y_bar, y, x: 3 * x * x * dots[0] + 6 * x * dots[2] * y_bar,
+)
+on_tensors = tg.custom_op("on Tensors", cube_forward, cube_vjp, cube_jvp, differentiable=True)
+by_ops = tg.custom_op("by ops", cube_forward, slope, cube_jvp)
+EITHER = pytest.mark.parametrize("transform", [lambda f: f, tg.jit], ids=["eager", "replayed"])
+
+
+@EITHER
+@pytest.mark.parametrize("op", [cube, on_tensors, by_ops], ids=["arrays", "Tensors", "ops"])
+def test_forward_mode(op: Any, transform: Any) -> None:
+    f = transform(lambda x: op(tg.sin(x)) * x)
+    expected = np.diag(3 * np.sin(X) ** 2 * np.cos(X) * X + np.sin(X) ** 3)
+    value, y_dot = tg.jvp(f, (X,), (X + 1,))
+    np.testing.assert_allclose(value, np.sin(X) ** 3 * X)
+    np.testing.assert_allclose(y_dot, expected @ (X + 1))
+    np.testing.assert_allclose(tg.jacfwd(f)(X), expected, atol=1e-15)
+    np.testing.assert_allclose(tg.jacobian(f)(X), expected, atol=1e-15)
+
+
+@EITHER
+def test_forward_mode_with_several_inputs_and_outputs(transform: Any) -> None:
+    def jvp(x_dots: Any, outputs: Any, x: Any, n: Any, w: Any) -> Any:
+        assert x_dots[1] is None
+        return x_dots[0] * n, np.sum(x_dots[2] * w) * 2
+
+    op = tg.custom_op("several", lambda x, n, w: (x * n, np.sum(w * w)), None, jvp)
+    f = transform(lambda x, w: op(x, 3, w))
+    _, (a_dot, b_dot) = tg.jvp(f, (X, W), (X, W))
+    np.testing.assert_allclose(a_dot, 3 * X)
+    np.testing.assert_allclose(b_dot, 2 * np.sum(W * W))
+
+
+@EITHER
+@pytest.mark.parametrize("op", [on_tensors, by_ops], ids=["Tensors", "ops"])
+def test_second_derivatives(op: Any, transform: Any) -> None:
+    f = transform(lambda x: tg.sum(op(x) * x))
+    np.testing.assert_allclose(tg.hessian(f)(X), np.diag(12 * X * X), atol=1e-14)
+    np.testing.assert_allclose(tg.hvp(f)(X, X), 12 * X**3)
+    twice = tg.grad(lambda x: tg.sum(tg.grad(f)(x)))
+    np.testing.assert_allclose(twice(X), 12 * X * X)
+
+
+def test_create_graph() -> None:
+    x = tg.tensor(X)
+    (on_tensors(x) * x).sum().backward(create_graph=True)
+    gradient = x.grad
+    x.null_grad()
+    gradient.sum().backward()
+    np.testing.assert_allclose(x.grad, 12 * X * X)
+
+
+@EITHER
+def test_without_second_derivatives(transform: Any) -> None:
+    f = transform(lambda x: tg.sum(cube(x)))
+    x = tg.tensor(X)
+    f(x).backward(create_graph=True)
+    np.testing.assert_allclose(x.grad.data, 3 * X * X)
+    x.null_grad()
+    for ask in (tg.hessian(f), tg.grad(lambda x: tg.sum(tg.grad(f)(x)))):
+        with pytest.raises(
+            tg.UnsupportedError, match=r"'cube': the derivative of its vjp was asked for.*differentiable=True"
+        ):
+            ask(X)
+
+
+def test_without_a_jvp() -> None:
+    op = tg.custom_op("backwards", cube_forward, cube_vjp)
+    np.testing.assert_allclose(tg.jacobian(op)(X), np.diag(3 * X * X))
+    for f in (op, tg.jit(op)):
+        with pytest.raises(tg.UnsupportedError, match="'backwards' has no jvp, which forward mode asks for"):
+            tg.jvp(f, (X,), (X,))
+
+
+def test_compiled_tangents() -> None:
+    op = tg.custom_op("compiled", numba.njit(cube_forward), numba.njit(cube_vjp), numba.njit(cube_jvp))
+    f = tg.jit(lambda x: op(x * 2))
+    for x in (X, X + 1, X + 2):
+        np.testing.assert_allclose(tg.jvp(f, (x,), (X,))[1], 24 * x * x * X)
+
+
 # --- replays ---------------------------------------------------------------------------------------------------
 
 

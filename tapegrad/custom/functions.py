@@ -37,8 +37,9 @@ class Functions:
         """Call one of the functions. Its exceptions pass through, with a note that names the op."""
         function = self.on_arrays(role)
         if function is None:
+            mode = "forward" if role == "jvp" else "reverse"
             raise UnsupportedError(
-                f"custom op {self.name!r} has no {role}, which is asked for: custom_op(..., {role}=...)"
+                f"custom op {self.name!r} has no {role}, which {mode} mode asks for: custom_op(..., {role}=...)"
             )
         try:
             with _apart():

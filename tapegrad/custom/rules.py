@@ -16,12 +16,17 @@ from tapegrad.custom.op import CustomOp, is_op
 from tapegrad.custom.parts import Part
 from tapegrad.errors import UnsupportedError
 from tapegrad.joining import concatenate
+from tapegrad.ops import CODES
 from tapegrad.shaping import reshape
 from tapegrad.storage import from_array, is_tensor
-from tapegrad.tape.tape import words_at
+from tapegrad.tape.layout import CALLS
+from tapegrad.tape.tape import Tape, words_at
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
+
+
+_CUSTOM = CODES["custom"]
 
 
 def reverse_rule(params: int, x: "Tensor", rest: "Tensor", y: "Tensor", y_bar: "Tensor") -> "Tensor":
@@ -53,6 +58,14 @@ def forward_rule(params: int, x: "Tensor", rest: "Tensor", y: "Tensor", x_dot: "
 def has_forward_rule(params: int) -> bool:
     """Whether the op of an instruction has a jvp."""
     return _call(params).functions.jvp is not None
+
+
+def all_have_forward_rules(tape: Tape) -> bool:
+    """Whether there is a forward mode through all users' ops on a tape."""
+    if not tape.words[CALLS]:
+        return True
+    called = tape.column("params")[tape.column("op") == _CUSTOM]
+    return all(has_forward_rule(int(params)) for params in called)
 
 
 def _call(params: int) -> Call:

@@ -28,6 +28,7 @@ from tapegrad.sweep.reverse import (
     OVERWRITE,
     add_seed,
     bring_back,
+    is_busy,
     make_cotangent,
     report_missing,
     set_aside,
@@ -161,15 +162,6 @@ def _note_wanted(header, state, slot):
 
 
 @helper
-def _is_busy(header, low, high):
-    """Whether a sweep that is waiting goes through one of the marked instructions."""
-    for i in range(low, high + 1):
-        if get_mark(header, i) and get_flags(header, get_buffer(header, get_result(header, i))) & SWEPT:
-            return True
-    return False
-
-
-@helper
 def _missing(header, low, high):
     """First useful instruction whose reverse kernel is needed and not loaded, NONE if there is none."""
     for i in range(low, high + 1):
@@ -250,7 +242,7 @@ def begin_sweep(header, root, seed, options, state, missing):
     if low == E_FREED:
         unmark_all(header)
         return E_FREED
-    if _is_busy(header, low, high):
+    if is_busy(header, low, high):
         unmark(header, low, high)
         return E_BUSY
     mark_useful(header, low, high, options & ONLY_WANTED != 0)

@@ -3,7 +3,7 @@
 from tapegrad.compiler import helper, native
 from tapegrad.kernels.native import load_i64, stack_words, store_i64
 from tapegrad.sweep.marking import USEFUL, mark, mark_all, mark_useful, unmark, unmark_all
-from tapegrad.sweep.reverse import release_graph
+from tapegrad.sweep.reverse import is_busy, release_graph
 from tapegrad.tape.blocks import add_block, new_zero_block
 from tapegrad.tape.columns import add_handle, differentiable, drop_handle
 from tapegrad.tape.geometry import array_data
@@ -99,6 +99,8 @@ def free_graph(header, root):
     low = mark(header, root)
     if low == E_FREED:
         unmark_all(header)
+    elif is_busy(header, low, high):
+        unmark(header, low, high)
     else:
         release_graph(header, low, high)
 

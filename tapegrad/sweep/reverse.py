@@ -149,15 +149,21 @@ def _delivered(header, buffer, options):
 
 
 @helper
+def is_busy(header, low, high):
+    """Whether a sweep that waits for a user's function goes through one of the marked instructions."""
+    for i in range(low, high + 1):
+        if get_mark(header, i) and get_flags(header, get_buffer(header, get_result(header, i))) & SWEPT:
+            return True
+    return False
+
+
+@helper
 def needs_pauses(header, low, high):
     """Whether a user's function is to be called on the way, or another sweep waits for one on the same way."""
     for i in range(low, high + 1):
-        if get_mark(header, i):
-            if get_flags(header, get_buffer(header, get_result(header, i))) & SWEPT:
-                return True
-            if get_mark(header, i) == USEFUL and op_word(header, get_op(header, i), OP_KIND) == CALL:
-                return True
-    return False
+        if get_mark(header, i) == USEFUL and op_word(header, get_op(header, i), OP_KIND) == CALL:
+            return True
+    return is_busy(header, low, high)
 
 
 @helper

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad import loader
+from tapegrad.derivatives import sweeps
 from tapegrad.errors import raise_for
 from tapegrad.ops import CODES
 from tapegrad.passes.purpose import TANGENTS, Purpose
 from tapegrad.record import unary
-from tapegrad.state import EAGER, differentiating, eager_mode, nested
+from tapegrad.state import EAGER, differentiating, eager_mode, nested, no_grad
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.sweep import tangent
 from tapegrad.tape.layout import E_KERNEL, E_STATUS
@@ -179,6 +180,8 @@ def push(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) ->
             1,
             id(missing),
         )
+        if status == E_KERNEL and missing[0] == CODES["custom"]:
+            return _push_by_rules(leaves, directions, results)
         if status == E_KERNEL:
             loader.load_code(int(missing[0]), int(missing[1]), 2)
     if status <= E_STATUS:
@@ -186,6 +189,17 @@ def push(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) ->
     if status < 0:
         raise_for(status, "jvp", [])
     return tangents
+
+
+def _push_by_rules(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) -> list[np.ndarray]:
+    """`push` where users' functions are called, during which anything may happen to the tape."""
+    slots = [[t._slot_on(EAGER) for t in group] for group in (results, leaves)]
+    with no_grad():
+        dots = sweeps.forward(EAGER, *slots, [from_array(x_dot, constant=True) for x_dot in directions])
+    return [
+        np.zeros(y.shape, y.dtype) if y_dot is None else np.array(y_dot.data)
+        for y, y_dot in zip(results, dots, strict=True)
+    ]
 
 
 def _ids(arrays: list[np.ndarray]) -> np.ndarray:

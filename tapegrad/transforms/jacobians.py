@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.custom.rules import all_have_forward_rules
 from tapegrad.passes.purpose import COLUMNS, ROWS, Purpose
 from tapegrad.state import modes, nested
 from tapegrad.storage import is_tensor
@@ -143,7 +144,8 @@ class Jacobian(Transform):
         if self._mode != "auto":
             return Purpose(COLUMNS if self._mode == "forward" else ROWS, wrt)
         inputs = sum(math.prod(recorded.input_shape(k)) for k in wrt)
-        return Purpose(COLUMNS if inputs <= math.prod(recorded.output_shape) else ROWS, wrt)
+        forward = inputs <= math.prod(recorded.output_shape) and all_have_forward_rules(recorded.recording)
+        return Purpose(COLUMNS if forward else ROWS, wrt)
 
 
 class _Independent(Exception):
