@@ -18,7 +18,7 @@ from perf.workloads import Answer
 
 
 class WrongAnswer(ArithmeticError):
-    """A contender's value or gradient is not the reference's."""
+    """A contender's answer is not the reference's."""
 
 
 def _plain(result: Any) -> Answer:
@@ -33,8 +33,8 @@ def _nothing() -> None:
 class Contender:
     """`call` is what is timed.
 
-    Not timed: `read`, which turns its result into a value and a NumPy gradient, and `before`, called before
-    each batch to set what contenders of one library share.
+    Not timed: `read`, which turns its result into numbers and NumPy arrays, and `before`, called before each
+    batch to set what contenders of one library share.
     """
 
     name: str
@@ -68,9 +68,9 @@ class Timing:
 
 
 def check(contender: Contender, reference: Answer, tolerance: float = 1e-9) -> None:
-    """Raise `WrongAnswer` unless the contender gives the reference's value and gradient."""
-    value, gradient = contender.read(contender.call())
-    for what, got, wanted in (("value", value, reference[0]), ("gradient", gradient, reference[1])):
+    """Raise `WrongAnswer` unless the contender gives the reference's answer."""
+    names = ("value", "gradient") if len(reference) == 2 else ("result",)
+    for what, got, wanted in zip(names, contender.read(contender.call()), reference, strict=True):
         got, wanted = np.asarray(got), np.asarray(wanted)
         if got.shape != wanted.shape:
             raise WrongAnswer(f"{contender.name}: {what} of shape {got.shape} instead of {wanted.shape}")
@@ -89,7 +89,7 @@ def race(
     contenders : sequence of Contender
         What is timed.
     references : Answer or sequence of Answer
-        The right value and gradient: one for all, or a list with one for each contender.
+        The right answer: one for all, or a list with one for each contender.
     pace : Pace, optional
         How long to measure.
 

@@ -12,37 +12,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Answer = tuple[float, Array]
+Answer = tuple[float | Array, ...]  # a value and its gradient, or one array
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A scalar function of one array.
+    """A function of one array.
 
     Attributes
     ----------
     name : str
         The key in `WORKLOADS`.
     function : callable
-        ``function(xp, x)``, a scalar of the library that `xp` belongs to.
+        ``function(xp, x, *data)``, of the library that `xp` belongs to: a scalar, or residuals.
     sizes : tuple of int
         The sizes at which it is usually measured.
     build : callable
         ``build(size)``, the input; the same numbers every time.
     reference : callable
-        ``reference(x)``, value and gradient without automatic differentiation.
+        ``reference(x)``, value and gradient, or the Jacobian, without automatic differentiation.
+    data : tuple of array
+        Constants of the function.
     """
 
     name: str
-    function: Callable[[Any, Any], Any]
+    function: Callable[..., Any]
     sizes: tuple[int, ...]
     build: Callable[[int], Array]
     reference: Callable[[Array], Answer]
+    data: tuple[Array, ...] = ()
 
-    def over(self, xp: Any) -> Callable[[Any], Any]:
-        """The function of `x` alone, in the namespace `xp`."""
-        function = self.function
-        return lambda x: function(xp, x)
+    def over(self, xp: Any, place: Callable[[Array], Any] = np.asarray) -> Callable[[Any], Any]:
+        """The function of `x` alone, in the namespace `xp`; `place` makes its data into that library's arrays."""
+        function, data = self.function, [place(each) for each in self.data]
+        return lambda x: function(xp, x, *data)
 
 
 def _uniform(low: float, high: float) -> Callable[[int], Array]:

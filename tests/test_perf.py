@@ -12,11 +12,15 @@ sys.path.append(str(Path(__file__).parent.parent))
 
 from perf import workloads
 from perf.figures import FIGURES, Figure, Outcome, Target
+from perf.figures.derivatives import DERIVATIVES
 from perf.figures.races import RACES, Race
 from perf.figures.replay import LENGTHS, slope
-from perf.peers import PEERS, Unavailable, enter
+from perf.peers import GRADIENTS, HESSIANS, JACOBIANS, PRODUCTS, RESIDUALS, Unavailable, enter
+from perf.regression import gauss1, residuals
 from perf.report import Report, figure_text, quantity
+from perf.second_order import direction, rosenbrock_hessian, rosenbrock_product
 from perf.timer import Contender, Pace, Timing, WrongAnswer, check, race
+from tapegrad.nist import load
 
 CASES = [
     *((workload, size) for workload in workloads.WORKLOADS.values() for size in (2, 10, 100)),
@@ -43,24 +47,72 @@ def test_reference_is_the_derivative(workload, size):
         assert gradient[i] == pytest.approx(difference / 2e-6, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("peer", PEERS.values(), ids=PEERS)
-@pytest.mark.parametrize(("workload", "size"), CASES[:6], ids=IDS[:6])
-def test_peer_gives_the_reference(workload, size, peer):
-    x = workload.build(size)
+def check_peer(peer, workload, x, reference):
     try:
         contender = peer.enter(workload, x)
     except Unavailable as reason:
         pytest.skip(f"{peer.name}: {reason}")
     contender.before()
-    check(contender, workload.reference(x))
-    check(contender, workload.reference(x))  # nothing is left over from the first call
+    check(contender, reference(x))
+    check(contender, reference(x))  # nothing is left over from the first call
+
+
+@pytest.mark.parametrize("peer", GRADIENTS.values(), ids=GRADIENTS)
+@pytest.mark.parametrize(("workload", "size"), CASES[:6], ids=IDS[:6])
+def test_peer_gives_the_reference(workload, size, peer):
+    check_peer(peer, workload, workload.build(size), workload.reference)
+
+
+# torch.func compiles something by its own deprecated means when it is first called.
+OF_TORCH = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+SECOND = [(peer, rosenbrock_product) for peer in PRODUCTS.values()]
+SECOND += [(peer, rosenbrock_hessian) for peer in HESSIANS.values()]
+SECOND_IDS = [f"{reference.__name__}-{peer.name}" for peer, reference in SECOND]
+
+
+@OF_TORCH
+@pytest.mark.parametrize(("peer", "reference"), SECOND, ids=SECOND_IDS)
+def test_peer_gives_the_second_derivative(peer, reference):
+    rosenbrock = workloads.WORKLOADS["rosenbrock"]
+    check_peer(peer, rosenbrock, rosenbrock.build(12), reference)
+
+
+@OF_TORCH
+@pytest.mark.parametrize("peer", JACOBIANS.values(), ids=JACOBIANS)
+def test_peer_gives_the_jacobian(peer):
+    check_peer(peer, gauss1(), gauss1().build(8), gauss1().reference)
+
+
+def test_residuals_are_those_of_the_problem():
+    b = gauss1().build(8)
+    check_peer(RESIDUALS["tapegrad replay"], gauss1(), b, residuals)
+    np.testing.assert_array_equal(residuals(b)[0], load("Gauss1").residuals(b))
+
+
+def test_second_derivatives_are_those_of_the_gradient():
+    rosenbrock = workloads.WORKLOADS["rosenbrock"]
+    x, step = rosenbrock.build(6), 1e-6 * np.eye(6)
+    gradient = [[rosenbrock.reference(x + sign * row)[1] for row in step] for sign in (1, -1)]
+    (hessian,) = rosenbrock_hessian(x)
+    np.testing.assert_allclose(hessian, np.subtract(*gradient) / 2e-6, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(hessian @ direction(x), rosenbrock_product(x)[0], rtol=1e-12)
+
+
+def test_jacobian_is_that_of_the_residuals():
+    b = gauss1().build(8)
+    (jacobian,) = gauss1().reference(b)
+    for i in range(8):
+        step = np.zeros(8)
+        step[i] = 1e-6 * b[i]
+        difference = (residuals(b + step)[0] - residuals(b - step)[0]) / (2 * step[i])
+        np.testing.assert_allclose(jacobian[:, i], difference, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["tapegrad replay", "tapegrad eager"])
 @pytest.mark.parametrize(("workload", "size"), CASES[6:], ids=IDS[6:])
 def test_arithmetic_chain(workload, size, name):
     x = workload.build(size)
-    check(PEERS[name].enter(workload, x), workload.reference(x))
+    check(GRADIENTS[name].enter(workload, x), workload.reference(x))
 
 
 @pytest.mark.parametrize(
@@ -88,9 +140,10 @@ def test_timer_takes_turns_and_keeps_the_order():
 
 def test_a_missing_peer_is_noted():
     workload = workloads.WORKLOADS["rosenbrock"]
-    contenders, notes = enter(workload, workload.build(5), without={peer.package for peer in PEERS.values()})
+    everyone = {peer.package for peer in GRADIENTS.values()}
+    contenders, notes = enter(GRADIENTS, workload, workload.build(5), without=everyone)
     assert contenders == []
-    assert len(notes) == len(PEERS)
+    assert len(notes) == len(GRADIENTS)
 
 
 def test_verdicts():
@@ -113,7 +166,26 @@ def test_a_race_is_judged_against_the_fastest_of_a_peer():
 def test_every_race_names_peers_that_exist():
     for figure in RACES:
         rivals = [figure.measure.subject, *(peer for peer, _ in figure.measure.faster)]
-        assert all(any(name.startswith(rival) for name in PEERS) for rival in rivals)
+        assert all(any(name.startswith(rival) for name in GRADIENTS) for rival in rivals)
+
+
+def test_every_comparison_names_peers_that_exist():
+    for comparison in (figure.measure for figure in DERIVATIVES):
+        names = [comparison.subject] if comparison.names is None else comparison.names
+        assert set(names) <= set(comparison.peers)
+        rivals = [rival for rival, _ in comparison.faster]
+        assert all(any(name.startswith(rival) for name in comparison.peers) for rival in rivals)
+
+
+def test_a_derivative_is_counted_in_its_unit():
+    comparison = next(figure.measure for figure in DERIVATIVES if figure.name == "jacobian-gauss1")
+    timings = [timing("tapegrad replay", 8e-6), timing("tapegrad replay, residuals", 2e-6)]
+    found = comparison.targets([*timings, timing("JAX jit, NumPy in and out", 4e-6)])
+    assert [(target.measured, target.verdict) for target in found] == [
+        (pytest.approx(4), "reached"),
+        (pytest.approx(0.5), "missed"),
+        (None, "not measured"),
+    ]
 
 
 def test_slope_of_a_straight_line():

@@ -1,6 +1,6 @@
 """The nouns of a figure: settings in, targets and timings out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from perf.timer import QUICK, Pace, Timing
@@ -38,6 +38,20 @@ class Target:
             return "not measured"
         reached = self.measured >= self.limit if self.at_least else self.measured <= self.limit
         return "reached" if reached else "missed"
+
+
+def times_faster(subject: str, rivals: Iterable[tuple[str, float]], timings: list[Timing]) -> list[Target]:
+    """That `subject` is faster than each rival by so many times.
+
+    A rival is named by how its contenders begin; of several, the fastest counts.
+    """
+    medians = {timing.name: timing.median for timing in timings}
+    own, found = medians.get(subject), []
+    for rival, times in rivals:
+        theirs = [median for name, median in medians.items() if name.startswith(rival) and name != subject]
+        ratio = min(theirs) / own if own and theirs else None
+        found.append(Target(f"times faster than {rival}", ratio, times, "x", at_least=True))
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from perf.figures.base import Figure, Outcome, Settings, Target
-from perf.peers import enter
+from perf.figures.base import Figure, Outcome, Settings, Target, times_faster
+from perf.peers import GRADIENTS, enter
 from perf.timer import Timing, race
 from perf.workloads import WORKLOADS
 
@@ -14,10 +14,7 @@ EAGERS = (EAGER, TORCH, "torch eager, one thread", "HIPS autograd", MYGRAD)
 
 @dataclass(frozen=True)
 class Race:
-    """What `subject` must reach: `within` so many seconds, and `faster` than each peer by so many times.
-
-    A peer is named by how its contenders begin; of several, the fastest counts.
-    """
+    """What `subject` must reach: `within` so many seconds, and `faster` than each peer by so many times."""
 
     subject: str
     workload: str
@@ -29,22 +26,17 @@ class Race:
     def __call__(self, settings: Settings) -> Outcome:
         workload = WORKLOADS[self.workload]
         x = workload.build(self.size)
-        contenders, notes = enter(workload, x, settings.without, self.peers)
+        contenders, notes = enter(GRADIENTS, workload, x, settings.without, self.peers)
         timings = race(contenders, workload.reference(x), settings.pace)
         return Outcome(self.targets(timings), timings, notes)
 
     def targets(self, timings: list[Timing]) -> list[Target]:
         """The verdicts that follow from the medians."""
-        medians = {timing.name: timing.median for timing in timings}
-        own = medians.get(self.subject)
         found = []
         if self.within is not None:
+            own = next((timing.median for timing in timings if timing.name == self.subject), None)
             found.append(Target("median of one call", own, self.within, "s"))
-        for peer, times in self.faster:
-            theirs = [median for name, median in medians.items() if name.startswith(peer)]
-            ratio = min(theirs) / own if own and theirs else None
-            found.append(Target(f"times faster than {peer}", ratio, times, "x", at_least=True))
-        return found
+        return found + times_faster(self.subject, self.faster, timings)
 
 
 RACES = (

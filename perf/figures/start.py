@@ -1,47 +1,63 @@
-"""From the start of a new process to the first gradient of Rosenbrock."""
+"""From the start of a new process to the first derivative of Rosenbrock."""
 
 import tempfile
-from functools import partial
+from dataclasses import dataclass
 from statistics import median
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.processes import run
 
-MODES = ("replay", "eager")
 
+@dataclass(frozen=True)
+class Start:
+    """Processes that run `program` in each of its modes.
 
-def _starts(mode: str, repeats: int, empty: bool) -> tuple[float, float]:
-    """Median seconds of the whole process, and from its first import to its first gradient."""
-    whole, inside = [], []
-    for _ in range(repeats):
-        with tempfile.TemporaryDirectory(prefix="tapegrad-") as folder:
-            found, seconds = run("first_gradient", mode, **({"TAPEGRAD_CACHE_DIR": folder} if empty else {}))
-        whole.append(seconds)
-        inside.append(found["seconds"])
-    return median(whole), median(inside)
+    The whole process is what must keep the limit: interpreter, imports, compilation, end.
+    """
 
+    program: str
+    modes: tuple[str, ...]
+    limit: float
+    repeats: tuple[int, int]
+    empty: bool = False  # of an empty cache, or of one that is warm
 
-def measure(settings: Settings, empty: bool, limit: float, repeats: tuple[int, int]) -> Outcome:
-    """The whole process is what must keep the limit: interpreter, imports, compilation, end."""
-    targets, notes = [], []
-    for mode in MODES:
-        if not empty:
-            run("first_gradient", mode)  # fills the cache
-        whole, inside = _starts(mode, settings.fewer(*repeats), empty)
-        targets.append(Target(f"whole process, {mode}", whole, limit, "s"))
-        notes.append(f"inside the process, import to first gradient, {mode}: {inside:.2f} s")
-    return Outcome(targets, notes=notes)
+    def __call__(self, settings: Settings) -> Outcome:
+        targets, notes = [], []
+        for mode in self.modes:
+            if not self.empty:
+                run(self.program, mode)  # fills the cache
+            whole, inside = self._starts(mode, settings.fewer(*self.repeats))
+            targets.append(Target(f"whole process, {mode}", whole, self.limit, "s"))
+            what = self.program.replace("_", " ")
+            notes.append(f"inside the process, import to {what}, {mode}: {inside:.2f} s")
+        return Outcome(targets, notes=notes)
+
+    def _starts(self, mode: str, repeats: int) -> tuple[float, float]:
+        """Median seconds of the whole process, and from its first import to its first derivative."""
+        whole, inside = [], []
+        for _ in range(repeats):
+            with tempfile.TemporaryDirectory(prefix="tapegrad-") as folder:
+                environment = {"TAPEGRAD_CACHE_DIR": folder} if self.empty else {}
+                found, seconds = run(self.program, mode, **environment)
+            whole.append(seconds)
+            inside.append(found["seconds"])
+        return median(whole), median(inside)
 
 
 START = (
     Figure(
         "start-warm",
         "New process, warm cache: import to first gradient of Rosenbrock",
-        partial(measure, empty=False, limit=2.0, repeats=(7, 3)),
+        Start("first_gradient", ("replay", "eager"), limit=2.0, repeats=(7, 3)),
+    ),
+    Figure(
+        "start-warm-hessian",
+        "New process, warm cache: import to first Hessian of Rosenbrock",
+        Start("first_hessian", ("replay", "not recorded"), limit=3.0, repeats=(7, 3)),
     ),
     Figure(
         "start-empty",
         "New process, empty cache: import to first gradient of Rosenbrock",
-        partial(measure, empty=True, limit=15.0, repeats=(3, 1)),
+        Start("first_gradient", ("replay", "eager"), limit=15.0, repeats=(3, 1), empty=True),
     ),
 )

@@ -1,0 +1,116 @@
+"""Value and gradient."""
+
+import importlib
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from perf.peers.base import Peer, Unavailable, casadi, jax, load, table, tapegrad
+from perf.workloads import Answer, Array, Workload
+
+
+def _tapegrad_replay(workload: Workload, x: Array) -> tuple[Any, ...]:
+    library = tapegrad()
+    return (partial(library.value_and_grad(library.jit(workload.over(library))), x),)
+
+
+def _tapegrad_eager(workload: Workload, x0: Array) -> tuple[Any, ...]:
+    library = tapegrad()
+    tensor, function = library.tensor, workload.over(library)
+
+    def call() -> Any:
+        x = tensor(x0)
+        value = function(x)
+        value.backward()
+        return value, x.grad
+
+    return call, _read_items
+
+
+def _read_items(result: Any) -> Answer:
+    value, gradient = result
+    return value.item(), np.asarray(gradient)
+
+
+def _torch(workload: Workload, x0: Array, threads: int) -> tuple[Any, ...]:
+    torch = load("torch")
+    function = workload.over(torch)
+    x = torch.tensor(x0, dtype=torch.float64, requires_grad=True)
+
+    def call() -> Any:
+        x.grad = None
+        value = function(x)
+        value.backward()
+        return value, x.grad
+
+    return call, _read_items, partial(torch.set_num_threads, threads)
+
+
+def _jax_function(workload: Workload) -> tuple[Any, Any]:
+    library = jax()
+    return library, library.jit(library.value_and_grad(workload.over(load("jax.numpy"))))
+
+
+def _jax_numpy(workload: Workload, x: Array) -> tuple[Any, ...]:
+    _, function = _jax_function(workload)
+
+    def call() -> Answer:
+        value, gradient = function(x)
+        return float(value), np.asarray(gradient)
+
+    return (call,)
+
+
+def _jax_device(workload: Workload, x: Array) -> tuple[Any, ...]:
+    library, function = _jax_function(workload)
+    placed, wait = library.device_put(x), library.block_until_ready
+
+    def call() -> Any:
+        return wait(function(placed))
+
+    return call, lambda result: (float(result[0]), np.asarray(result[1]))
+
+
+def _autograd(workload: Workload, x: Array) -> tuple[Any, ...]:
+    transform = load("autograd").value_and_grad
+    return (partial(transform(workload.over(load("autograd.numpy"))), x),)
+
+
+def _mygrad(workload: Workload, x0: Array) -> tuple[Any, ...]:
+    library = load("mygrad")
+    tensor, function = library.tensor, workload.over(library)
+
+    def call() -> Any:
+        x = tensor(x0)
+        value = function(x)
+        value.backward()
+        return value, x.grad
+
+    return call, _read_items
+
+
+def _value_and_gradient(casadi: Any, value: Any, x: Any) -> list[Any]:
+    return [value, casadi.gradient(value, x)]
+
+
+def _by_hand(workload: Workload, x: Array) -> tuple[Any, ...]:
+    load("numba")
+    loops = importlib.import_module("perf.by_hand").BY_HAND
+    if workload.name not in loops:
+        raise Unavailable("nobody has written this one by hand")
+    return (partial(loops[workload.name], x),)
+
+
+GRADIENTS = table(
+    Peer("tapegrad replay", "tapegrad", _tapegrad_replay),
+    Peer("tapegrad eager", "tapegrad", _tapegrad_eager),
+    Peer("torch eager", "torch", partial(_torch, threads=2)),
+    Peer("torch eager, one thread", "torch", partial(_torch, threads=1)),
+    Peer("JAX jit, NumPy in and out", "jax", _jax_numpy),
+    Peer("JAX jit, device arrays", "jax", _jax_device),
+    Peer("HIPS autograd", "autograd", _autograd),
+    Peer("MyGrad", "mygrad", _mygrad),
+    Peer("CasADi, buffer API", "casadi", partial(casadi, _value_and_gradient), largest=1_000),
+    Peer("by hand, fused Numba loop", "numba", _by_hand),
+)
