@@ -18,7 +18,16 @@ from tapegrad.storage import Description, Storage, formers, from_array, is_tenso
 from tapegrad.sweep import reverse
 from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, ONLY_WANTED, OVERWRITE
 from tapegrad.tape import contents, slots
-from tapegrad.tape.layout import DIFFERENTIABLE, E_CALLS, E_CONSTANT, E_FREED, E_KERNEL, E_STATUS, NONE, ORPHAN
+from tapegrad.tape.layout import (
+    DIFFERENTIABLE,
+    E_CALLS,
+    E_CONSTANT,
+    E_FREED,
+    E_KERNEL,
+    E_STATUS,
+    NONE,
+    ORPHAN,
+)
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor

@@ -18,7 +18,6 @@ from tapegrad.tape.geometry import array_data, extent, item_size, size, stride
 from tapegrad.tape.layout import (
     ACCUMULATE,
     BUFFERS,
-    CALL,
     COLUMNS,
     CONTROL,
     E_KERNEL,

@@ -193,9 +193,9 @@ def push(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) ->
 
 def _push_by_rules(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) -> list[np.ndarray]:
     """`push` where users' functions are called, during which anything may happen to the tape."""
-    slots = [[t._slot_on(EAGER) for t in group] for group in (results, leaves)]
+    roots, inputs = ([t._slot_on(EAGER) for t in group] for group in (results, leaves))
     with no_grad():
-        dots = sweeps.forward(EAGER, *slots, [from_array(x_dot, constant=True) for x_dot in directions])
+        dots = sweeps.forward(EAGER, roots, inputs, [from_array(x_dot, constant=True) for x_dot in directions])
     return [
         np.zeros(y.shape, y.dtype) if y_dot is None else np.array(y_dot.data)
         for y, y_dot in zip(results, dots, strict=True)
