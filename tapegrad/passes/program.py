@@ -10,7 +10,6 @@ import numpy as np
 from tapegrad import loader
 from tapegrad.kernels import frame as word
 from tapegrad.passes.activity import GUARDS, live_instructions
-from tapegrad.passes.common import share_common
 from tapegrad.passes.lifetimes import Lifetimes, place
 from tapegrad.passes.listing import Listing
 from tapegrad.passes.purpose import Purpose
@@ -32,6 +31,8 @@ class Program:
     ----------
     recording
         The tape. It stays alive: its constants are read where they lie.
+    listing
+        Its instructions, or those that are left of them after passes.
     outputs
         Slots of the results, each the whole of a buffer that an instruction writes.
     purpose
@@ -49,12 +50,12 @@ class Program:
         For each row of the forward stream that is a guard, which one it is.
     """
 
-    def __init__(self, recording: Recording, outputs: list[int], purpose: Purpose) -> None:
+    def __init__(self, recording: Recording, listing: Listing, outputs: list[int], purpose: Purpose) -> None:
         self.recording = recording
+        self.listing = listing
         self.purpose = purpose
         self.outputs = [Description(recording.header, slot) for slot in outputs]
         self._output_slots = outputs
-        self.listing = share_common(recording, Listing(recording), outputs)
         self._inputs = [self.listing.buffer_of[slot] for slot in recording.inputs]
         self._outputs = [self.listing.buffer_of[slot] for slot in outputs]
         self._wrt = [self._inputs[k] for k in purpose.wrt]

@@ -7,6 +7,7 @@ import numpy as np
 from tapegrad import loader
 from tapegrad.kernels import frame as word
 from tapegrad.passes.gradient import GradientProgram
+from tapegrad.passes.listing import Listing
 from tapegrad.passes.program import Program
 from tapegrad.passes.purpose import COLUMNS, TANGENTS, VALUES, Purpose
 from tapegrad.passes.stream import PORT_SHIFT
@@ -19,10 +20,10 @@ from tapegrad.tape.tape import DTYPE_CODES
 _ALIGNMENT = 64
 
 
-def make_program(recording: Recording, outputs: list[int], purpose: Purpose) -> Program:
+def make_program(recording: Recording, listing: Listing, outputs: list[int], purpose: Purpose) -> Program:
     """The program of a recording for a purpose."""
     kinds = {VALUES: Program, TANGENTS: TangentProgram, COLUMNS: TangentProgram}
-    return kinds.get(purpose.kind, GradientProgram)(recording, outputs, purpose)
+    return kinds.get(purpose.kind, GradientProgram)(recording, listing, outputs, purpose)
 
 
 class Workspace:

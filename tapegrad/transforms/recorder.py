@@ -8,6 +8,8 @@ import numpy as np
 from tapegrad import checker
 from tapegrad.escapes import plain_array
 from tapegrad.ops import CODES
+from tapegrad.passes.common import share_common
+from tapegrad.passes.listing import Listing
 from tapegrad.passes.program import Program
 from tapegrad.passes.purpose import Purpose
 from tapegrad.passes.workspace import Workspace, make_program
@@ -39,6 +41,7 @@ class Recorded:
     def __init__(self, function: Callable[..., Any], arguments: Arguments) -> None:
         self.recording = Recording()
         self._programs: dict[Any, Program] = {}
+        self._listing: Listing | None = None
         self._free: dict[Any, list[Workspace]] = {}
         with recording_on(self.recording):  # type: ignore[arg-type]
             tensors = [self.recording.add_input(array.copy()) for array in arguments.arrays]
@@ -132,7 +135,10 @@ class Recorded:
         known = self._programs.get(purpose)
         if known is None:
             checker.demand(self.recording)
-            known = self._programs[purpose] = make_program(self.recording, self.output_slots, purpose)
+            if self._listing is None:
+                self._listing = share_common(self.recording, Listing(self.recording), self.output_slots)
+            known = make_program(self.recording, self._listing, self.output_slots, purpose)
+            self._programs[purpose] = known
         return known
 
     def workspaces(self, purpose: Purpose) -> list[Workspace]:
