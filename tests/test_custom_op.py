@@ -1,6 +1,7 @@
 """Ops of the user's own: what they compute, what they refuse, and what their failures leave behind."""
 
 import gc
+import pickle
 import threading
 import tracemalloc
 from collections.abc import Callable
@@ -281,6 +282,21 @@ def test_a_replay_reads_integers_as_they_are_then() -> None:
         np.testing.assert_array_equal(tg.grad(outside)(X), expected)
         np.testing.assert_array_equal(tg.grad(inside)(X, np.array(rows), flags), expected)
     assert sum(map(len, inside._recorded.values())) == 1
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, tg.jit], ids=["eager", "replayed"])
+def test_arrays_that_are_constants(transform: Any) -> None:
+    """Of either byte order, from a pickle, or not contiguous; a replay reads them where they lie."""
+    others = [X.copy(), X.astype(">f8"), pickle.loads(pickle.dumps(X)), np.repeat(X, 2)[::2]]
+    for b in others:
+        f = transform(lambda x, b=b: tg.sum(affine(W, x, 1.0) ** 2) + tg.sum(polar(x, b)[0]))
+        gradient = 2 * W.T @ (W @ X + 1) + X / np.hypot(X, X)
+        np.testing.assert_allclose(tg.grad(f)(X), gradient)
+    others[0][:] = 0
+    f = transform(lambda x: tg.sum(polar(x, others[0])[0]))
+    np.testing.assert_allclose(tg.grad(f)(X), np.sign(X))
+    others[0][:] = X
+    np.testing.assert_allclose(tg.grad(f)(X), X / np.hypot(X, X))
 
 
 def test_small_integer_dtypes_keep_theirs() -> None:

@@ -42,7 +42,7 @@ class Operands:
         floats = [value.dtype for value, arg in zip(values, args, strict=True) if _decides(value, arg)]
         number = np.result_type(*floats) if floats else _FLOAT64
         values = [_in_dtype(value, arg, number) for value, arg in zip(values, args, strict=True)]
-        self.inputs = tuple(Part(value.shape, value.dtype.newbyteorder("=")) for value in values)
+        self.inputs = tuple(Part(value.shape, _native(value)) for value in values)
         self.x = _joined([_flat(v, tape) for v in values if v.dtype.kind == "f"])
         self.rest = _joined([_flat_rest(v, tape) for v in values if v.dtype.kind != "f"])
         self.x_array, self.rest_array = self.x.data_or_traced(), self.rest.data_or_traced()
@@ -63,7 +63,13 @@ class Operands:
 def _array(value: Any, name: str) -> np.ndarray:
     array = np.asarray(value)
     check_dtype(array.dtype, f"custom op {name!r}")
-    return array
+    # Unpickled arrays have dtype objects of their own, by which they seem to be of another dtype.
+    return array.view(_native(array)) if array.dtype == _native(array) else array
+
+
+def _native(value: Any) -> np.dtype[Any]:
+    """The dtype of an operand in native byte order, the object that NumPy has one of."""
+    return np.dtype(value.dtype.type)
 
 
 def _decides(value: Any, arg: Any) -> bool:
@@ -77,7 +83,7 @@ def _in_dtype(value: Any, arg: Any, number: np.dtype[Any]) -> Any:
 
 def _flat(value: Any, tape: Tape) -> "Tensor":
     """A float operand in one dimension."""
-    tensor = value if is_tensor(value) else as_float(value, value.dtype.newbyteorder("="), tape, True)
+    tensor = value if is_tensor(value) else as_float(value, _native(value), tape, True)
     flat = tensor if tensor.ndim == 1 else reshape(tensor, -1)
     return flat if flat.data_or_traced().flags.c_contiguous else contiguous(flat)
 
