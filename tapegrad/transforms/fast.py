@@ -34,7 +34,11 @@ class _Path:
     @classmethod
     def of(cls, function: Any, recorded: Any, purpose: Purpose, x: Any) -> Any:
         """The short way of calls like the one with `x`, if there is one."""
-        if type(x) is not np.ndarray or not recorded.single or len(recorded.program(purpose).ports) != cls.ports:
+        if (
+            type(x) is not np.ndarray
+            or not recorded.single
+            or len(recorded.program(purpose).ports) != cls.ports
+        ):
             return None
         return cls(recorded.program(purpose), recorded.workspaces(purpose), function.surroundings)
 

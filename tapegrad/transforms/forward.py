@@ -88,7 +88,9 @@ def directions(selection: Selection, given: Any, name: str) -> list[Any]:
     for number, part in zip(selection.numbers, parts, strict=True):
         (leaves, definition), (dots, other) = flatten(selection.args[number]), flatten(part)
         if definition != other:
-            raise ValueError(f"{name}: the tangent of argument {number} has another structure than the argument")
+            raise ValueError(
+                f"{name}: the tangent of argument {number} has another structure than the argument"
+            )
         found += [_direction(leaf, dot, number, name) for leaf, dot in zip(leaves, dots, strict=True)]
     return found
 
@@ -97,7 +99,9 @@ def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
     """A tangent of the primal's shape and dtype: a Tensor, or an array in C order."""
     primal, array = (each if is_tensor(each) else np.asarray(each) for each in (leaf, value))
     if array.dtype.kind != "f":
-        raise TypeError(f"{name}: the tangent of argument {k} is of dtype {array.dtype}; convert it with astype(float)")
+        raise TypeError(
+            f"{name}: the tangent of argument {k} is of dtype {array.dtype}; convert it with astype(float)"
+        )
     if array.shape != primal.shape:
         raise ValueError(
             f"{name}: the tangent of argument {k} has shape {array.shape}, but the argument shape {primal.shape}"
@@ -195,7 +199,9 @@ def _push_by_rules(leaves: list[Any], directions: list[np.ndarray], results: lis
     """`push` where users' functions are called, during which anything may happen to the tape."""
     roots, inputs = ([t._slot_on(EAGER) for t in group] for group in (results, leaves))
     with no_grad():
-        dots = sweeps.forward(EAGER, roots, inputs, [from_array(x_dot, constant=True) for x_dot in directions])
+        dots = sweeps.forward(
+            EAGER, roots, inputs, [from_array(x_dot, constant=True) for x_dot in directions]
+        )
     return [
         np.zeros(y.shape, y.dtype) if y_dot is None else np.array(y_dot.data)
         for y, y_dot in zip(results, dots, strict=True)
