@@ -512,6 +512,16 @@ def test_an_exception_in_a_replay(where: str, error: BaseException) -> None:
     np.testing.assert_allclose(both(X)[1], 8 * X)
 
 
+def test_an_anomaly_names_the_op() -> None:
+    op = tg.custom_op("infinite", lambda x: x / 0.0, cube_vjp)
+    with (
+        tg.detect_anomaly(),
+        np.errstate(divide="ignore"),
+        pytest.raises(FloatingPointError, match="infinite gave inf"),
+    ):
+        op(tg.tensor(X))
+
+
 # --- what a function may do meanwhile --------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.anomaly import watch
 from tapegrad.custom import callbacks
 from tapegrad.custom.call import Call, Token, unpacked
 from tapegrad.custom.functions import Functions, Statics
@@ -158,6 +159,7 @@ class CustomOp:
         slots = [t._slot_on(tape) for t in (x, token, operands.rest)]
         params = np.array([call.address, self._number], np.int64)
         calls.append_call(tape.header, _CUSTOM, result._slot, *slots, id(params), differentiate)
+        watch(tape, result._slot, self.name)
 
 
 def _in_parts(result: "Tensor", parts: tuple[Part, ...], single: bool) -> list["Tensor"]:
