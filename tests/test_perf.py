@@ -13,13 +13,15 @@ sys.path.append(str(Path(__file__).parent.parent))
 from perf import workloads
 from perf.figures import FIGURES, Figure, Outcome, Target
 from perf.figures.derivatives import DERIVATIVES
+from perf.figures.fits import _pass, _sample, _scaled
 from perf.figures.races import RACES, Race
 from perf.figures.replay import LENGTHS, slope
-from perf.peers import GRADIENTS, HESSIANS, JACOBIANS, PRODUCTS, RESIDUALS, Unavailable, enter
+from perf.peers import FUNCTIONS, GRADIENTS, HESSIANS, JACOBIANS, PRODUCTS, RESIDUALS, Unavailable, enter
 from perf.regression import gauss1, residuals
 from perf.report import Report, figure_text, quantity
 from perf.second_order import direction, rosenbrock_hessian, rosenbrock_product
 from perf.timer import Contender, Pace, Timing, WrongAnswer, check, race
+from perf.trails import Trail, Visit, follow
 from tapegrad.nist import load
 
 CASES = [
@@ -113,6 +115,34 @@ def test_jacobian_is_that_of_the_residuals():
 def test_arithmetic_chain(workload, size, name):
     x = workload.build(size)
     check(GRADIENTS[name].enter(workload, x), workload.reference(x))
+
+
+@pytest.mark.parametrize("peer", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_peer_gives_the_functions_of_a_fit(peer):
+    names = ["Nelson", "Roszman1"]
+    visits = [Visit(load(name), kind, np.array(load(name).starts[1])) for name in names for kind in (0, 1)]
+    kept, answers = _sample(visits, 1)
+    assert len(kept) == 4
+    scales = [np.max(np.abs(answer)) for answer in answers]
+    try:
+        check(_pass(peer, kept, scales), _scaled(answers, scales))
+    except Unavailable as reason:
+        pytest.skip(f"{peer.name}: {reason}")
+
+
+def test_overflowing_points_are_left_out():
+    problem = load("Misra1a")
+    visits = [Visit(problem, 0, np.array([1.0, b])) for b in (1e-4, -1e4)]
+    assert _sample(visits, 1)[0] == visits[:1]
+
+
+def test_a_fit_leaves_a_trail():
+    trail = follow(["DanWood"])
+    residuals, jacobians = trail.calls
+    assert residuals >= jacobians > 4
+    assert trail.digits > 8
+    assert 0 < sum(trail.seconds) < trail.whole
+    assert Trail().calls == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ from perf.figures.base import Outcome as Outcome
 from perf.figures.base import Settings as Settings
 from perf.figures.base import Target as Target
 from perf.figures.derivatives import DERIVATIVES
+from perf.figures.fits import FITS
 from perf.figures.memory import MEMORY
 from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
 from perf.figures.start import START
 
 FIGURES: dict[str, Figure] = {
-    figure.name: figure for figure in (*REPLAY, *RACES, *DERIVATIVES, *START, *MEMORY)
+    figure.name: figure for figure in (*REPLAY, *RACES, *DERIVATIVES, *FITS, *START, *MEMORY)
 }

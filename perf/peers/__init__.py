@@ -8,6 +8,7 @@ from perf.peers.base import Unavailable as Unavailable
 from perf.peers.base import enter as enter
 from perf.peers.base import load as load
 from perf.peers.base import tapegrad as tapegrad
+from perf.peers.fits import FUNCTIONS as FUNCTIONS
 from perf.peers.gradients import GRADIENTS as GRADIENTS
 from perf.peers.hessians import HESSIANS as HESSIANS
 from perf.peers.jacobians import JACOBIANS as JACOBIANS

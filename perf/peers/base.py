@@ -25,7 +25,7 @@ class Peer:
 
     name: str
     package: str
-    prepare: Callable[[Workload, Array], tuple[Any, ...]]
+    prepare: Callable[..., tuple[Any, ...]]
     largest: int | None = None  # sizes beyond take minutes to set up
 
     def enter(self, workload: Workload, x: Array) -> Contender:
