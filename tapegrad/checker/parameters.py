@@ -8,11 +8,18 @@ import numpy as np
 
 from tapegrad import loader
 from tapegrad.ops import CODES
+from tapegrad.tape.copying import BY_REGION, BY_REGIONS
+from tapegrad.tape.layout import MAX_NDIM
 from tapegrad.tape.snapshot import Slot, Snapshot
 
 WORDS: dict[str, tuple[str, ...]] = {
     "matmul": ("m", "n", "k", "rs0", "cs0", "rs1", "cs1", "rsy", "csy"),
     "gather": ("rows", "row_stride", "length", "step", "wrap"),
+    "scatter_add": ("rows", "row_stride", "length", "step", "wrap", "total"),
+    "embed": (
+        "total",
+        "count",
+    ),  # then for each operand: offset, ndim, extents, strides of the region, own strides
     "write": ("total", "offset", "ndim"),  # then extents, strides of the region, strides of the value
     "scatter_write": ("rows", "row_stride", "length", "step", "wrap", "total", "value_stride"),
     "custom": ("cell", "number"),
@@ -23,8 +30,9 @@ WORDS: dict[str, tuple[str, ...]] = {
 
 @functools.cache
 def lengths() -> np.ndarray:
-    """Number of parameters by op code; -1 for `write`, where it depends on the number of dimensions."""
-    return np.array([-1 if name == "write" else len(WORDS.get(name, ())) for name in CODES], np.int64)
+    """Number of parameters by op code, or how to find it."""
+    varying = {"write": BY_REGION, "embed": BY_REGIONS}
+    return np.array([varying.get(name, len(WORDS.get(name, ()))) for name in CODES], np.int64)
 
 
 def parameters_fit(t: Snapshot, i: int) -> str:
@@ -95,6 +103,16 @@ def _gather(operands: list[Slot], result: Slot, params: tuple[int, ...]) -> str:
     )
 
 
+def _scatter_add(operands: list[Slot], result: Slot, params: tuple[int, ...]) -> str:
+    """Rows lie inside the result, which is cleared; the operand has a row for each entry of the list."""
+    x, rows = operands
+    if not _room(rows, 8 * rows.size):
+        return "the list of row numbers is not contiguous"
+    if not _room(x, rows.size * params[2] * x.itemsize) or result.size != params[5] or not result.contiguous:
+        return f"rows of shape {x.shape} into a result of shape {result.shape}, of {params[5]} elements"
+    return _rows("result", result, params)
+
+
 def _whole(operands: list[Slot], result: Slot, total: int) -> str:
     """What is written to is the whole of a buffer, before and after."""
     for slot in (operands[0], result):
@@ -111,17 +129,36 @@ def _region_end(extents: tuple[int, ...], strides: tuple[int, ...], size: int) -
 
 def _write(operands: list[Slot], result: Slot, params: tuple[int, ...]) -> str:
     """The region lies inside the buffer; the value is read where it lies."""
-    total, offset, ndim = params[:3]
-    if not 0 <= ndim <= 32:
+    return _whole(operands, result, params[0]) or _region(operands[1], result, params[0], params[1:])
+
+
+def _region(value: Slot, result: Slot, total: int, params: tuple[int, ...]) -> str:
+    """A region lies inside a buffer of `total` elements, and what is laid there is read where it lies."""
+    offset, ndim = params[:2]
+    if not 0 <= ndim <= MAX_NDIM:
         return f"a region of {ndim} dimensions"
-    extents, strides, of_value = (params[3 + k * ndim : 3 + (k + 1) * ndim] for k in range(3))
-    value, size = operands[1], result.itemsize
+    extents, strides, of_value = (params[2 + k * ndim : 2 + (k + 1) * ndim] for k in range(3))
+    size = result.itemsize
     if math.prod(extents) == 0:
-        return _whole(operands, result, total)
+        return ""
     first, end = _region_end(extents, strides, size)
     if offset + first < 0 or offset + end > total * size:
         return f"a region from byte {offset + first} to {offset + end} of a buffer of {total * size}"
-    return _whole(operands, result, total) or _value_fits(value, extents, of_value)
+    return _value_fits(value, extents, of_value)
+
+
+def _embed(operands: list[Slot], result: Slot, params: tuple[int, ...]) -> str:
+    """The result is a whole buffer, and each operand has a region in it."""
+    total, count = params[:2]
+    if count != len(operands) or result.shape != (total,) or not result.contiguous:
+        return f"{count} regions of {total} elements for {len(operands)} operands, into shape {result.shape}"
+    start = 2
+    for value in operands:
+        broken = _region(value, result, total, params[start:])
+        if broken:
+            return broken
+        start += 2 + 3 * params[start + 1]
+    return ""
 
 
 def _value_fits(value: Slot, extents: tuple[int, ...], strides: tuple[int, ...]) -> str:
@@ -173,6 +210,8 @@ def _truth_guard(operands: list[Slot], result: Slot, params: tuple[int, ...]) ->
 _RULES: dict[str, Callable[[list[Slot], Slot, tuple[int, ...]], str]] = {
     "matmul": _matmul,
     "gather": _gather,
+    "scatter_add": _scatter_add,
+    "embed": _embed,
     "write": _write,
     "scatter_write": _scatter_write,
     "custom": _custom,

@@ -30,6 +30,7 @@ from tapegrad.tape.snapshot import Slot, Snapshot
 
 _COPY = CODES["positive"]
 GUARDS = frozenset({CODES["guard"], CODES["truth_guard"]})
+_FEWER = {CODES["embed"]}  # ops that may have fewer operands than the row says
 # The operand that is a list of row numbers.
 _ROW_LISTS = {CODES["gather"]: 1, CODES["scatter_add"]: 1, CODES["scatter_write"]: 2}
 _CUSTOM = {1: I64, 2: F64}  # the operands of a user's op beside its floats
@@ -109,6 +110,8 @@ def arity_matches_the_row(t: Snapshot, i: int) -> str:
     arity = loader.row(instruction.op).arity
     present = [slot != NONE for slot in instruction.slots]
     if present == [j < arity for j in range(3)]:
+        return ""
+    if instruction.op in _FEWER and present == sorted(present, reverse=True) and present[0]:
         return ""
     return f"operand slots {instruction.slots}, but the row has {arity} operands"
 

@@ -32,6 +32,7 @@ _PURE = frozenset(
         "cumsum",
         "matmul",
         "gather",
+        "scatter_add",
         "write",
         "scatter_write",
         "embed",

@@ -37,7 +37,9 @@ from tapegrad.tape.layout import (
 
 # The first words of a copy; then follows a line for each instruction, each slot in use, each buffer in use.
 (_COUNT, _SLOT_COUNT, _BUFFER_COUNT, _USED_SLOTS, _USED_BUFFERS, _BROKEN, _RECORDED, LINES) = range(8)
-INSTRUCTION_WORDS, SLOT_WORDS, BUFFER_WORDS = 8, 8, 10
+INSTRUCTION_WORDS, SLOT_WORDS, BUFFER_WORDS = 9, 8, 10
+# In place of a number of parameters: a region's dimensions say how many there are, or those of up to three regions.
+BY_REGION, BY_REGIONS = -1, -2
 ALRIGHT = -2
 
 
@@ -48,16 +50,26 @@ def _geometry_words(header, slot):
 
 
 @helper
+def _dimensions(params, word):
+    """A number of dimensions among an op's parameters; 0 if it cannot be one."""
+    ndim = load_i64(params, word)
+    return ndim if 0 <= ndim <= MAX_NDIM else 0
+
+
+@helper
 def _params_words(header, i, lengths, ops):
-    """How many parameters an instruction has. A negative length counts dimensions: 3 words and 3 for each."""
-    op = get_op(header, i)
-    if op < 0 or op >= ops or get_params(header, i) == 0:
+    """How many parameters an instruction has; `BY_REGION` and `BY_REGIONS` say that dimensions count."""
+    op, params = get_op(header, i), get_params(header, i)
+    if op < 0 or op >= ops or params == 0:
         return 0
     length = load_i64(lengths, op)
-    if length >= 0:
-        return length
-    ndim = load_i64(get_params(header, i), 2)
-    return 3 + 3 * ndim if 0 <= ndim <= MAX_NDIM else 3
+    if length == BY_REGION:
+        return 3 + 3 * _dimensions(params, 2)
+    if length == BY_REGIONS:
+        length = 2
+        for _ in range(min(load_i64(params, 1), 3)):
+            length += 2 + 3 * _dimensions(params, length + 1)
+    return length
 
 
 @helper
@@ -88,8 +100,10 @@ def _copy_instructions(header, lengths, ops, out, k, place):
         store_i64(out, k + 4, get_operand2(header, i))
         store_i64(out, k + 5, get_params(header, i))
         store_i64(out, k + 6, get_mark(header, i))
+        length = _params_words(header, i, lengths, ops)
         store_i64(out, k + 7, place)
-        place = _copy_words(get_params(header, i), _params_words(header, i, lengths, ops), out, place)
+        store_i64(out, k + 8, length)
+        place = _copy_words(get_params(header, i), length, out, place)
         k += INSTRUCTION_WORDS
     return place
 

@@ -132,8 +132,7 @@ class Snapshot:
     tape
         The tape.
     lengths
-        For each op code the number of its parameters; negative where that depends on the number of dimensions,
-        which is the third.
+        For each op code the number of its parameters, or how to find it.
 
     Attributes
     ----------
@@ -155,7 +154,6 @@ class Snapshot:
         self.all_live = bool(recorded)
         self.broken_list = None if broken == ALRIGHT else broken
         self._words = words
-        self._lengths = lengths
         first_slot = LINES + INSTRUCTION_WORDS * count
         first_buffer = first_slot + SLOT_WORDS * used_slots
         rest = first_buffer + BUFFER_WORDS * used_buffers
@@ -174,11 +172,7 @@ class Snapshot:
         return Slot(buffer, dtype, ndim, offset, address, refs, tuple(shape), tuple(strides))
 
     def _instruction(self, line: list[int]) -> Instruction:
-        op, result, a, b, c, address, mark, place = line
-        length = int(self._lengths[op]) if address != 0 and 0 <= op < len(self._lengths) else 0
-        if length < 0:
-            ndim = int(self._words[place + 2])
-            length = 3 + 3 * ndim if 0 <= ndim <= MAX_NDIM else 3
+        op, result, a, b, c, address, mark, place, length = line
         params = tuple(self._words[place : place + length].tolist())
         return Instruction(op, result, (a, b, c), address, mark, params)
 
