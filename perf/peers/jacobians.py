@@ -1,5 +1,6 @@
 """Residuals, and their Jacobian by forward mode."""
 
+import importlib
 from functools import partial
 from typing import Any
 
@@ -37,6 +38,11 @@ def _jacobian(casadi: Any, value: Any, x: Any) -> list[Any]:
     return [casadi.jacobian(value, x)]
 
 
+def _by_hand(workload: Workload, x: Array) -> tuple[Any, ...]:
+    load("numba")
+    return partial(importlib.import_module("perf.by_hand").gauss_jacobian, x, workload.data[0]), one
+
+
 RESIDUALS = table(Peer("tapegrad replay", "tapegrad", _residuals))
 
 JACOBIANS = table(
@@ -46,4 +52,5 @@ JACOBIANS = table(
     Peer("JAX jit, device arrays", "jax", jax_device(_jax)),
     Peer("HIPS autograd, reverse", "autograd", _autograd),
     Peer("CasADi, buffer API", "casadi", partial(casadi, _jacobian)),
+    Peer("by hand, fused Numba loop", "numba", _by_hand),
 )

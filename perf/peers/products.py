@@ -1,5 +1,6 @@
 """The product of a Hessian and a vector."""
 
+import importlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -73,6 +74,11 @@ def _product(casadi: Any, value: Any, x: Any, v: Any) -> list[Any]:
     return [casadi.jtimes(casadi.gradient(value, x), x, v)]
 
 
+def _by_hand(workload: Workload, x: Array) -> tuple[Any, ...]:
+    load("numba")
+    return partial(importlib.import_module("perf.by_hand").rosenbrock_product, x, direction(x)), one
+
+
 PRODUCTS = table(
     Peer("tapegrad replay", "tapegrad", _replay),
     Peer("tapegrad, not recorded", "tapegrad", _unrecorded),
@@ -83,4 +89,5 @@ PRODUCTS = table(
     Peer("JAX jit, device arrays", "jax", _with_direction(jax_device(_jax))),
     Peer("HIPS autograd", "autograd", _autograd),
     Peer("CasADi, buffer API", "casadi", _with_direction(partial(casadi, _product)), largest=1_000),
+    Peer("by hand, fused Numba loop", "numba", _by_hand),
 )
