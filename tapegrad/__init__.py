@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as _np
 
 from tapegrad import optimize as optimize
-from tapegrad.checking import check_grads as check_grads
 from tapegrad.anomaly import detect_anomaly as detect_anomaly
+from tapegrad.checking import check_grads as check_grads
 from tapegrad.creation import CREATION as _CREATION
 from tapegrad.custom.define import custom_op as custom_op
 from tapegrad.errors import AnomalyError as AnomalyError

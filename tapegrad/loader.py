@@ -1,5 +1,6 @@
 """From op codes to kernels: the tables that compiled code looks ops up in, filled as ops are first used."""
 
+import functools
 import importlib
 import itertools
 import os
@@ -12,7 +13,9 @@ import numpy as np
 from llvmlite.binding import address_of_symbol
 
 from tapegrad import cache, compiler, library
+from tapegrad.kernels.fill import zero_fill
 from tapegrad.ops import CODES, ELEMENTWISE, STRUCTURAL, Op, Structural
+from tapegrad.sweep import columns
 from tapegrad.sweep.layout import (
     CHUNKS,
     CONTROL_WORDS,
@@ -37,6 +40,18 @@ _KINDS = {
     "call": layout.CALL,
 }
 _BITS = {"x0": 1, "x1": 2, "x2": 4, "y": layout.READS_Y}
+
+# Kernels that programs need beside those of ops.
+_OF_NO_OP = (
+    zero_fill,
+    columns.over_tangents,
+    columns.one_hot_f64,
+    columns.one_hot_f32,
+    columns.columns_f64_f64,
+    columns.columns_f64_f32,
+    columns.columns_f32_f64,
+    columns.columns_f32_f32,
+)
 
 # Elements from which a second thread pays: a launch costs 2.5 us.
 _GRAIN = 32_768
@@ -171,7 +186,17 @@ def engine() -> dict[str, Callable[[], Any]]:
     }
     if not cache.holds(parallel_driver.__module__, parallel_driver.__name__):
         missing[parallel_driver.__name__] = load_driver
+    for function in _OF_NO_OP:
+        if not cache.holds(function.__module__, function.__name__):
+            missing[function.__name__] = functools.partial(address_of, function)
     return missing
+
+
+@functools.cache
+def address_of(function: Callable[..., Any]) -> int:
+    """Address of a kernel that belongs to no op."""
+    with compiler.compiling:
+        return int(compiler.compile_kernel(function))
 
 
 def load_code(code: int, dtype: int, direction: int) -> int:

@@ -1,12 +1,11 @@
 """Streams: rows of kernels with their frames, in the order of execution."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tapegrad import compiler
+from tapegrad import loader
 from tapegrad.kernels import frame as word
 from tapegrad.kernels.fill import zero_fill
 
@@ -59,17 +58,7 @@ class Stream:
         frame = self.next_frame()
         frame[:] = 0
         frame[word.COUNT], frame[word.Y_BAR] = bytes_, address
-        self.add(kernel_address(zero_fill), 0)
+        self.add(loader.address_of(zero_fill), 0)
 
     def trimmed(self) -> np.ndarray:
         return self.frames[: len(self.kernels)].copy()
-
-
-_addresses: dict[Callable[..., Any], int] = {}
-
-
-def kernel_address(function: Callable[..., Any]) -> int:
-    """Address of a kernel that is no op's."""
-    if function not in _addresses:
-        _addresses[function] = compiler.compile_kernel(function)
-    return _addresses[function]

@@ -8,7 +8,7 @@ from tapegrad import loader
 from tapegrad.kernels import frame as word
 from tapegrad.ops import Structural
 from tapegrad.passes.program import FORWARD, TANGENT
-from tapegrad.passes.stream import Stream, kernel_address
+from tapegrad.passes.stream import Stream
 from tapegrad.sweep import columns
 from tapegrad.tape.layout import ACCUMULATE, OP_KIND, OP_LINEAR
 
@@ -85,7 +85,7 @@ class TangentRow:
         else:
             steps = self._steps[word.X : word.Y_BAR + 1]
             program.parameters(frame, [self._count, kernel, int(frame[word.PARAMS]), *steps])
-            stream.add(kernel_address(columns.over_tangents), 0)
+            stream.add(loader.address_of(columns.over_tangents), 0)
 
     def _add_each(self, stream: Stream, bound: np.ndarray, kernel: int, grain: int) -> None:
         for t in range(self._count):

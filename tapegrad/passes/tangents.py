@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from tapegrad import loader
 from tapegrad.kernels import frame as word
 from tapegrad.passes import seeds
 from tapegrad.passes.activity import active_buffers, active_operands, live_instructions
@@ -19,7 +20,7 @@ from tapegrad.passes.lifetimes import FOREVER
 from tapegrad.passes.program import TANGENT, Program
 from tapegrad.passes.purpose import COLUMNS
 from tapegrad.passes.seeds import Runs
-from tapegrad.passes.stream import Port, Stream, kernel_address, port_address
+from tapegrad.passes.stream import Port, Stream, port_address
 from tapegrad.passes.tangent_rows import TangentRow
 from tapegrad.sweep import columns
 from tapegrad.tape.layout import F32
@@ -227,7 +228,7 @@ class TangentProgram(Program):
             frame[word.COUNT], frame[word.Y] = self.chunk, self._cotangent[buffer]
             self.parameters(frame, [self._sizes[buffer], self._first_seed[buffer]])
             dtype = DTYPE_CODES[self._input_ports[self._inputs.index(buffer)].dtype]
-            stream.add(kernel_address(_SEEDERS[dtype]), 0)
+            stream.add(loader.address_of(_SEEDERS[dtype]), 0)
 
     def _finish(self, stream: Stream) -> None:
         """Take columns to the Jacobians, or clear the tangents of outputs that do not depend on the inputs."""
@@ -261,7 +262,7 @@ class TangentProgram(Program):
         frame[word.X], frame[word.Y] = self._cotangent[output], address
         self.parameters(frame, [rows, size, len(runs), *[value for run in runs for value in run]])
         codes = DTYPE_CODES[self.outputs[0].dtype], DTYPE_CODES[dtype]
-        stream.add(kernel_address(_TAKERS[codes]), 0)
+        stream.add(loader.address_of(_TAKERS[codes]), 0)
 
     def parameters(self, frame: np.ndarray, values: list[int]) -> None:
         params = np.array(values, np.int64)
