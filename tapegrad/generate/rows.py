@@ -18,6 +18,10 @@ from tapegrad.generate.texts import (
 )
 from tapegrad.ops import Op
 
+# A partial of zero stops even an infinite cotangent, as it does in the op itself: masked branches of derivatives
+# stay masked when these are differentiated.
+_STOPPING = frozenset(("chain",))
+
 
 def emit_operands(kernel: Kernel, names: list[str], depth: int) -> None:
     """Emit pointers to the operands' blocks."""
@@ -135,6 +139,8 @@ def _emit_partial(kernel: Kernel, j: int, target: str) -> None:
     kernel.emit(3, f"x{j}_bar = contributions_{dtype}(whole, frame, {j}, start, {target})")
     node = Hoist(kernel, 3).visit(parse(kernel.op.partials[j]))
     text, risky = times_bar(node, dtype)
+    if kernel.op.name in _STOPPING:
+        text, risky = f"chain(bar, {unbracketed(expression(node, dtype))})", False
     kernel.emit(3, "for i in range(n):")
     if "bar" in re.findall(r"\w+", text):
         kernel.emit(4, f"bar = load_{dtype}(y_bar, i)")

@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import sign, sqrt, square, where
+from tapegrad.kernels.arithmetic import chain, sign, sqrt, square, where
 from tapegrad.kernels.blocks import BLOCK, bar_f32, call_unary, operand_f32, target_f32, whole_f32
 from tapegrad.kernels.cotangents import (
     close_f32,
@@ -289,8 +289,7 @@ def chain_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
-                value = bar * x1_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, x1_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -298,8 +297,7 @@ def chain_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar * x0_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, x0_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
         start += n

@@ -3,7 +3,7 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import sign, sqrt, square, where
+from tapegrad.kernels.arithmetic import chain, sign, sqrt, square, where
 from tapegrad.kernels.blocks import BLOCK, bar_f64, call_unary, operand_f64, target_f64, whole_f64
 from tapegrad.kernels.cotangents import (
     close_f64,
@@ -287,8 +287,7 @@ def chain_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
-                value = bar * x1_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, x1_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -296,8 +295,7 @@ def chain_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar * x0_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, x0_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n
