@@ -24,15 +24,15 @@ class Workload:
     name : str
         The key in `WORKLOADS`.
     function : callable
-        ``function(xp, x, *data)``, of the library that `xp` belongs to: a scalar, or residuals.
+        ``function(xp, x)``, of the library that `xp` belongs to: a scalar; or ``function(xp, x, *data)``, residuals.
     sizes : tuple of int
         The sizes at which it is usually measured.
     build : callable
         ``build(size)``, the input; the same numbers every time.
     reference : callable
         ``reference(x)``, value and gradient, or the Jacobian, without automatic differentiation.
-    data : tuple of array
-        Constants of the function.
+    data : tuple of two arrays, optional
+        Predictors and observations.
     """
 
     name: str
@@ -40,12 +40,16 @@ class Workload:
     sizes: tuple[int, ...]
     build: Callable[[int], Array]
     reference: Callable[[Array], Answer]
-    data: tuple[Array, ...] = ()
+    data: tuple[Array, Array] | None = None
 
     def over(self, xp: Any, place: Callable[[Array], Any] = np.asarray) -> Callable[[Any], Any]:
         """The function of `x` alone, in the namespace `xp`; `place` makes its data into that library's arrays."""
-        function, data = self.function, [place(each) for each in self.data]
-        return lambda x: function(xp, x, *data)
+        # What the lambdas close over is compared at each replay: as little as can be.
+        function = self.function
+        if self.data is None:
+            return lambda x: function(xp, x)
+        t, y = map(place, self.data)
+        return lambda x: function(xp, x, t, y)
 
 
 def _uniform(low: float, high: float) -> Callable[[int], Array]:
