@@ -15,6 +15,7 @@ from tapegrad.storage import Description, is_tensor, show
 from tapegrad.tape.contents import D_BUFFER
 
 _PACKAGE = str(Path(__file__).parent)
+_BEFORE = "  recorded before detect_anomaly() was entered"
 
 
 class detect_anomaly(ContextDecorator):
@@ -73,33 +74,35 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self._sources: dict[tuple[int, int], str] = {}
+        self._recorded: dict[tuple[int, int], tuple[str, str]] = {}  # name of the op, and where
         self.deriving: str | None = None
 
     def recorded(self, tape: Any, slot: int, name: str) -> None:
         """Look at a result that has just been recorded."""
         source = _source() if self.deriving is None else self.deriving
-        self._sources[id(tape), _buffer(tape, slot)] = source
+        self._recorded[id(tape), _buffer(tape, slot)] = name, source
         if self.deriving is None:
             array = show(tape, slot, False)
             if array is not None:
                 _check(array, f"{name} gave", source)
 
-    def source(self, tape: Any, slot: int) -> str:
-        """Where the instruction with a result slot was recorded."""
-        return self._sources.get(
-            (id(tape), _buffer(tape, slot)), "  recorded before detect_anomaly() was entered"
-        )
+    def _of(self, tape: Any, slot: int) -> tuple[str, str]:
+        """The op of the instruction with a result slot, and where it was recorded."""
+        return self._recorded.get((id(tape), _buffer(tape, slot)), ("an op", _BEFORE))
 
     def derived(self, tape: Any, slot: int, value: Any, what: str) -> None:
-        """Look at a tangent, or at what the instruction with a result slot contributes to a cotangent."""
+        """Look at a tangent, or at what the instruction with a result slot contributes to a cotangent.
+
+        `what` says which, with ``{}`` for the name of the op.
+        """
         array = value.data_or_traced() if is_tensor(value) else np.asarray(value)
-        _check(array, f"{what} is", self.source(tape, slot))
+        name, source = self._of(tape, slot)
+        _check(array, f"{what.format(name)} is", source)
 
     @contextmanager
     def differentiating(self, tape: Any, slot: int) -> Iterator[None]:
         """While the derivative of the instruction with a result slot is computed, only what comes out is looked at."""
-        outer, self.deriving = self.deriving, self.source(tape, slot)
+        outer, self.deriving = self.deriving, self._of(tape, slot)[1]
         try:
             yield
         finally:

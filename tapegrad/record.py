@@ -110,8 +110,9 @@ def apply(code: int, *operands: Any) -> "Tensor":
     slot = run(tape, code, [t._slot_on(tape) for t in tensors], differentiate)
     if slot < 0:
         raise_for(slot, row.name, [t.shape for t in tensors])
+    result = from_slot(tape, slot)
     watch(tape, slot, row.name)
-    return from_slot(tape, slot)
+    return result
 
 
 _INTEGER = np.dtype(np.int64)
@@ -169,7 +170,7 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
     if type(value) in _NUMBERS:
         return from_slot(tape, slots.number(tape.header, float(value), DTYPE_CODES[dtype]))
     array = np.asarray(value, dtype)
-    if tape.recording and array is not value and isinstance(value, np.ndarray):
+    if tape.recording and isinstance(value, np.ndarray) and value.dtype != dtype:
         return _converted(value, dtype, tape)
     if read_later and array is value and tape is EAGER and _can_change(array):
         array = array.copy()
@@ -218,8 +219,9 @@ def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
     slot = run(tape, code, [tensor._slot_on(tape)], state.current()[1])
     if slot < 0:
         raise_for(slot, "astype", [tensor.shape])
+    result = from_slot(tape, slot)
     watch(tape, slot, "astype")
-    return from_slot(tape, slot)
+    return result
 
 
 def run(tape: Tape, code: int, operands: list[int], differentiate: bool) -> int:

@@ -123,9 +123,7 @@ def nested() -> bool:
 
     It is inside a function that is being recorded, or differentiated by a transform; or anomalies are looked for.
     """
-    return modes.active > 0 and (
-        thread.tape.recording or bool(thread.leaves) or thread.anomaly is not None
-    )
+    return modes.active > 0 and (thread.tape.recording or bool(thread.leaves) or thread.anomaly is not None)
 
 
 def current() -> tuple[Any, bool]:

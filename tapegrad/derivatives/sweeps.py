@@ -1,8 +1,11 @@
 """The reverse and the forward sweep on Tensors: every step appends the instructions that its rule is made of."""
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tapegrad import loader
 from tapegrad.anomaly import Watch, watching
@@ -10,13 +13,14 @@ from tapegrad.derivatives import hooks, structural
 from tapegrad.derivatives.elementwise import chained, partial, summed_to
 from tapegrad.derivatives.graph import Geometry, Instruction, listed, tensor_on
 from tapegrad.derivatives.parts import Parts, Value, full
-from tapegrad.errors import UnsupportedError
+from tapegrad.errors import FreedGraphError, UnsupportedError
 from tapegrad.notes import notes
 from tapegrad.ops import Op
 from tapegrad.shaping import broadcast_to
 from tapegrad.state import EAGER
 from tapegrad.storage import is_tensor
-from tapegrad.tape.tape import Tape, words_at
+from tapegrad.sweep import graph
+from tapegrad.tape.tape import Tape
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -78,12 +82,18 @@ class Step:
 
     @property
     def address(self) -> int:
-        """Address of the op's parameters."""
+        """Address of the op's parameters, while the instruction lives."""
+        self.params(0)
         return self._instruction.params
 
     def params(self, count: int, start: int = 0) -> list[int]:
         """Words of the op's parameters."""
-        return words_at(self.address + 8 * start, count).tolist()  # type: ignore[no-any-return]
+        words = np.empty(count, np.int64)
+        if not graph.read_params(
+            self.tape.header, self.result, self._instruction.params, start, count, id(words)
+        ):
+            raise FreedGraphError("the graph was freed while it was being differentiated")
+        return words.tolist()  # type: ignore[no-any-return]
 
 
 def _is_active(geometry: Geometry, active: set[int] | None) -> bool:
@@ -118,7 +128,7 @@ def reverse(
             parts.add(root, seed)
         active = {parts.geometry(slot).buffer for slot in inputs}
         active.update(parts.geometry(each.result).buffer for each in instructions)
-        walk_back(tape, instructions, parts, active, True)
+        walk_back(tape, instructions, parts, active, True, [root for root, _ in seeds])
         return [_collected(parts, slot) for slot in inputs]
 
 
@@ -129,9 +139,14 @@ def _collected(parts: Parts, slot: int) -> "Tensor | None":
 
 
 def walk_back(
-    tape: Tape, instructions: list[Instruction], parts: Parts, active: set[int] | None, as_tensors: bool
+    tape: Tape,
+    instructions: list[Instruction],
+    parts: Parts,
+    active: set[int] | None,
+    as_tensors: bool,
+    roots: list[int],
 ) -> None:
-    """Go through listed instructions backwards, from the cotangents in `parts`, which are added to.
+    """Go through listed instructions backwards, from the cotangents in `parts` of `roots`, which are added to.
 
     Cotangents flow into the buffers `active` (`None`: all that are differentiable). `as_tensors` says what hooks are
     given.
@@ -140,8 +155,8 @@ def walk_back(
     for instruction in reversed(instructions):
         _complete(tape, instruction.result, parts, complete, as_tensors)
         _step_back(tape, instruction, parts, active)
-    for instruction in instructions if notes else ():
-        for slot in instruction.operands:
+    if notes:  # leaves
+        for slot in itertools.chain(roots, *(instruction.operands for instruction in instructions)):
             _complete(tape, slot, parts, complete, as_tensors)
 
 
@@ -164,7 +179,7 @@ def _step_back(tape: Tape, instruction: Instruction, parts: Parts, active: set[i
             operand = instruction.operands[j]
             of = value.shape if is_tensor(value) else parts.geometry(instruction.result).shape
             if watch is not None:
-                what = f"the cotangent that {loader.op_name(instruction.op)} sends to its operand {j}"
+                what = f"the cotangent that {{}} sends to its operand {j}"
                 watch.derived(tape, instruction.result, value, what)
             parts.add(operand, summed_to(value, parts.geometry(operand).shape, of))
 
@@ -228,7 +243,7 @@ def _step_forward(tape: Tape, instruction: Instruction, parts: Parts) -> None:
         if y_dot is None:
             return
         if watch is not None:
-            watch.derived(tape, instruction.result, y_dot, f"the tangent of {loader.op_name(instruction.op)}")
+            watch.derived(tape, instruction.result, y_dot, "the tangent of {}")
     if instruction.op in structural.REDUCING:
         parts.put_whole(instruction.result, y_dot)
     else:

@@ -1,13 +1,14 @@
 """The instructions between some results and some inputs, listed for Python and kept alive meanwhile."""
 
 from tapegrad.compiler import helper, native
-from tapegrad.kernels.native import load_i64, stack_words, store_i64
+from tapegrad.kernels.native import load_i64, memcpy, stack_words, store_i64
 from tapegrad.sweep.marking import USEFUL, mark, mark_all, mark_useful, unmark, unmark_all
 from tapegrad.sweep.reverse import is_busy, release_graph
 from tapegrad.tape.blocks import add_block, new_zero_block
 from tapegrad.tape.columns import add_handle, differentiable, drop_handle
 from tapegrad.tape.geometry import array_data
 from tapegrad.tape.layout import (
+    DEAD_OP,
     DIFFERENTIABLE,
     E_FREED,
     NONE,
@@ -88,6 +89,22 @@ def release_listed(header, entries, count):
             slot = load_i64(entries, ENTRY_WORDS * k + word)
             if slot >= 0:
                 drop_handle(header, slot)
+
+
+@native()
+def read_params(header, result, address, start, count, out):
+    """Copy words of an instruction's parameters to the int64 array with the id `out`; 0 if it has been freed.
+
+    It is the one with these parameters among those that write the buffer of the slot `result`.
+    """
+    buffer = get_buffer(header, result)
+    i = get_producer(header, buffer)
+    while i >= 0 and get_buffer(header, get_result(header, i)) == buffer:
+        if get_op(header, i) != DEAD_OP and get_params(header, i) == address:
+            memcpy(array_data(out), address + 8 * start, 8 * count)
+            return 1
+        i -= 1
+    return 0
 
 
 @native()
@@ -175,4 +192,6 @@ def add_cotangent(header, slot, array):
     buffer = get_buffer(header, slot)
     if get_cotangent(header, buffer) == 0:
         set_cotangent(header, buffer, new_zero_block(get_bytes(header, buffer)))
-    add_block(array_data(array), get_cotangent(header, buffer), get_bytes(header, buffer), get_dtype(header, slot))
+    add_block(
+        array_data(array), get_cotangent(header, buffer), get_bytes(header, buffer), get_dtype(header, slot)
+    )

@@ -120,7 +120,9 @@ class Jacobian(Transform):
         if not is_tensor(run.value):
             raise _no_tensor()
         inputs = sum(math.prod(np.shape(leaf)) for leaf in selection.leaves)
-        forward = self._mode == "forward" or (self._mode == "auto" and inputs <= run.value.size)
+        forward = self._mode == "forward" or (
+            self._mode == "auto" and inputs <= run.value.size and all_have_forward_rules(run.tape)
+        )
         results = run.jacobian(forward)
         if not has_tensor(args, kwargs):
             results = [run.plain(each) for each in results]
