@@ -13,7 +13,8 @@ from tapegrad.derivatives.graph import FREED, asking, listed
 from tapegrad.derivatives.hooks import RemovableHook
 from tapegrad.errors import FreedGraphError, TracedValueError, raise_for
 from tapegrad.notes import note_of, notes
-from tapegrad.state import EAGER
+from tapegrad.shaping import broadcast_to
+from tapegrad.state import EAGER, eager_mode
 from tapegrad.storage import Description, Storage, formers, from_array, is_tensor, show
 from tapegrad.sweep import reverse
 from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, ONLY_WANTED, OVERWRITE
@@ -305,9 +306,12 @@ def _seed_tensor(root: "Tensor", gradient: Any, create_graph: bool) -> Any:
     """The seed of a sweep on Tensors: one that is given as a Tensor can itself be differentiated by."""
     if gradient is None:
         return 1.0
-    if create_graph and is_tensor(gradient) and gradient.shape == root.shape and gradient.dtype == root.dtype:
-        return gradient
-    return from_array(_seed(root, gradient), constant=True)
+    seed = _seed(root, gradient)
+    if not create_graph or not is_tensor(gradient) or gradient.constant:
+        return from_array(seed, constant=True)
+    with eager_mode():
+        gradient = gradient if gradient.dtype == root.dtype else gradient.astype(root.dtype)
+        return gradient if gradient.shape == root.shape else broadcast_to(gradient, root.shape)
 
 
 def _sweep_on_tensors(

@@ -74,8 +74,9 @@ def record_reduction(code: int, x: "Tensor", axes: int, keepdims: bool, name: st
         slot = eager.record_reduction(*arguments)
     if slot < 0:
         raise_for(slot, name, [x.shape])
+    result = from_slot(tape, slot)
     watch(tape, slot, name)
-    return from_slot(tape, slot)
+    return result
 
 
 def in_shape(result: "Tensor", shape: tuple[int, ...]) -> "Tensor":

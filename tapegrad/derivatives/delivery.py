@@ -60,7 +60,7 @@ def _walk(
     parts: Parts, root: int, seed: Any, instructions: list[Instruction], active: set[int] | None, create: bool
 ) -> None:
     parts.add(root, seed)
-    walk_back(EAGER, instructions, parts, active, create)
+    walk_back(EAGER, instructions, parts, active, create, [root])
 
 
 def _active(parts: Parts, instructions: list[Instruction], inputs: list[int]) -> set[int]:

@@ -249,7 +249,7 @@ def _embed_regions(step: "Step") -> list[tuple[int, tuple[int, ...], tuple[int, 
 
 def _embed_reverse(step: "Step", y_bar: Value) -> dict[int, Value]:
     if isinstance(y_bar, float):
-        return {j: y_bar for j in range(len(step.operands)) if step.asks(j)}
+        return {j: step.dense(y_bar, j) for j in range(len(step.operands)) if step.asks(j)}
     return {j: region_of(y_bar, *region) for j, region in enumerate(_embed_regions(step)) if step.asks(j)}
 
 
