@@ -40,11 +40,11 @@ class Run:
 
     def __init__(self, leaves: list[Any], call: Callable[[list[Any]], Any]) -> None:
         self.tape = current()[0]
-        with differentiating(leaves):
+        with differentiating():
             copies = [_leaf_on(self.tape, leaf) for leaf in leaves]
-            self._leaves = [
-                tensor_on(self.tape, copy._slot) for copy in copies
-            ]  # the function may write to its
+        # The function may write to its own.
+        self._leaves = [tensor_on(self.tape, copy._slot) for copy in copies]
+        with differentiating(copies):
             self.value = call(copies)
 
     @property

@@ -1,0 +1,433 @@
+"""Derivatives inside derivatives: every mode in every other to depth three, eager and replayed, with closures.
+
+The reference is exact: functions that are sums of powers times exponentials, which a few lines differentiate.
+"""
+
+import itertools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from test_random_programs import Complex, Generator, Tape, interpret, weighted_sum
+
+import tapegrad as tg
+
+# --- an exact reference ------------------------------------------------------------------------------------------
+#
+# A sum of c * prod(v**p) * exp(rates . v) over six variables, two for each level: z (the innermost), y, x.
+
+
+class Sum:
+    """A sum of such terms: a dict from (powers, rates) to c, which may be complex in pairs."""
+
+    def __init__(self, terms):
+        self.terms = {key: c for key, c in terms.items() if c != 0}
+
+    def __add__(self, other):
+        found = defaultdict(complex, self.terms)
+        for key, c in other.terms.items():
+            found[key] += c
+        return Sum(found)
+
+    def __mul__(self, other):
+        if not isinstance(other, Sum):
+            return Sum({key: c * other for key, c in self.terms.items()})
+        found = defaultdict(complex)
+        for (p, r), c in self.terms.items():
+            for (q, s), d in other.terms.items():
+                found[_plus(p, q), _plus(r, s)] += c * d
+        return Sum(found)
+
+    def by(self, k):
+        """The derivative by variable `k`."""
+        found = defaultdict(complex)
+        for (p, r), c in self.terms.items():
+            found[p, r] += c * r[k]
+            if p[k]:
+                found[_moved(p, k, -1), r] += c * p[k]
+        return Sum(found)
+
+    def at_the_outer(self, level):
+        """The variables of a level take the values of those of the next one out."""
+        found = defaultdict(complex)
+        for (p, r), c in self.terms.items():
+            found[_merged(p, level), _merged(r, level)] += c
+        return Sum(found)
+
+    def value(self, x):
+        """Its value where only the outermost variables are left."""
+        terms = [
+            c * np.prod(x ** np.array(p[4:])) * np.exp(np.dot(r[4:], x)) for (p, r), c in self.terms.items()
+        ]
+        return float(np.real(sum(terms)))
+
+
+def _plus(a, b):
+    return tuple(u + v for u, v in zip(a, b, strict=True))
+
+
+def _moved(powers, k, by):
+    return tuple(p + by if i == k else p for i, p in enumerate(powers))
+
+
+def _merged(words, level):
+    words = list(words)
+    for k in (2 * level, 2 * level + 1):
+        words[k + 2], words[k] = words[k + 2] + words[k], 0
+    return tuple(words)
+
+
+def variable(k):
+    return Sum({(tuple(int(i == k) for i in range(6)), (0,) * 6): 1.0})
+
+
+def exponential(**rates):
+    return Sum({((0,) * 6, tuple(rates.get(name, 0) for name in ("z0", "z1", "y0", "y1", "x0", "x1"))): 1.0})
+
+
+def sine(**rates):
+    up = exponential(**{name: 1j * r for name, r in rates.items()})
+    return up * -0.5j + exponential(**{name: -1j * r for name, r in rates.items()}) * 0.5j
+
+
+# --- the function, which branches and writes, and its reference --------------------------------------------------
+
+FACTORS = np.array([1.5, 0.5])
+
+
+def function(z, y, x):
+    """Two elements that depend on Tensors and an array from outside; the sign of z[0] decides on the first."""
+    u = z * 1.0
+    u[0] = u[0] * u[1] * y[0]
+    u[1] += x[1]
+    v = tg.sin(z[0] + 0.5 * y[1]) * x[0]
+    first = u[0] * tg.exp(0.3 * z[1] - 0.2 * x[0]) + u[1] ** 2 * FACTORS[0] if z[0] > 0 else u[1] ** 3 * y[1]
+    result = tg.zeros(2) + first
+    result[1:] = z[0] ** 2 * tg.exp(0.1 * y[0]) + tg.sum(z * x * FACTORS) * z[1]
+    result[0] += v
+    return result
+
+
+def reference(branch):
+    """The same in the class above."""
+    z0, z1, y0, y1, x0, x1 = map(variable, range(6))
+    shifted = z1 + x1
+    if branch:
+        first = z0 * z1 * y0 * exponential(z1=0.3, x0=-0.2) + shifted * shifted * 1.5
+    else:
+        first = shifted * shifted * shifted * y1
+    return np.array(
+        [
+            first + sine(z0=1, y1=0.5) * x0,
+            z0 * z0 * exponential(y0=0.1) + (z0 * x0 * 1.5 + z1 * x1 * 0.5) * z1,
+        ]
+    )
+
+
+# --- the modes, on functions and on references -------------------------------------------------------------------
+
+V = np.array([0.3, -0.7])
+
+
+def weights(shape):
+    return np.linspace(0.5, 1.5, int(np.prod(shape))).reshape(shape)
+
+
+def weighted(f):
+    """A scalar that depends on all of a function's result."""
+
+    def scalar(t):
+        y = f(t)
+        return tg.sum(y * weights(y.shape))
+
+    return scalar
+
+
+def pulled(f, prepare, t):
+    value, pullback = tg.vjp(prepare(f), t)
+    return pullback(weights(value.shape))[0]
+
+
+MODES = {
+    "grad": lambda f, prepare, t: tg.grad(prepare(weighted(f)))(t),
+    "vjp": pulled,
+    "jvp": lambda f, prepare, t: tg.jvp(prepare(f), (t,), (V,))[1],
+    "jacfwd": lambda f, prepare, t: tg.jacfwd(prepare(f))(t),
+    "jacrev": lambda f, prepare, t: tg.jacrev(prepare(f))(t),
+    "hessian": lambda f, prepare, t: tg.hessian(prepare(weighted(f)))(t),
+    "hvp": lambda f, prepare, t: tg.hvp(prepare(weighted(f)))(t, V),
+}
+
+
+def _total(sums):
+    return sum((s * w for s, w in zip(sums.ravel(), weights(sums.shape).ravel(), strict=True)), Sum({}))
+
+
+def _jacobian(sums, level):
+    rows = [[s.by(2 * level), s.by(2 * level + 1)] for s in np.ravel(sums)]
+    return np.array(rows, object).reshape((*np.shape(sums), 2))
+
+
+def _along(sums, level):
+    found = [s.by(2 * level) * V[0] + s.by(2 * level + 1) * V[1] for s in np.ravel(sums)]
+    return np.array([*found, None], object)[:-1].reshape(np.shape(sums))
+
+
+def _scalar(sums):
+    return np.array([_total(sums), None], object)[:1].reshape(())
+
+
+REFERENCES = {
+    "grad": lambda sums, level: _jacobian(_scalar(sums), level),
+    "vjp": lambda sums, level: _jacobian(_scalar(sums), level),
+    "jvp": _along,
+    "jacfwd": _jacobian,
+    "jacrev": _jacobian,
+    "hessian": lambda sums, level: _jacobian(_jacobian(_scalar(sums), level), level),
+    "hvp": lambda sums, level: _along(_jacobian(_scalar(sums), level), level),
+}
+
+
+def expected(modes, x):
+    """What the modes give, the first one being the outermost."""
+    sums = reference(x[0] > 0)
+    for level, mode in enumerate(reversed(modes)):
+        sums = REFERENCES[mode](sums, level)
+        if level < 2:
+            sums = np.array([s.at_the_outer(level) for s in sums.ravel()] + [None], object)[:-1].reshape(
+                sums.shape
+            )
+    return np.array([s.value(x) for s in sums.ravel()]).reshape(sums.shape)
+
+
+def nested(modes, prepare):
+    """A function of x: the modes one inside the other, each at the point of the one outside."""
+    outer, middle, inner = modes
+
+    def of_y(x):
+        def of_z(y):
+            return MODES[inner](lambda z: function(z, y, x), prepare[2], y)
+
+        return MODES[middle](of_z, prepare[1], x)
+
+    return lambda x: MODES[outer](of_y, prepare[0], x)
+
+
+def same(f):
+    return f
+
+
+POINTS = [np.array([0.7, 0.4]), np.array([-0.6, 0.9]), np.array([0.2, -0.5])]
+
+
+def check(modes, prepare, points):
+    transformed = nested(modes, prepare)
+    for x in points:
+        found, want = transformed(x), expected(modes, x)
+        assert np.shape(found) == want.shape, modes
+        np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-10, err_msg=f"{modes} at {x}")
+
+
+@pytest.mark.parametrize("outer", MODES)
+@pytest.mark.parametrize("middle", MODES)
+def test_three_levels(outer, middle):
+    for k, inner in enumerate(MODES):
+        check((outer, middle, inner), (same, same, same), POINTS[k % 2 : k % 2 + 1])
+
+
+@pytest.mark.parametrize("outer", MODES)
+@pytest.mark.parametrize("middle", MODES)
+def test_three_levels_of_recorded_functions(outer, middle):
+    for k, inner in enumerate(MODES):
+        pattern = 1 + (k + list(MODES).index(middle)) % 7  # which levels
+        prepare = [tg.jit if pattern >> level & 1 else same for level in range(3)]
+        check((outer, middle, inner), prepare, POINTS[:1])
+
+
+@pytest.mark.parametrize("outer", MODES)
+@pytest.mark.parametrize("middle", ["grad", "jvp", "hessian"])
+def test_the_whole_is_recorded_once_and_replayed(outer, middle):
+    """At other points, on the other side of the branch, and back."""
+    for inner in ("vjp", "hvp"):
+        modes = (outer, middle, inner)
+        replayed = tg.jit(nested(modes, (same, same, same)))
+        for x in (*POINTS, POINTS[0]):
+            np.testing.assert_allclose(replayed(x), expected(modes, x), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("modes", list(itertools.product(MODES, repeat=2)), ids="-".join)
+def test_a_recorded_function_differentiated_twice_at_many_points(modes):
+    """The same transforms called again: with the other branch, and with another array in the closure."""
+    constant = [np.array([0.4, -0.2])]
+    outer, inner = modes
+
+    def of_x(x):
+        return MODES[inner](lambda z: function(z, x, tg.tensor(constant[0], constant=True)), same, x)
+
+    for prepare in (same, tg.jit):
+        recorded = prepare(of_x)
+        for x in POINTS:
+            sums = np.array([fixed(s, constant[0]) for s in reference(x[0] > 0)] + [None], object)[:-1]
+            sums = REFERENCES[inner](sums, 0)
+            sums = np.array([s.at_the_outer(0) for s in sums.ravel()] + [None], object)[:-1].reshape(
+                sums.shape
+            )
+            sums = REFERENCES[outer](sums, 1)
+            want = [s.at_the_outer(1).value(x) for s in sums.ravel()]
+            found = MODES[outer](recorded, same, x)
+            np.testing.assert_allclose(np.ravel(found), want, rtol=1e-9, atol=1e-10)
+
+
+def fixed(s, x):
+    """A sum in which the outermost variables are numbers."""
+    found = defaultdict(complex)
+    for (p, r), c in s.terms.items():
+        found[(*p[:4], 0, 0), (*r[:4], 0, 0)] += c * np.prod(x ** np.array(p[4:])) * np.exp(np.dot(r[4:], x))
+    return Sum(found)
+
+
+# --- Hessians ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["plain", "jit"])
+def test_hessian_by_all_pairs_of_modes(how):
+    x = np.random.default_rng(3).uniform(0.5, 1.5, 4)
+
+    def f(x):
+        y = x * 1.0
+        y[1:] = y[:-1] * tg.exp(x[1:] * 0.5)
+        return tg.sum(y**3) / (1 + tg.sum(x * x))
+
+    prepared = tg.jit(f) if how == "jit" else f
+    first = [tg.grad, tg.jacfwd, tg.jacrev, lambda f: lambda x: tg.vjp(f, x)[1](1.0)[0]]
+    hessian = tg.hessian(prepared)(x)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-12, atol=1e-13)
+    for outer, inner in itertools.product([tg.jacfwd, tg.jacrev, tg.jacobian], first):
+        np.testing.assert_allclose(outer(inner(prepared))(x), hessian, rtol=1e-11, atol=1e-12)
+    for v in np.eye(4):
+        np.testing.assert_allclose(tg.hvp(prepared)(x, v), hessian @ v, rtol=1e-11, atol=1e-12)
+    h = 1e-6
+    differences = [(tg.grad(f)(x + h * e) - tg.grad(f)(x - h * e)) / (2 * h) for e in np.eye(4)]
+    np.testing.assert_allclose(hessian, differences, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_random_programs_have_symmetric_hessians(first):
+    """Products with the Hessian are symmetric, and the same eager, replayed, and by reverse over reverse."""
+    for seed in range(first, first + 10):
+        generator = Generator(seed)
+        program, inputs = generator.draw(25), generator.inputs
+        rng, every = generator.rng, (0, 1, 2)
+        scales = [rng.uniform(0.2, 1, np.shape(v)) for v in interpret(program, inputs, Complex)]
+
+        def f(*xs, program=program, scales=scales):
+            return weighted_sum(interpret(program, xs, Tape), scales, Tape) ** 2
+
+        u, v = ([rng.standard_normal(np.shape(x)) for x in inputs] for _ in range(2))
+        product = tg.hvp(f, every)(*inputs, tuple(v))
+        mirrored = tg.hvp(f, every)(*inputs, tuple(u))
+        size = 1 + sum(np.sum(np.abs(a)) for a in (*product, *mirrored))
+        assert abs(_inner(u, product) - _inner(v, mirrored)) < 1e-10 * size, program
+
+        def slope(*xs, f=f, v=v):
+            return sum(tg.sum(g * d) for g, d in zip(tg.grad(f, (0, 1, 2))(*xs), v, strict=True))
+
+        others = [tg.hvp(tg.jit(f), every)(*inputs, tuple(v)), tg.grad(slope, every)(*inputs)]
+        others.append(tg.grad(tg.jit(slope), every)(*inputs))
+        for other in others:
+            for a, b in zip(other, product, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size, err_msg=str(program))
+
+
+def _inner(a, b):
+    return sum(np.sum(x * y) for x, y in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(100, 106))
+def test_hessians_of_random_programs(seed):
+    generator = Generator(seed)
+    program, inputs = generator.draw(15), generator.inputs
+
+    def f(x, y, z):
+        return sum(tg.sum(value**2) for value in interpret(program, [x, y, z], Tape))
+
+    eager, replayed = (tg.hessian(g, (0, 1))(*inputs) for g in (f, tg.jit(f)))
+    v = tuple(generator.rng.standard_normal(np.shape(x)) for x in inputs[:2])
+    product = tg.hvp(f, (0, 1))(*inputs, v)
+    for j, k in itertools.product(range(2), repeat=2):
+        scale = 1 + np.abs(eager[j][k]).max(initial=0)
+        np.testing.assert_allclose(replayed[j][k], eager[j][k], rtol=1e-9, atol=1e-12 * scale)
+        size_j, size_k = (int(np.prod(np.shape(inputs[i]))) for i in (j, k))
+        block, mirrored = eager[j][k].reshape(size_j, size_k), eager[k][j].reshape(size_k, size_j)
+        np.testing.assert_allclose(block, mirrored.T, rtol=1e-9, atol=1e-12 * scale)
+    for j in range(2):
+        want = sum(np.tensordot(eager[j][k], v[k], np.ndim(v[k])) for k in range(2))
+        np.testing.assert_allclose(product[j], want, rtol=1e-9, atol=1e-10)
+
+
+# --- perturbations that must not be confused ---------------------------------------------------------------------
+
+DERIVATIVES = {
+    "grad": tg.grad,
+    "jvp": lambda f: lambda x: tg.jvp(f, (x,), (1.0,))[1],
+    "vjp": lambda f: lambda x: tg.vjp(f, x)[1](1.0)[0],
+    "jacfwd": tg.jacfwd,
+    "jacrev": tg.jacrev,
+    "grad of jit": lambda f: tg.grad(tg.jit(f)),
+    "jvp of jit": lambda f: lambda x: tg.jvp(tg.jit(f), (x,), (1.0,))[1],
+    "jit of grad": lambda f: tg.jit(tg.grad(f)),
+}
+
+
+@pytest.mark.parametrize("outer", DERIVATIVES)
+@pytest.mark.parametrize("inner", DERIVATIVES)
+def test_perturbations_are_not_confused(outer, inner):
+    """Siskind and Pearlmutter, "Perturbation confusion and referential transparency", 2005."""
+    by_x, by_y = DERIVATIVES[outer], DERIVATIVES[inner]
+    assert by_x(lambda x: x * by_y(lambda y: x + y)(2.0))(3.0) == pytest.approx(1)
+    assert by_x(lambda x: x * by_y(lambda y: x * y)(2.0))(3.0) == pytest.approx(6)
+    assert by_x(lambda x: by_y(lambda y: x * y * y)(x))(3.0) == pytest.approx(12)
+    assert by_x(lambda x: by_y(lambda y: x * x)(x * 1.0))(3.0) == pytest.approx(0)
+    assert by_x(lambda x: by_y(lambda y: y * x)(x) + by_y(lambda y: x * tg.sin(y))(0.0))(
+        3.0
+    ) == pytest.approx(2)
+
+
+@pytest.mark.parametrize("modes", list(itertools.product(["grad", "jvp", "jacrev"], repeat=3)), ids="-".join)
+def test_three_perturbations(modes):
+    by_x, by_y, by_z = (DERIVATIVES[name] for name in modes)
+
+    def of_x(x):
+        def of_y(y):
+            return y * by_z(lambda z: x * y * z * z)(x)
+
+        return x * by_y(of_y)(x * x)
+
+    # by z: 2 x^2 y; of y: 2 x^2 y^2; by y at x^2: 4 x^4; of x: 4 x^5
+    assert by_x(of_x)(1.5) == pytest.approx(20 * 1.5**4)
+
+
+# --- closures ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inner", DERIVATIVES)
+@pytest.mark.parametrize("outer", DERIVATIVES)
+def test_recorded_functions_that_close_over_an_argument_being_differentiated(outer, inner):
+    """They are run instead: the argument, a view of it or a result is not a constant of theirs."""
+    for part in (lambda x: x, lambda x: x.reshape(1)[0], lambda x: x * 1.0):
+
+        def of_x(x, part=part):
+            closed = part(x)
+            return x * DERIVATIVES[inner](tg.jit(lambda y: closed * y * y))(2.0)
+
+        assert DERIVATIVES[outer](of_x)(3.0) == pytest.approx(4 * 2 * 3.0)
+
+
+def test_arrays_that_outer_functions_change():
+    """An array in the closure is read at each call."""
+    a = np.array([1.0, 2.0])
+    product = tg.hvp(tg.jit(lambda x: tg.sum(x**3 * a)))
+    x, v = np.array([0.5, 0.7]), np.array([1.0, -1.0])
+    for _ in range(3):
+        np.testing.assert_allclose(product(x, v), 6 * x * a * v)
+        a += 1.0
