@@ -12,7 +12,7 @@ from tapegrad.derivatives import delivery, hooks
 from tapegrad.derivatives.graph import FREED, asking, listed
 from tapegrad.derivatives.hooks import RemovableHook
 from tapegrad.errors import FreedGraphError, TracedValueError, raise_for
-from tapegrad.notes import note_of, notes
+from tapegrad.notes import any_hooks, note_of, notes
 from tapegrad.shaping import broadcast_to
 from tapegrad.state import EAGER, eager_mode
 from tapegrad.storage import Description, Storage, formers, from_array, is_tensor, show
@@ -138,7 +138,7 @@ class BackwardMethods:
         slot = _root_slot(self)  # type: ignore[arg-type]
         retain = create_graph if retain_graph is None else retain_graph
         asked = None if inputs is None else [value._slot_on(EAGER) for value in _listed(inputs)]
-        if create_graph or (notes and _is_hooked(slot, asked)) or watching() is not None:
+        if create_graph or (notes and any_hooks() and _is_hooked(slot, asked)) or watching() is not None:
             seed = _seed_tensor(self, gradient, create_graph)  # type: ignore[arg-type]
             _sweep_on_tensors(slot, seed, asked, create_graph, accumulate, retain)
         else:

@@ -55,6 +55,11 @@ def noted(slot: int) -> Note:
     return known
 
 
+def any_hooks() -> bool:
+    """Whether there is a hook at all."""
+    return any(note.hooks for note in notes.values())
+
+
 def _forget_outlived() -> None:
     for buffer in [buffer for buffer in notes if not graph.is_noted(_HEADER, buffer)]:
         del notes[buffer]

@@ -16,7 +16,7 @@ small.
 import ast
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -50,6 +50,12 @@ def names_in(text: str) -> frozenset[str]:
 def evaluate(text: str, namespace: Mapping[str, Any], **values: Any) -> Any:
     """Value of `text` with the functions (and constants, if any) of `namespace` and primals `values`."""
     return eval(_code(text), {"__builtins__": {}, **CONSTANTS, **namespace, **values})
+
+
+def as_function(text: str, namespace: Mapping[str, Any]) -> tuple[tuple[str, ...], Callable[..., Any]]:
+    """`text` as a function of the primals that it names, and these names, in order."""
+    names = tuple(sorted(names_in(text) & PRIMALS))
+    return names, eval(f"lambda {', '.join(names)}: {text}", {"__builtins__": {}, **CONSTANTS, **namespace})
 
 
 class _NumPyNames(dict[str, Any]):
@@ -118,7 +124,7 @@ class Op:
         """The primals that the partial by `operand` reads."""
         return _needs(self.partials[operand]) if self.partials else frozenset()
 
-    @property
+    @functools.cached_property
     def keeps_operands(self) -> frozenset[int]:
         """Operands whose primal some partial reads."""
         read = frozenset[str]().union(*map(_needs, self.partials))

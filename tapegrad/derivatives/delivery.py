@@ -1,6 +1,5 @@
 """`backward` by the sweep on Tensors: for gradients that are Tensors themselves, and where hooks are to be called."""
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from tapegrad.derivatives.sweeps import walk_back
 from tapegrad.notes import Note, note_of, noted
 from tapegrad.ops import CODES
 from tapegrad.record import unary
-from tapegrad.state import EAGER, no_grad, recording
+from tapegrad.state import EAGER, eager_mode, no_grad
 from tapegrad.storage import from_array, show
 from tapegrad.sweep import graph
 from tapegrad.tape import contents, slots
@@ -38,7 +37,7 @@ def sweep(
     create_graph
         Whether the gradients are Tensors that can be differentiated.
     """
-    with recording(EAGER), listed(EAGER, [root], inputs) as instructions:
+    with eager_mode(), listed(EAGER, [root], inputs) as instructions:
         parts = Parts(EAGER)
         targets = _targets(parts, root, instructions, inputs)
         active = None if inputs is None else _active(parts, instructions, inputs)
@@ -71,15 +70,10 @@ def _targets(parts: Parts, root: int, instructions: list[Instruction], inputs: l
     """A slot for each buffer that is given a gradient: those asked for, or those that a Tensor shows."""
     if inputs is not None:
         return list({parts.geometry(slot).buffer: slot for slot in inputs}.values())
-    found: dict[int, int] = {parts.geometry(root).buffer: root}
-    ours: Counter[int] = Counter()  # handles of the listing
+    found = {parts.geometry(root).buffer: root}
     for each in instructions:
-        for slot in (each.result, *each.operands):
-            geometry = parts.geometry(slot)
-            ours[geometry.buffer] += 1
-            if geometry.differentiable:
-                found.setdefault(geometry.buffer, slot)
-    return [slot for buffer, slot in found.items() if graph.handles(_HEADER, slot) > ours[buffer]]
+        found.update(each.shown)
+    return list(found.values())
 
 
 def _deliver(slot: int, gradient: "Tensor", create_graph: bool, accumulate: bool) -> None:
@@ -107,13 +101,15 @@ def gradient_tensor(slot: int) -> "Tensor | None":
     note = note_of(slot)
     if note is None or note.gradient is None:
         return None
-    _take_in(slot, note)
-    return region_of(note.gradient, *Geometry.of(EAGER, slot).place)
-
-
-def _take_in(slot: int, note: Note) -> None:
-    """Add a gradient that an ordinary sweep has left since."""
     geometry = Geometry.of(EAGER, slot)
+    _take_in(slot, note, geometry)
+    if len(geometry.shape) == 1 and geometry.whole:
+        return note.gradient
+    return region_of(note.gradient, *geometry.place)
+
+
+def _take_in(slot: int, note: Note, geometry: Geometry) -> None:
+    """Add a gradient that an ordinary sweep has left since."""
     words = np.array([geometry.elements, geometry.dtype.itemsize], np.int64)
     whole = slots.view_geometry(_HEADER, slot, 0, id(words))
     array = show(EAGER, whole, True)

@@ -1,38 +1,51 @@
 """The partials of the table's rows, applied to Tensors."""
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad import elementwise, reductions
 from tapegrad.derivatives.parts import Value, count_ratio
-from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, evaluate, names_in
-from tapegrad.record import apply
+from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, as_function, names_in
+from tapegrad.record import binary_operator
 from tapegrad.shaping import broadcast_to, reshape
 from tapegrad.storage import from_array, is_tensor
 
-_CHAIN = CODES["chain"]
-Primal = Callable[[str], Any]  # from a name in a text to the Tensor that it stands for
+if TYPE_CHECKING:
+    from tapegrad.derivatives.sweeps import Step
+
+_chain = binary_operator(CODES["chain"])
 
 
-def partial(row: Op, operand: int, primal: Primal, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
-    """The partial of a row by an operand: a float where it is one number, otherwise a Tensor of `shape`."""
-    text = row.partials[operand]
-    names = names_in(text)
-    functions = {name: _function(name, dtype) for name in names - PRIMALS - CONSTANTS.keys()}
-    primals = {name: primal(name) for name in names & PRIMALS}
+def partial(row: Op, operand: int, step: "Step") -> Value:
+    """The partial of a row by an operand: a float where it is one number, otherwise a Tensor of the result's shape."""
+    like = step.geometry(step.result)
+    names, function = _as_function(row.partials[operand], like.dtype)
+    primals = [step.primal(name) for name in names]
     try:
-        value = evaluate(text, functions, **primals)
+        value = function(*primals)
     except ZeroDivisionError:  # of plain numbers; elements of Tensors become infinite
-        tensors = {name: from_array(np.asarray(x, dtype), True) if isinstance(x, float) else x
-                   for name, x in primals.items()}  # fmt: skip
-        value = evaluate(text, functions, **tensors)
+        value = function(*[_as_tensor(x, like.dtype) for x in primals])
     if not is_tensor(value):
         return float(value)
-    if value.dtype != dtype:
-        value = value.astype(dtype)
-    return value if value.shape == shape else broadcast_to(value, shape)
+    if step.is_alike(value, step.result):
+        return value
+    if value.dtype != like.dtype:
+        value = value.astype(like.dtype)
+    return value if value.shape == like.shape else broadcast_to(value, like.shape)
+
+
+@functools.cache
+def _as_function(text: str, dtype: np.dtype[Any]) -> tuple[tuple[str, ...], Callable[..., Value]]:
+    """A text as a function of Tensors and numbers, and the primals that it is a function of."""
+    functions = names_in(text) - PRIMALS - CONSTANTS.keys()
+    return as_function(text, {name: _function(name, dtype) for name in functions})
+
+
+def _as_tensor(value: Any, dtype: np.dtype[Any]) -> Any:
+    return from_array(np.asarray(value, dtype), constant=True) if isinstance(value, float) else value
 
 
 def _function(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
@@ -54,7 +67,7 @@ def chained(factor: Value, value: Value) -> Value | None:
     if isinstance(factor, float):
         factor, value = value, factor
     if not isinstance(value, float):
-        return apply(_CHAIN, factor, value)
+        return _chain(factor, value)
     if value == 0.0:
         return None
     if isinstance(factor, float):

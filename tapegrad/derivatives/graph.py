@@ -1,20 +1,30 @@
 """The part of a tape that lies between some results and some inputs, as Python sees it."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tapegrad.errors import FreedGraphError
 from tapegrad.locks import lock
-from tapegrad.storage import Description, from_slot, show
+from tapegrad.storage import from_slot, show
 from tapegrad.sweep import graph, reverse
 from tapegrad.sweep.program import hold
-from tapegrad.tape.contents import D_BUFFER, D_BYTES, D_OFFSET, D_PRODUCER
-from tapegrad.tape.layout import DIFFERENTIABLE, E_FREED, NONE
-from tapegrad.tape.tape import Tape
+from tapegrad.tape import contents
+from tapegrad.tape.contents import (
+    D_BUFFER,
+    D_BYTES,
+    D_DTYPE,
+    D_FLAGS,
+    D_GEOMETRY,
+    D_NDIM,
+    D_OFFSET,
+    D_PRODUCER,
+    DESCRIPTION_WORDS,
+)
+from tapegrad.tape.layout import DIFFERENTIABLE, E_FREED, F32, NONE
+from tapegrad.tape.tape import DTYPES, Tape
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -27,16 +37,24 @@ _ASKING = lock()  # held while buffers are flagged as wanted
 
 
 class Instruction(NamedTuple):
-    """An instruction by its slots; `params` is the address of its parameters."""
+    """An instruction by its slots.
+
+    Attributes
+    ----------
+    params
+        Address of its parameters.
+    shown
+        Differentiable buffers of its slots that there are Tensors on, and the slots.
+    """
 
     op: int
     result: int
     operands: tuple[int, ...]
     params: int
+    shown: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
-class Geometry:
+class Geometry(NamedTuple):
     """Where the elements of a slot lie in its buffer."""
 
     buffer: int
@@ -50,18 +68,19 @@ class Geometry:
 
     @classmethod
     def of(cls, tape: Tape, slot: int) -> "Geometry":
-        words = Description(tape.header, slot)
-        literal = (
-            not words.shape and words.flags == 0 and words[D_PRODUCER] == NONE and words.dtype.kind == "f"
-        )
+        words = np.empty(DESCRIPTION_WORDS, np.int64)
+        contents.describe(tape.header, slot, id(words), 0, 0)
+        ndim = int(words[D_NDIM])
+        known = words[: D_GEOMETRY + 2 * ndim].tolist()
+        literal = ndim == 0 and known[D_FLAGS] == 0 and known[D_PRODUCER] == NONE and known[D_DTYPE] <= F32
         return cls(
-            words[D_BUFFER],
-            words[D_BYTES],
-            words[D_OFFSET],
-            words.shape,
-            words.strides,
-            words.dtype,
-            bool(words.flags & DIFFERENTIABLE),
+            known[D_BUFFER],
+            known[D_BYTES],
+            known[D_OFFSET],
+            tuple(known[D_GEOMETRY : D_GEOMETRY + ndim]),
+            tuple(known[D_GEOMETRY + ndim :]),
+            DTYPES[known[D_DTYPE]],
+            known[D_FLAGS] & DIFFERENTIABLE != 0,
             _number(tape, slot) if literal else None,
         )
 
@@ -131,10 +150,9 @@ def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[l
     while found > capacity:
         capacity = found
         entries = np.empty((capacity, graph.ENTRY_WORDS), np.int64)
-        with asking(tape, wanted or ()):
-            found = graph.list_graph(
-                tape.header, id(at), len(roots), wanted is not None, id(entries), capacity
-            )
+        arguments = (tape.header, id(at), len(roots), wanted is not None, id(entries), capacity)
+        with asking(tape, wanted) if wanted else nullcontext():
+            found = graph.list_graph(*arguments)
         if found == E_FREED:
             raise FreedGraphError(FREED)
     try:
@@ -145,5 +163,9 @@ def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[l
 
 
 def _instruction(row: list[int]) -> Instruction:
-    op, result, *operands, params = row
-    return Instruction(op, result, tuple(slot for slot in operands if slot != NONE), params)
+    op, result, a, b, c, params = row[: graph.G_SHOWN]
+    operands = (a, b, c) if c >= 0 else (a,) if b < 0 else (a, b)
+    shown = tuple(
+        pair for pair in zip(row[graph.G_SHOWN :], (result, a, b, c), strict=True) if pair[0] != NONE
+    )
+    return Instruction(op, result, operands, params, shown)

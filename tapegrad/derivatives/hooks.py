@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.derivatives.graph import Geometry
 from tapegrad.derivatives.parts import Parts, full
 from tapegrad.errors import TracedValueError
-from tapegrad.notes import note_of, noted, notes
+from tapegrad.notes import note_of, noted
 from tapegrad.state import EAGER
 from tapegrad.storage import from_array, is_tensor
 
@@ -52,7 +52,7 @@ def register(tensor: Any, hook: Hook) -> RemovableHook:
 
 def any_hooked(slots: list[int]) -> bool:
     """Whether the buffer of one of some eager slots has a hook."""
-    return bool(notes) and any((note := note_of(slot)) is not None and note.hooks for slot in slots)
+    return any((note := note_of(slot)) is not None and note.hooks for slot in slots)
 
 
 def call(parts: Parts, slot: int, as_tensors: bool) -> None:

@@ -6,7 +6,7 @@ different places is laid into one buffer when somebody asks for yet another view
 """
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,20 +26,31 @@ _COPY = CODES["positive"]
 Value = Any  # a Tensor, or a float
 
 
+class _Geometries(dict[int, Geometry]):
+    """Where the elements of slots lie. Asked for once: the slots are held while a sweep goes on."""
+
+    def __init__(self, tape: Tape) -> None:
+        super().__init__()
+        self._tape = tape
+
+    def __missing__(self, slot: int) -> Geometry:
+        self[slot] = geometry = Geometry.of(self._tape, slot)
+        return geometry
+
+
 class Parts:
-    """The values of a tape's buffers."""
+    """The values of a tape's buffers.
+
+    Attributes
+    ----------
+    geometry : callable
+        Where the elements of a slot lie.
+    """
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
-        self._geometries: dict[int, Geometry] = {}
+        self.geometry: Callable[[int], Geometry] = _Geometries(tape).__getitem__
         self._parts: dict[int, dict[Any, tuple[Geometry, Value]]] = {}
-
-    def geometry(self, slot: int) -> Geometry:
-        """Where a slot's elements lie. Asked for once: the slots are held while the sweep goes on."""
-        known = self._geometries.get(slot)
-        if known is None:
-            known = self._geometries[slot] = Geometry.of(self._tape, slot)
-        return known
 
     def add(self, slot: int, value: Value) -> None:
         """Add a value of a slot's shape."""
@@ -85,7 +96,7 @@ class Parts:
 
     def _flat(self, like: Geometry) -> Geometry:
         """All of a buffer in one dimension."""
-        return replace(like, offset=0, shape=(like.elements,), strides=(like.dtype.itemsize,))
+        return like._replace(offset=0, shape=(like.elements,), strides=(like.dtype.itemsize,))
 
     def _together(self, like: Geometry) -> Value:
         """The value of a whole buffer, in one dimension or as one float."""

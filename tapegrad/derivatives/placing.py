@@ -57,8 +57,15 @@ def _embed(tape: Tape, like: Geometry, parts: list[tuple[Any, "Tensor"]]) -> "Te
     params: list[int] = [like.elements, len(parts)]
     operands = []
     for (offset, shape, strides), value in parts:
-        own = np.broadcast_to(value.data_or_traced(), shape).strides
-        params += [offset, len(shape), *shape, *strides, *own]
-        operands.append(value._slot_on(tape))
+        slot = value._slot_on(tape)
+        params += [offset, len(shape), *shape, *strides, *_broadcast_strides(Geometry.of(tape, slot), shape)]
+        operands.append(slot)
     record_into(tape, _EMBED, result._slot, operands, np.array(params, np.int64), "embed", current()[1])
     return result
+
+
+def _broadcast_strides(own: Geometry, shape: tuple[int, ...]) -> list[int]:
+    """Strides of a slot seen in a shape that it broadcasts to."""
+    lead = len(shape) - len(own.shape)
+    within = zip(own.shape, own.strides, shape[lead:], strict=True)
+    return [0] * lead + [stride if extent == seen else 0 for extent, stride, seen in within]

@@ -5,7 +5,6 @@ or in one that it broadcasts to. A forward rule returns the tangent of the resul
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -256,7 +255,7 @@ def _embed_reverse(step: "Step", y_bar: Value) -> dict[int, Value]:
 def _embed_forward(step: "Step", *dots: Value | None) -> Value:
     like = step.geometry(step.result)
     parts = [
-        (replace(like, offset=offset, shape=shape, strides=strides), x_dot)
+        (like._replace(offset=offset, shape=shape, strides=strides), x_dot)
         for (offset, shape, strides), x_dot in zip(_embed_regions(step), dots, strict=True)
         if x_dot is not None
     ]

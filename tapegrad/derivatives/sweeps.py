@@ -1,25 +1,25 @@
 """The reverse and the forward sweep on Tensors: every step appends the instructions that its rule is made of."""
 
 import itertools
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad import loader
-from tapegrad.anomaly import Watch, watching
+from tapegrad.anomaly import watching
 from tapegrad.derivatives import hooks, structural
 from tapegrad.derivatives.elementwise import chained, partial, summed_to
 from tapegrad.derivatives.graph import Geometry, Instruction, listed, tensor_on
 from tapegrad.derivatives.parts import Parts, Value, full
 from tapegrad.errors import FreedGraphError, UnsupportedError
-from tapegrad.notes import notes
+from tapegrad.notes import any_hooks
 from tapegrad.ops import Op
 from tapegrad.shaping import broadcast_to
 from tapegrad.state import EAGER
 from tapegrad.storage import is_tensor
 from tapegrad.sweep import graph
+from tapegrad.tape import slots
 from tapegrad.tape.tape import Tape
 
 if TYPE_CHECKING:
@@ -37,18 +37,24 @@ class Step:
         Its slots.
     """
 
-    __slots__ = ("_asked", "_instruction", "_parts", "operands", "result", "tape")
+    __slots__ = ("_asked", "_instruction", "operands", "parts", "result", "tape")
 
     def __init__(self, tape: Tape, instruction: Instruction, parts: Parts, active: set[int] | None) -> None:
         self.tape = tape
         self.result = instruction.result
         self.operands = instruction.operands
         self._instruction = instruction
-        self._parts = parts
+        self.parts = parts
         self._asked = [
             loader.takes_cotangent(instruction.op, j) and _is_active(parts.geometry(slot), active)
             for j, slot in enumerate(instruction.operands)
         ]
+
+    def is_alike(self, value: "Tensor", slot: int) -> bool:
+        """Whether a value has the shape and the dtype of a slot."""
+        if value._tape is not self.tape or value._base is not None:
+            return False
+        return bool(slots.are_alike(self.tape.header, value._slot, slot))
 
     def asks(self, operand: int) -> bool:
         """Whether a derivative by an operand is asked for."""
@@ -56,7 +62,7 @@ class Step:
 
     def geometry(self, slot: int) -> Geometry:
         """Where a slot's elements lie."""
-        return self._parts.geometry(slot)
+        return self.parts.geometry(slot)
 
     def x(self, operand: int) -> "Tensor":
         """An operand's primal."""
@@ -151,21 +157,22 @@ def walk_back(
     Cotangents flow into the buffers `active` (`None`: all that are differentiable). `as_tensors` says what hooks are
     given.
     """
-    complete: set[int] = set()
+    complete: set[int] | None = set() if tape is EAGER and any_hooks() else None
     for instruction in reversed(instructions):
-        _complete(tape, instruction.result, parts, complete, as_tensors)
+        if complete is not None:
+            _complete(instruction.result, parts, complete, as_tensors)
         _step_back(tape, instruction, parts, active)
-    if notes:  # leaves
+    if complete is not None:  # leaves
         for slot in itertools.chain(roots, *(instruction.operands for instruction in instructions)):
-            _complete(tape, slot, parts, complete, as_tensors)
+            _complete(slot, parts, complete, as_tensors)
 
 
-def _complete(tape: Tape, slot: int, parts: Parts, complete: set[int], as_tensors: bool) -> None:
+def _complete(slot: int, parts: Parts, complete: set[int], as_tensors: bool) -> None:
     """A buffer's cotangent has all its contributions: let its hooks see it."""
     buffer = parts.geometry(slot).buffer
-    if notes and tape is EAGER and buffer not in complete:
+    if buffer not in complete:
+        complete.add(buffer)
         hooks.call(parts, slot, as_tensors)
-    complete.add(buffer)
 
 
 def _step_back(tape: Tape, instruction: Instruction, parts: Parts, active: set[int] | None) -> None:
@@ -174,25 +181,26 @@ def _step_back(tape: Tape, instruction: Instruction, parts: Parts, active: set[i
     if y_bar is None:
         return
     step = Step(tape, instruction, parts, active)
-    with _watched(tape, instruction) as watch:
-        for j, value in _contributions(instruction.op, step, y_bar).items():
-            operand = instruction.operands[j]
-            of = value.shape if is_tensor(value) else parts.geometry(instruction.result).shape
-            if watch is not None:
-                what = f"the cotangent that {{}} sends to its operand {j}"
-                watch.derived(tape, instruction.result, value, what)
-            parts.add(operand, summed_to(value, parts.geometry(operand).shape, of))
-
-
-@contextmanager
-def _watched(tape: Tape, instruction: Instruction) -> Iterator[Watch | None]:
-    """While an instruction is differentiated: what looks for anomalies, if anything does."""
     watch = watching()
-    if watch is None:
-        yield None
+    with nullcontext() if watch is None else watch.differentiating(tape, instruction.result):
+        contributions = _contributions(instruction.op, step, y_bar)
+    for j, value in contributions.items():
+        if watch is not None:
+            what = f"the cotangent that {{}} sends to its operand {j}"
+            watch.derived(tape, instruction.result, value, what)
+        _add(step, j, value)
+
+
+def _add(step: Step, operand: int, value: Value) -> None:
+    """Add a contribution to an operand's cotangent, summed over where the operand was broadcast."""
+    slot = step.operands[operand]
+    if is_tensor(value):
+        value = (
+            value if step.is_alike(value, slot) else summed_to(value, step.geometry(slot).shape, value.shape)
+        )
     else:
-        with watch.differentiating(tape, instruction.result):
-            yield watch
+        value = summed_to(value, step.geometry(slot).shape, step.geometry(step.result).shape)
+    step.parts.add(slot, value)
 
 
 def _contributions(op: int, step: Step, y_bar: Value) -> dict[int, Value]:
@@ -202,12 +210,10 @@ def _contributions(op: int, step: Step, y_bar: Value) -> dict[int, Value]:
         if row.name not in structural.REVERSE:
             raise _missing_rule(op)
         return structural.REVERSE[row.name](step, y_bar)
-    geometry = step.geometry(step.result)
     found = {}
     for j in range(row.arity):
         if step.asks(j):
-            factor = partial(row, j, step.primal, geometry.shape, geometry.dtype)
-            value = chained(factor, y_bar)
+            value = chained(partial(row, j, step), y_bar)
             if value is not None:
                 found[j] = value
     return found
@@ -238,12 +244,13 @@ def _step_forward(tape: Tape, instruction: Instruction, parts: Parts) -> None:
     if all(x_dot is None for x_dot in dots):
         return
     step = Step(tape, instruction, parts, None)
-    with _watched(tape, instruction) as watch:
+    watch = watching()
+    with nullcontext() if watch is None else watch.differentiating(tape, instruction.result):
         y_dot = _tangent(instruction.op, step, dots)
-        if y_dot is None:
-            return
-        if watch is not None:
-            watch.derived(tape, instruction.result, y_dot, "the tangent of {}")
+    if y_dot is None:
+        return
+    if watch is not None:
+        watch.derived(tape, instruction.result, y_dot, "the tangent of {}")
     if instruction.op in structural.REDUCING:
         parts.put_whole(instruction.result, y_dot)
     else:
@@ -262,8 +269,7 @@ def _tangent(op: int, step: Step, dots: list[Value | None]) -> Value | None:
     for j, x_dot in enumerate(dots):
         if x_dot is None:
             continue
-        factor = partial(row, j, step.primal, geometry.shape, geometry.dtype)
-        term = chained(factor, x_dot)
+        term = chained(partial(row, j, step), x_dot)
         if term is not None:
             total = term if total is None else total + term
     if is_tensor(total) and total.shape != geometry.shape:

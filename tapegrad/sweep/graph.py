@@ -33,8 +33,16 @@ from tapegrad.tape.layout import (
 )
 
 # Words of an entry.
-(G_OP, G_RESULT, G_OPERAND0, G_OPERAND1, G_OPERAND2, G_PARAMS) = range(6)
-ENTRY_WORDS = 6
+(
+    G_OP,
+    G_RESULT,
+    G_OPERAND0,
+    G_OPERAND1,
+    G_OPERAND2,
+    G_PARAMS,
+    G_SHOWN,  # for result and operands the buffer if it is differentiable and a Tensor is on it, otherwise -1
+) = range(7)
+ENTRY_WORDS = 10
 
 
 @helper
@@ -45,13 +53,22 @@ def _hold(header, slot):
 
 @helper
 def _enter(header, i, entry):
-    """Write the entry of instruction `i`, with a handle on each of its slots."""
+    """Write the entry of instruction `i`."""
     slots = (get_result(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
     store_i64(entry, G_OP, get_op(header, i))
     for k in range(4):
         store_i64(entry, G_RESULT + k, slots[k])
-        _hold(header, slots[k])
+        shown = differentiable(header, slots[k]) and get_handles(header, get_buffer(header, slots[k])) > 0
+        store_i64(entry, G_SHOWN + k, get_buffer(header, slots[k]) if shown else NONE)
     store_i64(entry, G_PARAMS, get_params(header, i))
+
+
+@helper
+def _hold_listed(header, entries, count):
+    """Take a handle on each slot of the entries."""
+    for k in range(count):
+        for word in range(G_RESULT, G_PARAMS):
+            _hold(header, load_i64(entries, ENTRY_WORDS * k + word))
 
 
 @native()
@@ -76,6 +93,7 @@ def list_graph(header, roots, count, only_wanted, entries, capacity):
             if get_mark(header, i) == USEFUL:
                 _enter(header, i, array_data(entries) + 8 * ENTRY_WORDS * k)
                 k += 1
+        _hold_listed(header, array_data(entries), found)
     unmark(header, low, high)
     return found
 

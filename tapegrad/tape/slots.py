@@ -243,6 +243,18 @@ def drop(header, slot):
 
 
 @native()
+def are_alike(header, slot, other):
+    """Whether two slots have the same dtype and the same shape."""
+    ndim = get_ndim(header, slot)
+    if ndim != get_ndim(header, other) or get_dtype(header, slot) != get_dtype(header, other):
+        return 0
+    for d in range(ndim):
+        if extent(header, slot, d) != extent(header, other, d):
+            return 0
+    return 1
+
+
+@native()
 def is_used(header, slot):
     """Whether an instruction or another Tensor uses the buffer of a slot that one Tensor holds."""
     return get_users(header, get_buffer(header, slot)) > 1
