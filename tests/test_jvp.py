@@ -333,3 +333,20 @@ def test_threads(how, rng):
         for x, (tangent, columns) in zip(xs, found, strict=True):
             np.testing.assert_allclose(columns[3:], 2 * np.diag(x), rtol=1e-14)
             np.testing.assert_allclose(columns.sum(axis=1), tangent, rtol=1e-12)
+
+
+def test_the_short_way_of_one_array_is_left_for_what_does_not_fit():
+    f = tg.jit(lambda x: tg.sum(x**3) if x[0] > 0 else tg.sum(x) * x)
+    x, v = np.array([1.0, 2.0]), np.array([1.0, 10.0])
+    for _ in range(3):
+        assert tg.jvp(f, (x,), (v,)) == (9, 123)
+    value, tangent = tg.jvp(f, (-x,), (v,))
+    assert value.tolist() == [3, 6]
+    assert tangent.tolist() == [-14, -52]
+    assert tg.jvp(f, (x[:1],), (v[:1],)) == (1, 3)
+    assert tg.jvp(f, (x.astype(np.float32),), (v,))[1].dtype == np.float32
+    with pytest.raises(ValueError, match=r"shape \(1,\)"):
+        tg.jvp(f, (x,), (v[:1],))
+    assert tg.grad(lambda y: tg.jvp(f, (y,), (v,))[1])(x).tolist() == [6, 120]
+    tangents = [tg.jvp(f, (x * k,), (v,))[1] for k in (1.0, 2.0)]
+    assert tangents == [123, 492]

@@ -244,3 +244,15 @@ def replay_tangents_along(program, x, x_dot, y_dot):
     if not (_plug(program, 0, x) and _plug(program, 1, x_dot) and _plug(program, 2, y_dot)):
         return MISFIT
     return _run_chunks(program)
+
+
+@native(nogil=True)
+def replay_value_along(program, x, x_dot, y, y_dot):
+    """The same with the value: the ids of the input and its tangent, and of those of the output."""
+    fits = (
+        _plug(program, 0, x)
+        and _plug(program, 1, x_dot)
+        and _plug(program, 2, y)
+        and _plug(program, 3, y_dot)
+    )
+    return _run_chunks(program) if fits else MISFIT

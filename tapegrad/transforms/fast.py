@@ -117,3 +117,29 @@ class DirectionPath(_Path):
         if status != 0:
             return None
         return result if self._shape else result[()]
+
+
+class ValueAndDirectionPath(_Path):
+    """The one result, and its tangent along one of the input."""
+
+    __slots__ = ()
+    ports = 4
+
+    def __call__(self, x: Any, x_dot: Any) -> tuple[Any, Any] | None:
+        if type(x) is not _ndarray or type(x_dot) is not _ndarray:
+            return None
+        if self._surroundings is not None and self._surroundings.changed():
+            return None
+        free = self._free
+        try:
+            workspace = free.pop()
+        except IndexError:
+            workspace = Workspace(self._program)
+        y, y_dot = _empty(self._shape, self._dtype), _empty(self._shape, self._dtype)
+        status = replay.replay_value_along(workspace.address, id(x), id(x_dot), id(y), id(y_dot))
+        free.append(workspace)
+        if status == CALL_FAILED:
+            raise failure()
+        if status != 0:
+            return None
+        return (y, y_dot) if self._shape else (y[()], y_dot[()])

@@ -11,12 +11,13 @@ from tapegrad.errors import raise_for
 from tapegrad.ops import CODES
 from tapegrad.passes.purpose import TANGENTS, Purpose
 from tapegrad.record import unary
-from tapegrad.state import EAGER, differentiating, eager_mode, nested, no_grad
+from tapegrad.state import EAGER, differentiating, eager_mode, modes, nested, no_grad
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.sweep import tangent
 from tapegrad.tape.layout import E_KERNEL, E_STATUS
 from tapegrad.transforms.arguments import Selection, select
 from tapegrad.transforms.base import plain, replayable
+from tapegrad.transforms.fast import ValueAndDirectionPath
 from tapegrad.transforms.jit import Jit, error_of
 from tapegrad.transforms.on_tensors import Run
 from tapegrad.transforms.recorder import zeros_like
@@ -56,6 +57,9 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     >>> tg.jvp(lambda x, y: tg.sum(x * y), (np.array([1.0, 2.0]), 3.0), (np.array([1.0, 0.0]), 10.0))
     (np.float64(9.0), np.float64(33.0))
     """
+    result = _short(function, primals, tangents) if type(function) is Jit else None
+    if result is not None:
+        return result
     selection, directions = _paired(primals, tangents)
     if nested() or has_tensor((primals, tangents), {}):
         return on_tensors(function, selection, directions)
@@ -63,6 +67,14 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     if known is not None:
         return _replayed(known, selection, directions)
     return swept(function, selection, directions)
+
+
+def _short(function: Jit, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any] | None:
+    """The short way through the replay of a function of one array, if there is one."""
+    path = function.direction
+    if path is None or not len(primals) == len(tangents) == 1 or (modes.active and nested()):
+        return None
+    return path(primals[0], tangents[0])
 
 
 # --- arguments ---------------------------------------------------------------------------------------------------
@@ -135,6 +147,8 @@ def _replayed(function: Jit, selection: Selection, directions: list[np.ndarray])
     purpose = Purpose(TANGENTS, selection.inputs(arguments), values=True)
     recorded, results = function.run(arguments, purpose, given=directions)
     half = len(results) // 2
+    if len(selection.args) == 1 and half == 1:
+        function.direction = ValueAndDirectionPath.of(function, recorded, purpose, selection.args[0])
     value = recorded.result(arguments.arrays, results[:half])
     return value, recorded.tangents(arguments.arrays, results[half:])
 

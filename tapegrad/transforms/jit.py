@@ -16,7 +16,7 @@ from tapegrad.recording import Recording
 from tapegrad.state import modes, thread
 from tapegrad.storage import is_tensor
 from tapegrad.sweep import replay
-from tapegrad.transforms.fast import ResultPath
+from tapegrad.transforms.fast import ResultPath, ValueAndDirectionPath
 from tapegrad.transforms.recorder import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Recorded
 from tapegrad.transforms.signature import Arguments, has_tensor, take_apart
 from tapegrad.transforms.surroundings import Surroundings, bound_objects
@@ -37,6 +37,7 @@ class Jit:
         self._lock = lock()
         self.derived: dict[Any, Jit] = {}  # recorded transforms of this function, by what they are
         self._fast: ResultPath | None = None
+        self.direction: ValueAndDirectionPath | None = None  # the short way of its jvp
         self.surroundings = Surroundings(function)
         functools.update_wrapper(self, function, updated=())
 
