@@ -245,6 +245,7 @@ def op_words(code: int) -> np.ndarray:
     return _op_table[code]
 
 
+@functools.cache
 def takes_cotangent(code: int, operand: int) -> bool:
     """Whether an op has a derivative by an operand."""
     entry = row(code)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import loader
-from tapegrad.anomaly import watching
+from tapegrad.anomaly import Watch, watching
 from tapegrad.derivatives import hooks, structural
 from tapegrad.derivatives.elementwise import chained, partial, summed_to
 from tapegrad.derivatives.graph import Geometry, Instruction, listed, tensor_on
@@ -182,13 +182,24 @@ def _step_back(tape: Tape, instruction: Instruction, parts: Parts, active: set[i
         return
     step = Step(tape, instruction, parts, active)
     watch = watching()
-    with nullcontext() if watch is None else watch.differentiating(tape, instruction.result):
+    if watch is None:
+        contributions = _contributions(instruction.op, step, y_bar)
+    else:
+        contributions = _watched_contributions(instruction, step, y_bar, watch)
+    for j, value in contributions.items():
+        _add(step, j, value)
+
+
+def _watched_contributions(
+    instruction: Instruction, step: Step, y_bar: Value, watch: Watch
+) -> dict[int, Value]:
+    """`_contributions`, looked at for what is not finite."""
+    with watch.differentiating(step.tape, step.result):
         contributions = _contributions(instruction.op, step, y_bar)
     for j, value in contributions.items():
-        if watch is not None:
-            what = f"the cotangent that {{}} sends to its operand {j}"
-            watch.derived(tape, instruction.result, value, what)
-        _add(step, j, value)
+        what = f"the cotangent that {{}} sends to its operand {j}"
+        watch.derived(step.tape, step.result, value, what)
+    return contributions
 
 
 def _add(step: Step, operand: int, value: Value) -> None:
