@@ -339,6 +339,34 @@ def test_random_programs_have_symmetric_hessians(first):
                 np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size, err_msg=str(program))
 
 
+@pytest.mark.parametrize("first", range(2000, 2120, 20))
+def test_sweeps_on_tensors_are_the_compiled_ones(first):
+    """Gradients and tangents of random programs, by the rules on Tensors and by the kernels."""
+    for seed in range(first, first + 20):
+        generator = Generator(seed)
+        program, inputs = generator.draw(35), generator.inputs
+        values = interpret(program, inputs, Complex)
+        scales = [generator.rng.uniform(0.2, 1, np.shape(v)) for v in values]
+        leaves = [tg.tensor(x) for x in inputs]
+        loss = weighted_sum(interpret(program, leaves, Tape), scales, Tape)
+        loss.backward(retain_graph=True, inputs=leaves)
+        expected = [np.zeros(t.shape) if t.grad is None else t.grad.copy() for t in leaves]
+        loss.backward(create_graph=True, accumulate=False, inputs=leaves)
+        for leaf, want in zip(leaves, expected, strict=True):
+            found = 0.0 * want if leaf.grad is None else leaf.grad.data
+            np.testing.assert_allclose(found, want, rtol=1e-11, atol=1e-11, err_msg=str(program))
+            leaf.null_grad()
+        dots = [np.asarray(generator.rng.standard_normal(np.shape(x))) for x in inputs]
+
+        def f(*xs, program=program):
+            return interpret(program, xs, Tape)
+
+        _, expected = tg.jvp(f, inputs, dots)
+        _, found = tg.jvp(f, leaves, dots)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a.data, b, rtol=1e-11, atol=1e-11, err_msg=str(program))
+
+
 def _inner(a, b):
     return sum(np.sum(x * y) for x, y in zip(a, b, strict=True))
 
@@ -363,6 +391,81 @@ def test_hessians_of_random_programs(seed):
     for j in range(2):
         want = sum(np.tensordot(eager[j][k], v[k], np.ndim(v[k])) for k in range(2))
         np.testing.assert_allclose(product[j], want, rtol=1e-9, atol=1e-10)
+
+
+# --- functions with little to differentiate, and functions that do unusual things --------------------------------
+
+
+def writes_to_its_argument(x):
+    x[0] = x[0] * x[1]
+    return tg.sum(x**3)
+
+
+def sums_without_gradient(x):
+    with tg.no_grad():
+        total = tg.sum(x)
+    return tg.sum(x**3) * total
+
+
+def uses_no_grad_for_a_derivative(x):
+    with tg.no_grad():
+        slope = tg.grad(lambda y: tg.sum(y**2))(x)
+    return tg.sum(slope * x * x)
+
+
+def writes_to_a_gradient(x):
+    gradient = tg.grad(lambda y: tg.sum(y**3))(x)
+    gradient[0] = 0.0
+    return tg.sum(gradient * x)
+
+
+AT = np.array([1.5, 2.0])
+UNUSUAL = {
+    "linear": (lambda x: tg.sum(x * 2.0), np.zeros((2, 2))),
+    "constant": (lambda x: tg.sum(tg.ones(2)), np.zeros((2, 2))),
+    "itself": (lambda x: x[0], np.zeros((2, 2))),
+    "one element": (lambda x: x[1] ** 3, np.diag([0, 12.0])),
+    "sign": (lambda x: tg.sum(tg.sign(x) * tg.floor(x)), np.zeros((2, 2))),
+    "stopped": (lambda x: tg.sum(tg.stop_gradient(x) * x), np.zeros((2, 2))),
+    "writes to its argument": (writes_to_its_argument, np.array([[6 * 1.5 * 8, 9 * 9.0], [9 * 9.0, 81 / 4 * 2 + 12]])),
+    "no_grad inside": (sums_without_gradient, np.diag(6 * AT) * 3.5),
+    "derivative under no_grad": (uses_no_grad_for_a_derivative, np.diag(4 * AT)),
+    "writes to a gradient": (writes_to_a_gradient, np.diag([0, 36.0])),
+    "single precision inside": (lambda x: tg.sum(x.astype("f4").astype("f8") ** 3), np.diag(6 * AT)),
+    "dies on the way": (lambda x: tg.sum(tg.exp(x)) * 0.0 + tg.sum(x**2), 2 * np.eye(2)),
+    "value and gradient": (
+        lambda x: sum(map(tg.sum, tg.value_and_grad(lambda y: tg.sum(y**3))(x))), np.diag(6 * AT + 6)
+    ),
+}  # fmt: skip
+SECOND = {
+    "hessian": lambda f, x: tg.hessian(f)(x),
+    "hvp": lambda f, x: np.stack([tg.hvp(f)(x, e) for e in np.eye(2)]),
+    "jacrev of grad": lambda f, x: tg.jacrev(tg.grad(f))(x),
+    "jacfwd of jacrev": lambda f, x: tg.jacfwd(tg.jacrev(f))(x),
+    "jit of hessian": lambda f, x: tg.jit(tg.hessian(f))(x),
+    "hessian of Tensors": lambda f, x: tg.hessian(f)(tg.tensor(x)).data,
+    "vjp of grad": lambda f, x: np.stack([tg.vjp(tg.grad(f), x)[1](e)[0] for e in np.eye(2)]),
+    "under no_grad": lambda f, x: tg.no_grad()(tg.hessian(f))(x),
+}
+
+
+@pytest.mark.parametrize("how", ["plain", "jit"])
+@pytest.mark.parametrize("second", SECOND)
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_functions(name, second, how):
+    f, expected = UNUSUAL[name]
+    x = AT.copy()
+    np.testing.assert_allclose(SECOND[second](tg.jit(f) if how == "jit" else f, x), expected, rtol=1e-6)
+    np.testing.assert_array_equal(x, AT)
+
+
+@pytest.mark.parametrize("how", ["plain", "jit"])
+def test_arguments_that_are_not_used(how):
+    f = tg.jit(lambda x, y: tg.sum(y**2)) if how == "jit" else lambda x, y: tg.sum(y**2)
+    blocks = tg.hessian(f, (0, 1))(AT, AT)
+    for j, k in itertools.product(range(2), repeat=2):
+        np.testing.assert_allclose(blocks[j][k], 2 * np.eye(2) if j == k == 1 else np.zeros((2, 2)))
+    np.testing.assert_allclose(tg.hvp(f)(AT, AT, AT), [0, 0])
 
 
 # --- perturbations that must not be confused ---------------------------------------------------------------------

@@ -269,6 +269,32 @@ def test_reverse_rule_of_a_number(name, function, shapes):
             t.null_grad()
 
 
+def mirrored(array):
+    """A Tensor that shows an array through negative strides, with gaps between the elements."""
+    array = np.asarray(array)
+    if array.ndim == 0:
+        return tg.tensor(np.array([1.0, array, 2.0], array.dtype))[1]
+    flipped = tuple(slice(None, None, -1) for _ in array.shape)
+    return tg.tensor(np.repeat(array[flipped], 2, axis=-1))[flipped][..., ::2]
+
+
+@every_case
+def test_rules_of_values_in_another_order(name, function, shapes):
+    """Cotangents and tangents that are views of Tensors, which do not lie in C order."""
+    xs, (dots, *_) = operands(shapes)
+    leaves = [tg.tensor(x) for x in xs]
+    y = function(*leaves)
+    y_bar = np.asarray(np.random.default_rng(2).standard_normal(y.shape)).astype(y.dtype)
+    y.backward(y_bar, retain_graph=True)
+    expected = [np.zeros(t.shape) if t.grad is None else t.grad.copy() for t in leaves]
+    y.backward(mirrored(y_bar), retain_graph=True, create_graph=True, accumulate=False)
+    close([np.zeros(t.shape) if t.grad is None else t.grad.data for t in leaves], expected, name)
+    for t in (y, *leaves):
+        t.null_grad()
+    along = [mirrored(x_dot) for x_dot in dots]
+    close([tg.jvp(function, xs, along)[1].data], [tg.jvp(function, xs, dots)[1]], name)
+
+
 @every_case
 def test_reverse_rule_asked_for_one_operand(name, function, shapes):
     xs, _ = operands(shapes)

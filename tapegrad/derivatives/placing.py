@@ -27,7 +27,12 @@ def as_buffer(value: "Tensor", geometry: Geometry) -> "Tensor":
 
 
 def region_of(buffer: "Tensor", offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> "Tensor":
-    """A region of a contiguous Tensor, which begins `offset` bytes behind its first element."""
+    """A region of a Tensor whose elements lie in C order, which begins `offset` bytes behind its first element.
+
+    Of one in another order, it is a region of a copy: a cotangent may be any view of what was computed.
+    """
+    if not buffer.data_or_traced().flags.c_contiguous:
+        buffer = contiguous(buffer)
     array = buffer.data_or_traced().reshape(-1)
     return view_of(buffer, as_strided(array[offset // array.itemsize :], shape, strides))
 
