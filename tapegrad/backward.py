@@ -194,7 +194,8 @@ class BackwardMethods:
 
         Notes
         -----
-        A sweep that meets hooks runs instruction by instruction in Python.
+        A sweep that meets hooks runs instruction by instruction in Python. A hook is kept as long as its Tensor or a
+        graph that reaches it, so one that refers to its own Tensor keeps that one until it is removed.
 
         Examples
         --------

@@ -238,7 +238,7 @@ def test_three_levels(outer, middle):
 @pytest.mark.parametrize("outer", MODES)
 @pytest.mark.parametrize("middle", MODES)
 def test_three_levels_of_recorded_functions(outer, middle):
-    for k, inner in enumerate(MODES):
+    for k, inner in list(enumerate(MODES))[list(MODES).index(outer) % 2 :: 2]:
         pattern = 1 + (k + list(MODES).index(middle)) % 7  # which levels
         prepare = [tg.jit if pattern >> level & 1 else same for level in range(3)]
         check((outer, middle, inner), prepare, POINTS[:1])
