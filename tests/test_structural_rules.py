@@ -146,6 +146,8 @@ CASES = {
         (written((Ellipsis,)), [(2, 3), (2, 3)]),
         (written((slice(0, 0),)), [(2, 3), (3,)]),
         (written((0,)), [(3,), ()]),
+        (written((slice(1, None),)), [(4,), (3,)]),
+        (written((Ellipsis,)), [(3,), (3,)]),
         (written((slice(1, None),), into=lambda y: y.T), [(2, 3), (2,)]),
         (written_through_a_view, [(2, 3), (2, 2)]),
         (written_twice, [(2, 3), (3,)]),
