@@ -7,7 +7,6 @@ import numpy as np
 
 from tapegrad import checker, loader
 from tapegrad.anomaly import watching
-from tapegrad.custom.sweeping import Sweep
 from tapegrad.derivatives import delivery, hooks
 from tapegrad.derivatives.graph import FREED, asking, listed
 from tapegrad.derivatives.hooks import RemovableHook
@@ -66,8 +65,8 @@ def _on_constant() -> RuntimeError:
     )
 
 
-def _run(slot: int, seed: np.ndarray | None, options: int) -> Sweep | None:
-    """Sweep backwards, loading the reverse kernels that are missing; where users' functions are called, only begin."""
+def _run(slot: int, seed: np.ndarray | None, options: int) -> bool:
+    """Sweep backwards, loading the reverse kernels that are missing; False where users' functions are to be called."""
     if checker.switch.on:
         checker.check(EAGER)
     address = 0 if seed is None else id(seed)
@@ -85,7 +84,7 @@ def _run(slot: int, seed: np.ndarray | None, options: int) -> Sweep | None:
         raise FreedGraphError(FREED)
     if status <= E_STATUS:
         raise_for(status, "backward", [])
-    return Sweep(slot, seed, options) if status == E_CALLS else None
+    return bool(status != E_CALLS)
 
 
 class BackwardMethods:
@@ -144,7 +143,9 @@ class BackwardMethods:
         else:
             seed = None if gradient is None else _seed(self, gradient)  # type: ignore[arg-type]
             options = (KEEP_GRAPH if retain else 0) | (0 if accumulate else OVERWRITE)
-            _sweep_natively(slot, seed, asked, options)
+            if not _sweep_natively(slot, seed, asked, options):
+                given = 1.0 if seed is None else from_array(seed, constant=True)
+                _sweep_on_tensors(slot, given, asked, False, accumulate, retain)
         if _WORDS[ORPHAN] != NONE:
             EAGER.drop_orphans()
 
@@ -260,20 +261,23 @@ def _listed(inputs: Any) -> list[Storage]:
     return listed
 
 
-def _sweep_natively(slot: int, seed: np.ndarray | None, asked: list[int] | None, options: int) -> None:
-    """The compiled sweep. Gradients that are Tensors are replaced, too, where it is to overwrite."""
+def _sweep_natively(slot: int, seed: np.ndarray | None, asked: list[int] | None, options: int) -> bool:
+    """The compiled sweep. Gradients that are Tensors are replaced, too, where it is to overwrite.
+
+    False, with nothing done, where users' functions are to be called.
+    """
     overwritten = [] if not notes or not options & OVERWRITE else _reached(slot, asked)
     for reached in overwritten:
         delivery.gradient_tensor(reached)  # takes in what lies there
-    sweep = _start(slot, seed, asked, options)
-    while sweep is not None and not sweep.finish():
-        sweep = _start(slot, seed, asked, options)
+    swept = _start(slot, seed, asked, options)
     for reached in overwritten:
-        delivery.drop_gradient(reached)
+        if swept:
+            delivery.drop_gradient(reached)
         slots.drop(_HEADER, reached)
+    return swept
 
 
-def _start(slot: int, seed: np.ndarray | None, asked: list[int] | None, options: int) -> Sweep | None:
+def _start(slot: int, seed: np.ndarray | None, asked: list[int] | None, options: int) -> bool:
     if asked is None:
         return _run(slot, seed, options)
     with asking(EAGER, asked):

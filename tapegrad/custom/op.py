@@ -19,7 +19,7 @@ from tapegrad.show import custom_ops
 from tapegrad.state import current, eager_mode
 from tapegrad.storage import from_array, is_tensor, view_of
 from tapegrad.structural import allocate, in_shape
-from tapegrad.sweep import calls
+from tapegrad.sweep import eager
 from tapegrad.tape.tape import Tape
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class CustomOp:
         x = operands.x if operands.x.dtype == call.dtype else operands.x.astype(call.dtype)
         slots = [t._slot_on(tape) for t in (x, token, operands.rest)]
         params = np.array([call.address, self._number], np.int64)
-        calls.append_call(tape.header, _CUSTOM, result._slot, *slots, id(params), differentiate)
+        eager.append_call(tape.header, _CUSTOM, result._slot, *slots, id(params), differentiate)
         watch(tape, result._slot, self.name)
 
 

@@ -2,7 +2,7 @@
 
 If `vjp` and `jvp` may be called with Tensors, they are: an op that was declared so, or functions that are custom ops
 themselves. Otherwise the call of `vjp` is recorded as an op in turn, which has no derivative: whoever asks for it is
-told what to write.
+told what to write. A sweep that is not to be differentiated just calls `vjp` with arrays.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,6 +18,7 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.joining import concatenate
 from tapegrad.ops import CODES
 from tapegrad.shaping import reshape
+from tapegrad.state import current
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.tape.layout import CALLS
 from tapegrad.tape.tape import Tape, words_at
@@ -29,12 +30,17 @@ if TYPE_CHECKING:
 _CUSTOM = CODES["custom"]
 
 
-def reverse_rule(params: int, x: "Tensor", rest: "Tensor", y: "Tensor", y_bar: "Tensor") -> "Tensor":
+def reverse_rule(cell: int, x: "Tensor", rest: "Tensor", y: "Tensor", y_bar: "Tensor") -> "Tensor | None":
     """The cotangent of operand 0 of an instruction, from its operands 0 and 2, its result and that's cotangent.
 
-    `params` is the address of the instruction's parameters. All Tensors are flat.
+    `cell` is the instruction's first parameter, the address of the cell of its call. All Tensors are flat. `None`: it
+    is zero.
     """
-    call = _call(params)
+    call = call_at(cell)
+    tape, differentiate = current()
+    if not tape.recording and not differentiate:
+        x_bar = call.reverse(*(tensor.data_or_traced().copy() for tensor in (x, rest, y, y_bar)))
+        return None if x_bar is None else from_array(x_bar, constant=True)
     arguments = (_output(call, y_bar), _output(call, y), *_inputs(call, x, rest))
     result = _function(call, "vjp")(*arguments, **call.statics)
     values = [result] if len(call.inputs) == 1 and not isinstance(result, tuple | list) else list(result)
@@ -46,18 +52,13 @@ def reverse_rule(params: int, x: "Tensor", rest: "Tensor", y: "Tensor", y_bar: "
     return _joined(call, "cotangent", floats, call.floats)
 
 
-def forward_rule(params: int, x: "Tensor", rest: "Tensor", y: "Tensor", x_dot: "Tensor") -> "Tensor":
+def forward_rule(cell: int, x: "Tensor", rest: "Tensor", y: "Tensor", x_dot: "Tensor") -> "Tensor":
     """The tangent of the result of an instruction, from the tangent of its operand 0; see `reverse_rule`."""
-    call = _call(params)
+    call = call_at(cell)
     parts = iter(_split(x_dot, call.floats))
     x_dots = tuple(next(parts) if part.dtype.kind == "f" else None for part in call.inputs)
     result = _function(call, "jvp")(x_dots, _output(call, y), *_inputs(call, x, rest), **call.statics)
     return _joined(call, "tangent", [result] if call.single else list(result), call.outputs)
-
-
-def has_forward_rule(params: int) -> bool:
-    """Whether the op of an instruction has a jvp."""
-    return _call(params).functions.jvp is not None
 
 
 def all_have_forward_rules(tape: Tape) -> bool:
@@ -65,10 +66,11 @@ def all_have_forward_rules(tape: Tape) -> bool:
     if not tape.words[CALLS]:
         return True
     called = tape.column("params")[tape.column("op") == _CUSTOM]
-    return all(has_forward_rule(int(params)) for params in called)
+    return all(_call(int(params)).functions.jvp is not None for params in called)
 
 
 def _call(params: int) -> Call:
+    """The call of an instruction, from the address of its parameters."""
     return call_at(int(words_at(params, 1)[0]))
 
 

@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.derivatives.graph import Geometry, Instruction, listed
+from tapegrad.derivatives.graph import FREED_MEANWHILE, Geometry, Instruction, listed
 from tapegrad.derivatives.parts import Parts, full
 from tapegrad.derivatives.placing import region_of
 from tapegrad.derivatives.sweeps import walk_back
+from tapegrad.errors import FreedGraphError
 from tapegrad.notes import Note, note_of, noted
 from tapegrad.ops import CODES
 from tapegrad.record import unary
@@ -46,13 +47,13 @@ def sweep(
         else:
             with no_grad():
                 _walk(parts, root, seed, instructions, active, False)
+        if graph.end_sweep(_HEADER, root, retain_graph):
+            raise FreedGraphError(FREED_MEANWHILE)
         for slot in targets:
             value = parts.whole(slot)
             if value is not None:
                 _deliver(slot, full(value, (parts.geometry(slot).elements,), parts.geometry(slot).dtype),
                          create_graph, accumulate)  # fmt: skip
-    if not retain_graph:
-        graph.free_graph(_HEADER, root)
 
 
 def _walk(

@@ -33,6 +33,10 @@ FREED = (
     "backward through a part of the graph that an earlier backward() has freed; pass retain_graph=True to the"
     " earlier one"
 )
+FREED_MEANWHILE = (
+    "the graph was freed while it was being differentiated: by backward() in another thread, in a hook, or in the vjp"
+    " of a custom op; pass retain_graph=True to that one, or compute with detach() and the arrays that are given"
+)
 _ASKING = lock()  # held while buffers are flagged as wanted
 
 

@@ -263,12 +263,14 @@ def _embed_forward(step: "Step", *dots: Value | None) -> Value:
 
 
 def _custom_reverse(step: "Step", y_bar: Value) -> dict[int, Value]:
-    arguments = (step.address, step.x(0), step.x(2), step.y, step.dense(y_bar, -1))
-    return {0: custom.reverse_rule(*arguments)}
+    arguments = (step.params(1)[0], step.x(0), step.x(2), step.y, step.dense(y_bar, -1))
+    x_bar = custom.reverse_rule(*arguments)
+    return {} if x_bar is None else {0: x_bar}
 
 
 def _custom_forward(step: "Step", x_dot: Value, *_: None) -> Value:
-    return custom.forward_rule(step.address, step.x(0), step.x(2), step.y, step.dense(x_dot, 0))
+    arguments = (step.params(1)[0], step.x(0), step.x(2), step.y, step.dense(x_dot, 0))
+    return custom.forward_rule(*arguments)
 
 
 _REDUCTIONS = ("sum", "prod_reduce", "max_reduce", "min_reduce")

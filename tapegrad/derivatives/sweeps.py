@@ -10,7 +10,7 @@ from tapegrad import loader
 from tapegrad.anomaly import Watch, watching
 from tapegrad.derivatives import hooks, structural
 from tapegrad.derivatives.elementwise import chained, partial, summed_to
-from tapegrad.derivatives.graph import Geometry, Instruction, listed, tensor_on
+from tapegrad.derivatives.graph import FREED_MEANWHILE, Geometry, Instruction, listed, tensor_on
 from tapegrad.derivatives.parts import Parts, Value, full
 from tapegrad.errors import FreedGraphError, UnsupportedError
 from tapegrad.notes import any_hooks
@@ -66,12 +66,12 @@ class Step:
 
     def x(self, operand: int) -> "Tensor":
         """An operand's primal."""
-        return tensor_on(self.tape, self.operands[operand])
+        return self._tensor(self.operands[operand])
 
     @property
     def y(self) -> "Tensor":
         """The result's primal."""
-        return tensor_on(self.tape, self.result)
+        return self._tensor(self.result)
 
     def primal(self, name: str) -> "Tensor | float":
         """The primal that a name in a text stands for: a Tensor, or the number that was written there."""
@@ -79,26 +79,26 @@ class Step:
             return self.y
         slot = self.operands[int(name[1])]
         geometry = self.geometry(slot)
-        return geometry.number if geometry.number is not None else tensor_on(self.tape, slot)
+        return geometry.number if geometry.number is not None else self._tensor(slot)
+
+    def _tensor(self, slot: int) -> "Tensor":
+        """A Tensor on a slot, whose primal goes when the graph has been freed and is then written to in place."""
+        if not graph.has_primal(self.tape.header, slot):
+            raise FreedGraphError(FREED_MEANWHILE)
+        return tensor_on(self.tape, slot)
 
     def dense(self, value: Value, operand: int) -> "Tensor":
         """A value of an operand, or of the result (-1), as a Tensor."""
         geometry = self.geometry(self.result if operand < 0 else self.operands[operand])
         return full(value, geometry.shape, geometry.dtype)
 
-    @property
-    def address(self) -> int:
-        """Address of the op's parameters, while the instruction lives."""
-        self.params(0)
-        return self._instruction.params
-
     def params(self, count: int, start: int = 0) -> list[int]:
-        """Words of the op's parameters."""
+        """Words of the op's parameters, while the instruction lives."""
         words = np.empty(count, np.int64)
         if not graph.read_params(
             self.tape.header, self.result, self._instruction.params, start, count, id(words)
         ):
-            raise FreedGraphError("the graph was freed while it was being differentiated")
+            raise FreedGraphError(FREED_MEANWHILE)
         return words.tolist()  # type: ignore[no-any-return]
 
 

@@ -6,15 +6,16 @@ has changed.
 """
 
 from tapegrad.compiler import helper, native
-from tapegrad.kernels.native import load_i64, malloc, memcpy, stack_words, store_i64
+from tapegrad.kernels.native import free, load_i64, malloc, memcpy, stack_words, store_i64
 from tapegrad.sweep.bind import bind_forward, op_word, variant
 from tapegrad.sweep.execute import execute
 from tapegrad.sweep.layout import DRIVER, DRIVER_UNKNOWN
 from tapegrad.tape.columns import add_handle, append, drop_handle, new_slot
-from tapegrad.tape.geometry import array_data, broadcast_extent, extent
+from tapegrad.tape.geometry import ARRAY_EXTENTS, array_data, broadcast_extent, extent
 from tapegrad.tape.layout import (
     ACCUMULATE,
     ALL_LIVE,
+    CALLS,
     CONTROL,
     DIFFERENTIABLE,
     DTYPE_COUNT,
@@ -220,6 +221,17 @@ def record_reduction(header, op, x, axes, keepdims, recording):
     return y
 
 
+@helper
+def _copy_of(params):
+    """Memory of an instruction's own with a copy of its parameters; `params` is the id of an int64 array, or 0."""
+    if params == 0:
+        return 0
+    bytes_ = 8 * load_i64(load_i64(params, ARRAY_EXTENTS), 0)
+    own = malloc(bytes_)
+    memcpy(own, array_data(params), bytes_)
+    return own
+
+
 @native()
 def record_into(header, op, result, a, b, c, params, recording):
     """Record and run an op whose result slot the caller has made; a structural op's parameters are copied.
@@ -229,11 +241,7 @@ def record_into(header, op, result, a, b, c, params, recording):
     dtype = variant(header, op, a, b, c)
     if kernel_of(header, op, dtype, 0) == 0:
         return E_KERNEL
-    own = 0
-    if params != 0:
-        bytes_ = 8 * load_i64(load_i64(params, 4), 0)
-        own = malloc(bytes_)
-        memcpy(own, array_data(params), bytes_)
+    own = _copy_of(params)
     status = _run(header, op, dtype, result, a, b, c, own)
     if status != 0:
         return E_STATUS - status
@@ -264,3 +272,12 @@ def record_pieces(header, op, results, operands, count, recording):
 def append_identity(header, op, result, a):
     """Append an instruction without running it: the result's primal is there already."""
     _commit(header, op, result, a, NONE, NONE, 0, 1)
+
+
+@native()
+def append_call(header, op, result, a, b, c, params, recording):
+    """Append a call of a user's function, whose result Python has computed; `params` as for `record_into`."""
+    store_i64(header, CALLS, 1)
+    own = _copy_of(params)
+    if not _commit(header, op, result, a, b, c, own, recording):
+        free(own)

@@ -3,7 +3,7 @@
 from tapegrad.compiler import helper, native
 from tapegrad.kernels.native import load_i64, memcpy, stack_words, store_i64
 from tapegrad.sweep.marking import USEFUL, mark, mark_all, mark_useful, unmark, unmark_all
-from tapegrad.sweep.reverse import is_busy, release_graph
+from tapegrad.sweep.reverse import release_graph
 from tapegrad.tape.blocks import add_block, new_zero_block
 from tapegrad.tape.columns import add_handle, differentiable, drop_handle
 from tapegrad.tape.geometry import array_data
@@ -26,6 +26,7 @@ from tapegrad.tape.layout import (
     get_operand1,
     get_operand2,
     get_params,
+    get_primal,
     get_producer,
     get_result,
     set_cotangent,
@@ -126,18 +127,29 @@ def read_params(header, result, address, start, count, out):
 
 
 @native()
-def free_graph(header, root):
-    """Free the instructions that a result depends on, as a reverse sweep does that does not retain them."""
+def end_sweep(header, root, keep):
+    """Free the instructions that a result depends on, unless they are to be kept.
+
+    E_FREED, with nothing done, if somebody has freed a part of them since the sweep began.
+    """
     if not differentiable(header, root):
-        return
+        return 0
     high = get_producer(header, get_buffer(header, root))
     low = mark(header, root)
     if low == E_FREED:
         unmark_all(header)
-    elif is_busy(header, low, high):
+        return E_FREED
+    if keep:
         unmark(header, low, high)
     else:
         release_graph(header, low, high)
+    return 0
+
+
+@native()
+def has_primal(header, slot):
+    """Whether a slot's primal is still there."""
+    return 1 if get_primal(header, get_buffer(header, slot)) != 0 else 0
 
 
 @helper

@@ -48,7 +48,6 @@ from tapegrad.tape.layout import (
     OP_KIND,
     OP_WRITES,
     PRODUCTS,
-    SWEPT,
     WANTED,
     WHOLE,
     get_buffer,
@@ -82,7 +81,7 @@ ONLY_LOOK = 8  # report a missing kernel, sweep nothing
 
 
 @helper
-def set_aside(header, slot, aside, count):
+def _set_aside(header, slot, aside, count):
     """Move a gradient from an earlier sweep out of the way, so that only the new cotangent flows on."""
     buffer = get_buffer(header, slot)
     gradient = get_cotangent(header, buffer)
@@ -100,15 +99,15 @@ def set_aside(header, slot, aside, count):
 @helper
 def _set_aside_all(header, root, low, high):
     """Set aside the gradients of all results that the sweep will go through."""
-    aside, count = set_aside(header, root, 0, 0)
+    aside, count = _set_aside(header, root, 0, 0)
     for i in range(low, high + 1):
         if get_mark(header, i):
-            aside, count = set_aside(header, get_result(header, i), aside, count)
+            aside, count = _set_aside(header, get_result(header, i), aside, count)
     return aside, count
 
 
 @helper
-def bring_back(header, aside, count, options):
+def _bring_back(header, aside, count, options):
     """Add what was set aside to what the sweep has left, in the old memory, which NumPy arrays may show."""
     for k in range(count):
         buffer, gradient = load_i64(aside, 3 * k), load_i64(aside, 3 * k + 1)
@@ -149,21 +148,12 @@ def _delivered(header, buffer, options):
 
 
 @helper
-def is_busy(header, low, high):
-    """Whether a sweep that waits for a user's function goes through one of the marked instructions."""
-    for i in range(low, high + 1):
-        if get_mark(header, i) and get_flags(header, get_buffer(header, get_result(header, i))) & SWEPT:
-            return True
-    return False
-
-
-@helper
-def needs_pauses(header, low, high):
-    """Whether a user's function is to be called on the way, or another sweep waits for one on the same way."""
+def _calls_users(header, low, high):
+    """Whether a user's function is to be called on the way."""
     for i in range(low, high + 1):
         if get_mark(header, i) == USEFUL and op_word(header, get_op(header, i), OP_KIND) == CALL:
             return True
-    return is_busy(header, low, high)
+    return False
 
 
 @helper
@@ -186,7 +176,7 @@ def same_buffer(header, slot, other):
 
 
 @helper
-def make_cotangent(header, slot, other, another, writes):
+def _make_cotangent(header, slot, other, another, writes):
     """Give an operand's buffer a cotangent. 1 if the kernel may write to it, 0 if it must add to zeros.
 
     `writes` says whether the op is one whose kernels reach every element of the operand.
@@ -211,17 +201,20 @@ def reaches_all(header, op, j, slot, result):
 
 
 @helper
-def step(header, i, take_a, take_b, take_c, frame, outer):
-    """Run one instruction backwards, for the operands whose cotangent is to be taken; the kernel's status."""
+def _step(header, i, only_wanted, frame, outer):
+    """Run one instruction backwards; the kernel's status."""
     op, result = get_op(header, i), get_result(header, i)
     a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    take_a = _takes_cotangent(header, a, only_wanted)
+    take_b = _takes_cotangent(header, b, only_wanted)
+    take_c = _takes_cotangent(header, c, only_wanted)
     store = 0
     if take_a:
-        store |= make_cotangent(header, a, b, c, reaches_all(header, op, 0, a, result))
+        store |= _make_cotangent(header, a, b, c, reaches_all(header, op, 0, a, result))
     if take_b:
-        store |= make_cotangent(header, b, a, c, reaches_all(header, op, 1, b, result)) << 1
+        store |= _make_cotangent(header, b, a, c, reaches_all(header, op, 1, b, result)) << 1
     if take_c:
-        store |= make_cotangent(header, c, a, b, reaches_all(header, op, 2, c, result)) << 2
+        store |= _make_cotangent(header, c, a, b, reaches_all(header, op, 2, c, result)) << 2
     bind_reverse(header, op, result, a, b, c, get_params(header, i), frame, outer, store)
     if not take_a:
         store_i64(frame, X_BAR, 0)
@@ -232,14 +225,6 @@ def step(header, i, take_a, take_b, take_c, frame, outer):
     kernel = kernel_of(header, op, variant(header, op, a, b, c), 1)
     grain = op_word(header, op, OP_GRAIN)
     return execute(kernel, frame, load_i64(header, LOOPS), grain, load_i64(header, CONTROL))
-
-
-@helper
-def _step(header, i, only_wanted, frame, outer):
-    take_a = _takes_cotangent(header, get_operand0(header, i), only_wanted)
-    take_b = _takes_cotangent(header, get_operand1(header, i), only_wanted)
-    take_c = _takes_cotangent(header, get_operand2(header, i), only_wanted)
-    return step(header, i, take_a, take_b, take_c, frame, outer)
 
 
 @helper
@@ -280,7 +265,7 @@ def release_graph(header, low, high):
 
 
 @helper
-def add_seed(header, root, seed):
+def _add_seed(header, root, seed):
     """Add the seed, an array of the root's shape in C order (0: ones), to the root's cotangent."""
     buffer = get_buffer(header, root)
     if get_cotangent(header, buffer) == 0:
@@ -311,7 +296,7 @@ def add_seed(header, root, seed):
 
 
 @helper
-def report_missing(header, i, missing):
+def _report_missing(header, i, missing):
     """Write op code and dtype code of the kernel that instruction `i` lacks to an int64 array, if there is one."""
     if missing != 0:
         op = get_op(header, i)
@@ -325,7 +310,8 @@ def report_missing(header, i, missing):
 def reverse_sweep(header, root, seed, options, missing):
     """Sweep backwards from `root`; 0, or an error, in which case nothing has changed.
 
-    After the status of a kernel, gradients of leaves may hold a part of the new ones. E_CALLS: see `calls`.
+    After the status of a kernel, gradients of leaves may hold a part of the new ones. E_CALLS: a user's function is
+    to be called on the way, which is left to the sweep in Python.
 
     `seed` is the id of an array of the root's dtype and shape in C order, or 0 for ones; `missing` the id of an
     int64 array that, if it is not 0, receives op code and dtype code of a reverse kernel that is not loaded yet.
@@ -338,26 +324,26 @@ def reverse_sweep(header, root, seed, options, missing):
         unmark_all(header)
         return E_FREED
     mark_useful(header, low, high, options & ONLY_WANTED != 0)
-    if load_i64(header, CALLS) and needs_pauses(header, low, high):
+    if load_i64(header, CALLS) and _calls_users(header, low, high):
         unmark(header, low, high)
         return E_CALLS
     lacking = missing_kernel(header, low, high)
     if lacking != NONE or options & ONLY_LOOK:
         unmark(header, low, high)
-        return 0 if lacking == NONE else report_missing(header, lacking, missing)
+        return 0 if lacking == NONE else _report_missing(header, lacking, missing)
     aside, count = _set_aside_all(header, root, low, high)
     if options & OVERWRITE:
         _clear_leaves(header, low, high, options & ONLY_WANTED != 0)
-    add_seed(header, root, array_data(seed) if seed != 0 else 0)
+    _add_seed(header, root, array_data(seed) if seed != 0 else 0)
     status = _walk(header, low, high, options)
     if status != 0:
         _forget_new(header, low, high)
-        bring_back(header, aside, count, 0)
+        _bring_back(header, aside, count, 0)
         unmark(header, low, high)
         return E_STATUS - status
     if not _delivered(header, get_buffer(header, root), options):
         free_cotangent(header, get_buffer(header, root))
-    bring_back(header, aside, count, options)
+    _bring_back(header, aside, count, options)
     if options & KEEP_GRAPH:
         unmark(header, low, high)
     else:

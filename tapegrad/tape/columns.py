@@ -26,12 +26,10 @@ from tapegrad.tape.layout import (
     OP_TABLE,
     OP_WORDS,
     ORPHAN,
-    PAUSED,
     READS_Y,
     SLOT_CAPACITY,
     SLOT_COLUMNS,
     SLOTS,
-    SWEPT,
     get_buffer,
     get_cotangent,
     get_flags,
@@ -373,7 +371,7 @@ def drop_handle(header, slot):
     buffer = get_buffer(header, slot)
     handles = get_handles(header, buffer) - 1
     set_handles(header, buffer, handles)
-    if handles == 0 and get_flags(header, buffer) & SWEPT == 0:
+    if handles == 0:
         free_cotangent(header, buffer)
     _settle(header, _drop_use(header, slot, NONE))
     _tidy(header)
@@ -405,7 +403,7 @@ def _tidy(header):
         dead -= 1
     store_i64(header, INSTRUCTIONS, n)
     store_i64(header, DEAD, dead)
-    if dead > _SQUEEZE_FROM and 2 * dead > n and load_i64(header, PAUSED) == 0:
+    if dead > _SQUEEZE_FROM and 2 * dead > n:
         _squeeze(header)
 
 

@@ -10,7 +10,6 @@ from tapegrad.tape.layout import (
     E_MEMORY,
     EXTERNAL,
     MAX_NDIM,
-    SWEPT,
     get_buffer,
     get_bytes,
     get_cotangent,
@@ -96,7 +95,7 @@ def move_on(header, slot):
             return E_MEMORY
         memcpy(copy, memory, bytes_)
     set_primal(header, old, copy)
-    new = new_buffer(header, memory, bytes_, get_flags(header, old) & ~SWEPT)
+    new = new_buffer(header, memory, bytes_, get_flags(header, old))
     set_flags(header, old, get_flags(header, old) & ~EXTERNAL)
     fresh = new_slot(header, new, dtype, 1, 0)
     store_i64(get_geometry(header, fresh), 0, bytes_ // item_size(dtype))

@@ -39,7 +39,6 @@ from numba.extending import intrinsic
     ALL_LIVE,  # 1 on a recording: every instruction is appended, also those that only touch constants
     LITERALS,  # address of the table of constant scalars used last
     CALLS,  # 1 once an instruction was appended that runs a user's functions
-    PAUSED,  # reverse sweeps that wait for a user's function; meanwhile instructions keep their numbers
     _OP,
     _RESULT,
     _OPERAND0,
@@ -61,7 +60,7 @@ from numba.extending import intrinsic
     _KEEPS,
     _PRODUCER,
     _FLAGS,
-) = range(39)
+) = range(38)
 HEADER_WORDS = 40
 
 # Bytes of an element of each column, in the order of the words above.
@@ -128,7 +127,6 @@ DIFFERENTIABLE = 1  # a cotangent flows into it
 EXTERNAL = 2  # a Python object owns the primal
 WANTED = 4  # its cotangent was asked for by name (`inputs=`)
 TRACED = 8  # depends on an argument of the recording
-SWEPT = 32  # a reverse sweep that waits for a user's function goes through the instructions that write it
 NOTED = 16  # Python keeps something about it: a gradient that is a Tensor, or a hook
 
 # Dtype codes: indexes into DTYPES.
@@ -165,7 +163,6 @@ E_PARALLEL = -6
 E_FREED = -7
 E_CONSTANT = -8
 E_CALLS = -9
-E_BUSY = -10
 E_STATUS = -100  # minus the status that a kernel returned
 
 MAX_NDIM = 32
