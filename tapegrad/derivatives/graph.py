@@ -96,7 +96,9 @@ class Geometry(NamedTuple):
     @property
     def overlaps(self) -> bool:
         """Whether an element is seen more than once, as in a broadcast."""
-        return any(s == 0 and e > 1 for s, e in zip(self.strides, self.shape, strict=True))
+        return 0 in self.strides and any(
+            s == 0 and e > 1 for s, e in zip(self.strides, self.shape, strict=True)
+        )
 
     @property
     def elements(self) -> int:

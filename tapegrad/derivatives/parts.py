@@ -83,8 +83,10 @@ class Parts:
         return whole if isinstance(whole, float) else region_of(whole, *geometry.place)
 
     def whole(self, slot: int) -> Value | None:
-        """The value of all of a slot's buffer, in one dimension."""
-        return self.view(self._flat(self.geometry(slot)))
+        """The value of all of a slot's buffer, in one dimension or as one float."""
+        geometry = self.geometry(slot)
+        parts = self._parts.get(geometry.buffer)
+        return self._together(geometry) if parts else None
 
     def replace(self, geometry: Geometry, value: "Tensor") -> None:
         """Put a value in the place of what has been added up for a view."""
@@ -100,19 +102,22 @@ class Parts:
 
     def _together(self, like: Geometry) -> Value:
         """The value of a whole buffer, in one dimension or as one float."""
-        parts = list(self._parts[like.buffer].values())
-        if all(isinstance(value, float) and geometry.whole for geometry, value in parts):
-            return float(sum(value for _, value in parts))
-        wholes = [as_buffer(value, g) for g, value in parts if g.whole and not isinstance(value, float)]
-        others = [
-            (g, value) for g, value in parts if not g.whole or (isinstance(value, float) and value != 0.0)
-        ]
-        whole: Any = None
-        for value in wholes:
-            whole = value if whole is None else whole + value
+        number, whole, others = 0.0, None, []  # type: float, Any, list[tuple[Geometry, Value]]
+        for geometry, value in self._parts[like.buffer].values():
+            if not geometry.whole:
+                others.append((geometry, value))
+            elif isinstance(value, float):
+                number += value
+            else:
+                buffer = as_buffer(value, geometry)
+                whole = buffer if whole is None else whole + buffer
+        if whole is None and not others:
+            return number
+        flat = self._flat(like)
+        if number != 0.0:
+            others.append((flat, number))
         if others:
             whole = laid(self._tape, whole, others)
-        flat = self._flat(like)
         self._parts[like.buffer] = {flat.place: (flat, whole)}
         return whole
 
