@@ -47,7 +47,8 @@ def replayable(function: Callable[..., Any]) -> Jit | None:
     if inner is None:
         return None
     assert isinstance(function, Transform)
-    return inner.derived.setdefault(function.key, Jit(function))
+    known = inner.derived.get(function.key)
+    return inner.derived.setdefault(function.key, Jit(function)) if known is None else known
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
