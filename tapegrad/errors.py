@@ -29,6 +29,11 @@ class UnsupportedError(TypeError):
     """A NumPy function, an argument or a dtype that tapegrad does not differentiate."""
 
 
+def name_of(function: Any) -> str:
+    """What a message calls a function of the user's."""
+    return str(getattr(function, "__qualname__", None) or repr(function))
+
+
 def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:
     """Raise the exception for an error number of a recording function."""
     listed = ", ".join(map(str, shapes))

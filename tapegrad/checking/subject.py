@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.errors import name_of
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.transforms.base import Transform, plain
 from tapegrad.transforms.forward import jvp
@@ -134,7 +135,7 @@ def subject_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Subject:
         )
     of_leaves = _OfLeaves(function, definition, leaves)
     primals = [np.array(leaf) for leaf in leaves if is_float(leaf)]
-    title = str(getattr(function, "__qualname__", None) or repr(function))
+    title = name_of(function)
     return Subject(
         jit(of_leaves) if isinstance(function, Jit) else of_leaves, primals, names, title, of_leaves
     )

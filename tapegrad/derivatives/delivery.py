@@ -1,13 +1,14 @@
 """`backward` by the sweep on Tensors: for gradients that are Tensors themselves, and where hooks are to be called."""
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad.derivatives.graph import FREED_MEANWHILE, Geometry, Instruction, listed
-from tapegrad.derivatives.parts import Parts, full
-from tapegrad.derivatives.placing import region_of
-from tapegrad.derivatives.sweeps import walk_back
+from tapegrad.derivatives.parts import Parts
+from tapegrad.derivatives.placing import full, region_of
+from tapegrad.derivatives.sweeps import active_buffers, walk_back
 from tapegrad.errors import FreedGraphError
 from tapegrad.notes import Note, note_of, noted
 from tapegrad.ops import CODES
@@ -41,30 +42,18 @@ def sweep(
     with eager_mode(), listed(EAGER, [root], inputs) as instructions:
         parts = Parts(EAGER)
         targets = _targets(parts, root, instructions, inputs)
-        active = None if inputs is None else _active(parts, instructions, inputs)
-        if create_graph:
-            _walk(parts, root, seed, instructions, active, True)
-        else:
-            with no_grad():
-                _walk(parts, root, seed, instructions, active, False)
+        active = None if inputs is None else active_buffers(parts, instructions, inputs)
+        with nullcontext() if create_graph else no_grad():
+            parts.add(root, seed)
+            walk_back(EAGER, instructions, parts, active, create_graph, [root])
         if graph.end_sweep(_HEADER, root, retain_graph):
             raise FreedGraphError(FREED_MEANWHILE)
         for slot in targets:
             value = parts.whole(slot)
             if value is not None:
-                _deliver(slot, full(value, (parts.geometry(slot).elements,), parts.geometry(slot).dtype),
-                         create_graph, accumulate)  # fmt: skip
-
-
-def _walk(
-    parts: Parts, root: int, seed: Any, instructions: list[Instruction], active: set[int] | None, create: bool
-) -> None:
-    parts.add(root, seed)
-    walk_back(EAGER, instructions, parts, active, create, [root])
-
-
-def _active(parts: Parts, instructions: list[Instruction], inputs: list[int]) -> set[int]:
-    return {parts.geometry(slot).buffer for slot in (*inputs, *(each.result for each in instructions))}
+                geometry = parts.geometry(slot)
+                gradient = full(value, (geometry.elements,), geometry.dtype)
+                _deliver(slot, gradient, create_graph, accumulate)
 
 
 def _targets(parts: Parts, root: int, instructions: list[Instruction], inputs: list[int] | None) -> list[int]:

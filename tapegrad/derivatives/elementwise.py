@@ -8,10 +8,11 @@ import numpy as np
 
 from tapegrad import elementwise, reductions
 from tapegrad.derivatives.parts import Value, count_ratio
+from tapegrad.derivatives.placing import full
 from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, as_function, names_in
 from tapegrad.record import binary_operator
 from tapegrad.shaping import broadcast_to, reshape
-from tapegrad.storage import from_array, is_tensor
+from tapegrad.storage import is_tensor
 
 if TYPE_CHECKING:
     from tapegrad.derivatives.sweeps import Step
@@ -27,7 +28,7 @@ def partial(row: Op, operand: int, step: "Step") -> Value:
     try:
         value = function(*primals)
     except ZeroDivisionError:  # of plain numbers; elements of Tensors become infinite
-        value = function(*[_as_tensor(x, like.dtype) for x in primals])
+        value = function(*[full(x, (), like.dtype) for x in primals])
     if not is_tensor(value):
         return float(value)
     if step.is_alike(value, step.result):
@@ -42,10 +43,6 @@ def _as_function(text: str, dtype: np.dtype[Any]) -> tuple[tuple[str, ...], Call
     """A text as a function of Tensors and numbers, and the primals that it is a function of."""
     functions = names_in(text) - PRIMALS - CONSTANTS.keys()
     return as_function(text, {name: _function(name, dtype) for name in functions})
-
-
-def _as_tensor(value: Any, dtype: np.dtype[Any]) -> Any:
-    return from_array(np.asarray(value, dtype), constant=True) if isinstance(value, float) else value
 
 
 def _function(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.derivatives.graph import Geometry
-from tapegrad.derivatives.parts import Parts, full
-from tapegrad.errors import TracedValueError
+from tapegrad.derivatives.parts import Parts
+from tapegrad.derivatives.placing import full
+from tapegrad.errors import TracedValueError, name_of
 from tapegrad.notes import note_of, noted
 from tapegrad.state import EAGER
 from tapegrad.storage import from_array, is_tensor
@@ -73,7 +74,7 @@ def call(parts: Parts, slot: int, as_tensors: bool) -> None:
 
 def _checked(hook: Hook, value: Any, geometry: Geometry) -> "Tensor":
     """What a hook returned, as a Tensor of the gradient's shape and dtype."""
-    name = getattr(hook, "__qualname__", repr(hook))
+    name = name_of(hook)
     array: Any = value if is_tensor(value) else np.asarray(value)
     if array.dtype.kind not in "fiu":
         raise TypeError(

@@ -9,14 +9,11 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tapegrad.derivatives.graph import Geometry
-from tapegrad.derivatives.placing import as_buffer, laid, region_of
+from tapegrad.derivatives.placing import as_buffer, full, laid, region_of
 from tapegrad.indexing import setitem
 from tapegrad.ops import CODES
 from tapegrad.record import unary
-from tapegrad.storage import from_array
 from tapegrad.tape.tape import Tape
 
 if TYPE_CHECKING:
@@ -120,11 +117,6 @@ class Parts:
             whole = laid(self._tape, whole, others)
         self._parts[like.buffer] = {flat.place: (flat, whole)}
         return whole
-
-
-def full(value: Value, shape: tuple[int, ...], dtype: np.dtype[Any]) -> "Tensor":
-    """A value as a Tensor."""
-    return from_array(np.full(shape, value, dtype), constant=True) if isinstance(value, float) else value
 
 
 def count_ratio(of: tuple[int, ...], to: tuple[int, ...]) -> float:

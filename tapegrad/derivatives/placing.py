@@ -20,6 +20,11 @@ _EMBED = CODES["embed"]
 _MOST = 3  # operands of an instruction
 
 
+def full(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> "Tensor":
+    """A value as a Tensor: a number in every element of a shape, or the Tensor that it is."""
+    return from_array(np.full(shape, value, dtype), constant=True) if isinstance(value, float) else value
+
+
 def as_buffer(value: "Tensor", geometry: Geometry) -> "Tensor":
     """The value of a whole buffer in one dimension."""
     value = value if value.data_or_traced().flags.c_contiguous else contiguous(value)
@@ -42,18 +47,14 @@ def laid(tape: Tape, whole: "Tensor | None", parts: list[tuple[Geometry, Any]]) 
     like = parts[0][0]
     flat = (0, (like.elements,), (like.dtype.itemsize,))
     operands = [] if whole is None else [(flat, whole)]
-    operands += [(geometry.place, _as_operand(value, like.dtype)) for geometry, value in parts]
-    result, operands = None, operands
+    operands += [(geometry.place, full(value, (), like.dtype)) for geometry, value in parts]
+    result = None
     while operands:
         room = _MOST if result is None else _MOST - 1
         taken, operands = operands[:room], operands[room:]
         result = _embed(tape, like, taken if result is None else [(flat, result), *taken])
     assert result is not None
     return result
-
-
-def _as_operand(value: Any, dtype: np.dtype[Any]) -> "Tensor":
-    return from_array(np.asarray(value, dtype), constant=True) if isinstance(value, float) else value
 
 
 def _embed(tape: Tape, like: Geometry, parts: list[tuple[Any, "Tensor"]]) -> "Tensor":

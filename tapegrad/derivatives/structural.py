@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
 _COPY, _CHAIN = CODES["positive"], CODES["chain"]
+Weights = Callable[["Step"], "Tensor"]
 _SCATTER_ADD, _GATHER = CODES["scatter_add"], CODES["gather"]
 
 
@@ -74,12 +75,9 @@ def products_of_others(x: "Tensor") -> "Tensor":
     return reshape(joining.stack([beside * right, beside * left], -1), x.shape)
 
 
-def _prod_reverse(step: "Step", y_bar: Value) -> dict[int, Value]:
-    return {0: apply(_CHAIN, products_of_others(step.x(0)), step.dense(y_bar, -1))}
-
-
-def _prod_forward(step: "Step", x_dot: Value) -> Value:
-    return reductions.sum(apply(_CHAIN, products_of_others(step.x(0)), step.dense(x_dot, 0)), -1)
+def _others(step: "Step") -> "Tensor":
+    """The derivative of a product by each of its factors."""
+    return products_of_others(step.x(0))
 
 
 def _shares(step: "Step") -> "Tensor":
@@ -91,12 +89,14 @@ def _shares(step: "Step") -> "Tensor":
     return taken / reductions.sum(taken, -1, keepdims=True)  # type: ignore[no-any-return]
 
 
-def _extreme_reverse(step: "Step", y_bar: Value) -> dict[int, Value]:
-    return {0: apply(_CHAIN, _shares(step), step.dense(y_bar, -1))}
+def _weighted_reverse(weights: Weights) -> Callable[..., dict[int, Value]]:
+    """The reverse rule of a reduction along lines whose derivative by each element is a weight."""
+    return lambda step, y_bar: {0: apply(_CHAIN, weights(step), step.dense(y_bar, -1))}
 
 
-def _extreme_forward(step: "Step", x_dot: Value) -> Value:
-    return reductions.sum(apply(_CHAIN, _shares(step), step.dense(x_dot, 0)), -1)
+def _weighted_forward(weights: Weights) -> Callable[..., Value]:
+    """The forward rule of such a reduction."""
+    return lambda step, x_dot: reductions.sum(apply(_CHAIN, weights(step), step.dense(x_dot, 0)), -1)
 
 
 # --- matrix products -------------------------------------------------------------------------------------------
@@ -276,9 +276,9 @@ def _custom_forward(step: "Step", x_dot: Value, *_: None) -> Value:
 _REDUCTIONS = ("sum", "prod_reduce", "max_reduce", "min_reduce")
 REVERSE: dict[str, Callable[..., dict[int, Value]]] = {
     "sum": _sum_reverse,
-    "prod_reduce": _prod_reverse,
-    "max_reduce": _extreme_reverse,
-    "min_reduce": _extreme_reverse,
+    "prod_reduce": _weighted_reverse(_others),
+    "max_reduce": _weighted_reverse(_shares),
+    "min_reduce": _weighted_reverse(_shares),
     "cumsum": _cumsum_reverse,
     "matmul": _matmul_reverse,
     "gather": _gather_reverse,
@@ -292,9 +292,9 @@ REVERSE: dict[str, Callable[..., dict[int, Value]]] = {
 }
 FORWARD: dict[str, Callable[..., Value]] = {
     "sum": _sum_forward,
-    "prod_reduce": _prod_forward,
-    "max_reduce": _extreme_forward,
-    "min_reduce": _extreme_forward,
+    "prod_reduce": _weighted_forward(_others),
+    "max_reduce": _weighted_forward(_shares),
+    "min_reduce": _weighted_forward(_shares),
     "cumsum": _cumsum_forward,
     "matmul": _matmul_forward,
     "gather": _gather_forward,

@@ -11,7 +11,8 @@ from tapegrad.anomaly import Watch, watching
 from tapegrad.derivatives import hooks, structural
 from tapegrad.derivatives.elementwise import chained, partial, summed_to
 from tapegrad.derivatives.graph import FREED_MEANWHILE, Geometry, Instruction, listed, tensor_on
-from tapegrad.derivatives.parts import Parts, Value, full
+from tapegrad.derivatives.parts import Parts, Value
+from tapegrad.derivatives.placing import full
 from tapegrad.errors import FreedGraphError, UnsupportedError
 from tapegrad.notes import any_hooks
 from tapegrad.ops import Op
@@ -132,10 +133,14 @@ def reverse(
         parts = Parts(tape)
         for root, seed in seeds:
             parts.add(root, seed)
-        active = {parts.geometry(slot).buffer for slot in inputs}
-        active.update(parts.geometry(each.result).buffer for each in instructions)
+        active = active_buffers(parts, instructions, inputs)
         walk_back(tape, instructions, parts, active, True, [root for root, _ in seeds])
         return [_collected(parts, slot) for slot in inputs]
+
+
+def active_buffers(parts: Parts, instructions: list[Instruction], inputs: list[int]) -> set[int]:
+    """The buffers that cotangents flow into on the way to some inputs, by the instructions that are listed for them."""
+    return {parts.geometry(slot).buffer for slot in (*inputs, *(each.result for each in instructions))}
 
 
 def _collected(parts: Parts, slot: int) -> "Tensor | None":

@@ -6,16 +6,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad import joining, reductions, shaping
+from tapegrad.errors import name_of
 from tapegrad.optimize.ravel import Layout
 from tapegrad.storage import is_tensor
 from tapegrad.transforms.base import Transform, plain, replayable
 from tapegrad.transforms.jit import Jit, jit
 from tapegrad.tree import flatten
-
-
-def name_of(function: Callable[..., Any]) -> str:
-    """What to call a function in a message."""
-    return str(getattr(function, "__qualname__", None) or repr(function))
 
 
 class _OfVector(Transform):

@@ -10,37 +10,16 @@ from typing import Any
 
 from tapegrad import loader
 from tapegrad.checker.parameters import lengths
-from tapegrad.ops import CODES, Op
+from tapegrad.ops import CODES
 from tapegrad.passes.activity import GUARDS
 from tapegrad.passes.listing import Listing
 from tapegrad.recording import Recording
-from tapegrad.tape.layout import DEAD_OP, DIFFERENTIABLE, EXTERNAL
+from tapegrad.tape.layout import CALL, DEAD_OP, DIFFERENTIABLE, EXTERNAL, OP_KIND
 from tapegrad.tape.snapshot import Instruction, Slot, Snapshot
 from tapegrad.tape.tape import words_at
 
 _COPY = CODES["positive"]
-_COMMUTATIVE = frozenset(
-    CODES[name] for name in ("add", "multiply", "chain", "hypot", "logaddexp") if name in CODES
-)
-_PURE = frozenset(
-    CODES[name]
-    for name in (
-        "sum",
-        "prod_reduce",
-        "max_reduce",
-        "min_reduce",
-        "cumsum",
-        "matmul",
-        "gather",
-        "scatter_add",
-        "write",
-        "scatter_write",
-        "embed",
-        "cast_f64",
-        "cast_f32",
-    )
-    if name in CODES
-)
+_COMMUTATIVE = frozenset(CODES[name] for name in ("add", "multiply", "chain", "hypot", "logaddexp"))
 
 
 def share_common(recording: Recording, listing: Listing, outputs: list[int]) -> Listing:
@@ -89,7 +68,7 @@ class _Numbering:
         """What two instructions that compute the same have in common; `None` for an op that is always computed."""
         instruction: Instruction = self._snapshot.instructions[i]
         op = instruction.op
-        if op in GUARDS or not (op in _PURE or isinstance(loader.row(op), Op)):
+        if op in GUARDS or loader.op_words(op)[OP_KIND] == CALL:
             return None
         operands = [self._place(slot) for slot in self._snapshot.operands(i)]
         if op in _COMMUTATIVE:

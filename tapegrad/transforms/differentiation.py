@@ -10,11 +10,12 @@ from tapegrad.passes.purpose import GRADIENT, Purpose
 from tapegrad.record import unary
 from tapegrad.state import differentiating, eager_mode, modes, nested
 from tapegrad.storage import from_array, is_tensor
-from tapegrad.transforms.arguments import Argnums, Selection, select
-from tapegrad.transforms.base import Transform, plain, replayable
+from tapegrad.transforms.arguments import Argnums, select
+from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.fast import GradientPath
+from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.on_tensors import Run
-from tapegrad.transforms.signature import has_tensor, take_apart
+from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
 
 _COPY = CODES["positive"]
 
@@ -103,14 +104,11 @@ class ValueAndGrad(Transform):
                 return result
         if nested() or has_tensor(args, kwargs):
             return self._on_tensors(args, kwargs)
-        if replayable(self.function) is not None:
-            return self._replay(args, kwargs)
-        return self._eagerly(args, kwargs)
+        known = replayable(self.function)
+        return self._eagerly(args, kwargs) if known is None else self._replay(known, args, kwargs)
 
-    def _replay(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _replay(self, function: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient of a recorded function."""
-        function = replayable(self.function)
-        assert function is not None
         arguments = take_apart(args, kwargs)
         selection = select(args, self._argnums)
         wrt = selection.inputs(arguments)
@@ -118,7 +116,7 @@ class ValueAndGrad(Transform):
         recorded, (value, *gradients) = function.run(arguments, purpose, _check_recorded)
         if len(args) == 1 and not kwargs and self._argnums == 0:
             self._fast = GradientPath.of(function, recorded, purpose, args[0])
-        return value[()], selection.arrange([g[()] if g.ndim == 0 else g for g in gradients])
+        return value[()], selection.arrange([numpy_scalar(g) for g in gradients])
 
     def _eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient by running the function on the eager tape."""
@@ -137,17 +135,10 @@ class ValueAndGrad(Transform):
     def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient as Tensors, on the tape that the thread is appending to."""
         selection = select(args, self._argnums)
-        run = _run(plain(self.function), selection, kwargs)
+        run = Run(self.function, selection, kwargs)
         _check_value(run.value)
-        results = [run.value, *run.pull([(run.value, 1.0)])]
-        if not has_tensor(args, kwargs):
-            results = [run.plain(result) for result in results]
-        return results[0], selection.arrange(results[1:])
-
-
-def _run(function: Callable[..., Any], selection: Selection, kwargs: dict[str, Any]) -> Run:
-    """Run a function, to be differentiated by the arguments that were selected."""
-    return Run(selection.leaves, lambda copies: function(*selection.fill_in(copies), **kwargs))
+        value, *gradients = run.shown([run.value, *run.pull([(run.value, 1.0)])], has_tensor(args, kwargs))
+        return value, selection.arrange(gradients)
 
 
 class Grad(Transform):
@@ -167,9 +158,7 @@ class Grad(Transform):
 
 def _gradient_of(tensor: Any) -> Any:
     gradient = tensor.grad
-    if gradient is None:
-        gradient = np.zeros(tensor.shape, tensor.dtype)
-    return gradient[()] if gradient.ndim == 0 else gradient
+    return numpy_scalar(np.zeros(tensor.shape, tensor.dtype) if gradient is None else gradient)
 
 
 def _check_recorded(recorded: Any) -> None:

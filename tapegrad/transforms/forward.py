@@ -16,12 +16,12 @@ from tapegrad.storage import from_array, is_tensor
 from tapegrad.sweep import tangent
 from tapegrad.tape.layout import E_KERNEL, E_STATUS
 from tapegrad.transforms.arguments import Selection, select
-from tapegrad.transforms.base import plain, replayable
+from tapegrad.transforms.base import replayable
 from tapegrad.transforms.fast import ValueAndDirectionPath
 from tapegrad.transforms.jit import Jit, error_of
 from tapegrad.transforms.on_tensors import Run
 from tapegrad.transforms.recorder import zeros_like
-from tapegrad.transforms.signature import has_tensor, take_apart
+from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
 from tapegrad.tree import flatten, unflatten
 
 _COPY = CODES["positive"]
@@ -129,13 +129,11 @@ def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
 
 def on_tensors(function: Callable[..., Any], selection: Selection, directions: list[Any]) -> tuple[Any, Any]:
     """Value and tangent as Tensors, on the tape that the thread is appending to."""
-    call = plain(function)
-    run = Run(selection.leaves, lambda copies: call(*selection.fill_in(copies)))
+    run = Run(function, selection)
     results, definition = flatten(run.value)
-    dots = run.push(directions, results)
-    if not has_tensor((selection.args, directions), {}):
-        results, dots = ([run.plain(each) for each in values] for values in (results, dots))
-    return unflatten(definition, results), unflatten(definition, dots)
+    as_tensors = has_tensor((selection.args, directions), {})
+    value, tangent = (run.shown(each, as_tensors) for each in (results, run.push(directions, results)))
+    return unflatten(definition, value), unflatten(definition, tangent)
 
 
 # --- by replay ---------------------------------------------------------------------------------------------------
@@ -163,20 +161,16 @@ def swept(
     with eager_mode():
         leaves = [
             from_array(np.array(leaf, x_dot.dtype, order="C"), constant=False)
-            for leaf, x_dot in _both(selection, directions)
+            for leaf, x_dot in zip(selection.leaves, directions, strict=True)
         ]
         with differentiating(leaves):
             copies = [unary(_COPY, leaf) for leaf in leaves]  # the function may write to its arguments
             results, definition = flatten(function(*selection.fill_in(copies)))
         found = [y for y in results if is_tensor(y) and not y.constant]
         arrays = iter(push(leaves, directions, found))
-        dots = [_scalar(next(arrays)) if is_tensor(y) and not y.constant else _fixed(y) for y in results]
-        values = [_scalar(y.data_or_traced()) if is_tensor(y) else y for y in results]
+        dots = [numpy_scalar(next(arrays)) if is_tensor(y) and not y.constant else _fixed(y) for y in results]
+        values = [numpy_scalar(y.data_or_traced()) if is_tensor(y) else y for y in results]
     return unflatten(definition, values), unflatten(definition, dots)
-
-
-def _both(selection: Selection, directions: list[np.ndarray]) -> Any:
-    return zip(selection.leaves, directions, strict=True)
 
 
 def push(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) -> list[np.ndarray]:
@@ -229,7 +223,3 @@ def _ids(arrays: list[np.ndarray]) -> np.ndarray:
 def _fixed(value: Any) -> Any:
     """The tangent of a result that does not depend on the arguments."""
     return zeros_like(value.data_or_traced() if is_tensor(value) else value)
-
-
-def _scalar(array: np.ndarray) -> Any:
-    return array[()] if array.ndim == 0 else array

@@ -12,11 +12,11 @@ from tapegrad.passes.purpose import COLUMNS, ROWS, Purpose
 from tapegrad.state import modes, nested
 from tapegrad.storage import is_tensor
 from tapegrad.transforms.arguments import Argnums, Selection, select
-from tapegrad.transforms.base import Transform, plain, replayable
+from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.fast import ResultPath
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.on_tensors import Run
-from tapegrad.transforms.signature import has_tensor, take_apart
+from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
 
 _MODES = ("auto", "forward", "reverse")
 
@@ -115,18 +115,14 @@ class Jacobian(Transform):
     def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian as a Tensor on the thread's tape, one sweep for each row or column."""
         selection = select(args, self._argnums)
-        function = plain(self.function)
-        run = Run(selection.leaves, lambda copies: function(*selection.fill_in(copies), **kwargs))
+        run = Run(self.function, selection, kwargs)
         if not is_tensor(run.value):
             raise _no_tensor()
         inputs = sum(math.prod(np.shape(leaf)) for leaf in selection.leaves)
         forward = self._mode == "forward" or (
             self._mode == "auto" and inputs <= run.value.size and all_have_forward_rules(run.tape)
         )
-        results = run.jacobian(forward)
-        if not has_tensor(args, kwargs):
-            results = [run.plain(each) for each in results]
-        return selection.arrange(results)
+        return selection.arrange(run.shown(run.jacobian(forward), has_tensor(args, kwargs)))
 
     def _replay(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian of a recorded function; one that is not replayed is recorded anew."""
@@ -139,7 +135,7 @@ class Jacobian(Transform):
         arrays = results[-len(wrt) :] if wrt else []
         if known is not None and len(args) == 1 and not kwargs and self._argnums == 0:
             self._fast = ResultPath.of(known, recorded, choose(recorded), args[0])
-        return selection.arrange([array[()] if array.ndim == 0 else array for array in arrays])
+        return selection.arrange([numpy_scalar(array) for array in arrays])
 
     def _purpose(self, wrt: tuple[int, ...], recorded: Any) -> Purpose:
         """By columns or by rows; forward sweeps are the cheaper ones where there are as many of both."""
@@ -172,4 +168,6 @@ def _no_tensor() -> TypeError:
 def _zeros(result: np.ndarray, selection: Selection) -> Any:
     """The Jacobian of what depends on nothing."""
     leaves = [np.asarray(leaf) for leaf in selection.leaves]
-    return selection.arrange([np.zeros(result.shape + leaf.shape, leaf.dtype)[()] for leaf in leaves])
+    return selection.arrange(
+        [numpy_scalar(np.zeros(result.shape + leaf.shape, leaf.dtype)) for leaf in leaves]
+    )

@@ -5,7 +5,7 @@ hold whatever it does already: Tensors that the function closes over are seen as
 arguments, and the derivatives that come out depend on them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,9 @@ from tapegrad.state import current, differentiating
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.sweep import graph
 from tapegrad.tape.layout import TRACED
+from tapegrad.transforms.arguments import Selection
+from tapegrad.transforms.base import plain
+from tapegrad.transforms.signature import numpy_scalar
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -32,20 +35,24 @@ class Run:
 
     Parameters
     ----------
-    leaves
-        What derivatives are taken by: Tensors, arrays and floats.
-    call
-        Calls the function with what takes the place of the leaves.
+    function
+        The function; of one that is replayed, what it was recorded from is run.
+    selection
+        Its arguments, and the leaves that derivatives are taken by: Tensors, arrays and floats.
+    kwargs
+        Its keyword arguments.
     """
 
-    def __init__(self, leaves: list[Any], call: Callable[[list[Any]], Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], selection: Selection, kwargs: Mapping[str, Any] | None = None
+    ) -> None:
         self.tape = current()[0]
         with differentiating():
-            copies = [_leaf_on(self.tape, leaf) for leaf in leaves]
+            copies = [_leaf_on(self.tape, leaf) for leaf in selection.leaves]
         # The function may write to its own.
         self._leaves = [tensor_on(self.tape, copy._slot) for copy in copies]
         with differentiating(copies):
-            self.value = call(copies)
+            self.value = plain(function)(*selection.fill_in(copies), **(kwargs or {}))
 
     @property
     def slots(self) -> list[int]:
@@ -54,7 +61,11 @@ class Run:
 
     def pull(self, seeds: "Iterable[tuple[Tensor, Any]]") -> list["Tensor"]:
         """The cotangents of the leaves for those of some results."""
-        roots = [(y._slot_on(self.tape), y_bar) for y, y_bar in seeds if is_tensor(y) and not y.constant]
+        roots = [
+            (y._slot_on(self.tape), y_bar if type(y_bar) is float else _as_tensor(y_bar, y))
+            for y, y_bar in seeds
+            if is_tensor(y) and not y.constant
+        ]
         if not roots:
             return [_zeros(leaf) for leaf in self._leaves]
         bars = reverse(self.tape, roots, self.slots)
@@ -102,6 +113,10 @@ class Run:
             columns.append(self.push(tangents, [y])[0])
         return _arranged(columns, y.shape + leaf.shape, y.ndim, leaf.dtype)
 
+    def shown(self, results: list[Any], as_tensors: bool) -> list[Any]:
+        """Results as they are returned: Tensors if the caller gave some, otherwise `plain`."""
+        return results if as_tensors else [self.plain(each) for each in results]
+
     def plain(self, value: Any) -> Any:
         """A result as an array, unless it depends on Tensors from outside, through a closure.
 
@@ -111,8 +126,7 @@ class Run:
             return value
         if self.tape.recording:
             return value if value.constant else value.detach()
-        array = value.data_or_traced()
-        return array[()] if array.ndim == 0 else array
+        return numpy_scalar(value.data_or_traced())
 
     def _depends_on_others(self, value: "Tensor") -> bool:
         if value._slot < 0:
@@ -137,7 +151,7 @@ def _zeros(like: Any) -> "Tensor":
 
 
 def _as_tensor(value: Any, like: "Tensor") -> "Tensor":
-    """A tangent of a leaf's shape and dtype."""
+    """A tangent or a cotangent as a Tensor of the dtype of what it belongs to."""
     if is_tensor(value):
         return value if value.dtype == like.dtype else value.astype(like.dtype)
     return from_array(np.array(value, like.dtype), constant=True)

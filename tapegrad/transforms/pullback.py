@@ -8,12 +8,12 @@ import numpy as np
 from tapegrad import elementwise, reductions
 from tapegrad.passes.purpose import GRADIENT, Purpose
 from tapegrad.state import eager_mode, nested
-from tapegrad.storage import from_array, is_tensor
+from tapegrad.storage import is_tensor
 from tapegrad.transforms.arguments import Selection, select
 from tapegrad.transforms.base import Transform, plain, replayable
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.on_tensors import Run
-from tapegrad.transforms.signature import has_tensor, take_apart
+from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
 from tapegrad.tree import flatten, unflatten
 
 Pullback = Callable[[Any], tuple[Any, ...]]
@@ -73,46 +73,32 @@ def _checked(y_bar: Any, leaves: list[Any], definition: Any) -> list[Any]:
     return given
 
 
-def _run(function: Callable[..., Any], selection: Selection) -> tuple[Run, list[Any], Any]:
-    run = Run(selection.leaves, lambda copies: plain(function)(*selection.fill_in(copies)))
-    return run, *flatten(run.value)
-
-
 def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
     """On the tape that the thread is appending to."""
-    run, values, definition = _run(function, selection)
-    as_tensors = has_tensor(tuple(selection.args), {})
-
-    def shown(results: list[Any], bars: Any = ()) -> list[Any]:
-        return results if as_tensors or has_tensor((bars,), {}) else [run.plain(each) for each in results]
+    run = Run(function, selection)
+    values, definition = flatten(run.value)
+    as_tensors = has_tensor(selection.args, {})
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         bars = _checked(y_bar, values, definition)
-        pulled = run.pull([(y, _like(bar, y)) for y, bar in zip(values, bars, strict=True)])
-        return selection.arrange(shown(pulled, y_bar))  # type: ignore[no-any-return]
+        pulled = run.pull(zip(values, bars, strict=True))
+        return selection.arrange(run.shown(pulled, as_tensors or has_tensor((y_bar,), {})))  # type: ignore[no-any-return]
 
-    return unflatten(definition, shown(values)), pullback
-
-
-def _like(bar: Any, value: Any) -> Any:
-    """A cotangent as a Tensor of the value's dtype."""
-    if is_tensor(bar):
-        return bar if bar.dtype == value.dtype else bar.astype(value.dtype)
-    dtype = value.dtype if is_tensor(value) else np.float64
-    return from_array(np.array(bar, dtype), constant=True)
+    return unflatten(definition, run.shown(values, as_tensors)), pullback
 
 
 def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
     """On the eager tape, which is swept at each call of the pullback."""
     with eager_mode():
-        run, values, definition = _run(function, selection)
-        shown = [run.plain(each) if is_tensor(each) else each for each in values]
+        run = Run(function, selection)
+        values, definition = flatten(run.value)
+        shown = run.shown(values, False)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         bars = _checked(y_bar, values, definition)
         with eager_mode():
-            pulled = run.pull_arrays([(y, bar) for y, bar in zip(values, bars, strict=True)])
-        return selection.arrange([g[()] if g.ndim == 0 else g for g in pulled])  # type: ignore[no-any-return]
+            pulled = run.pull_arrays(zip(values, bars, strict=True))
+        return selection.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
 
     return unflatten(definition, shown), pullback
 
@@ -146,6 +132,6 @@ def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
         arguments = take_apart(args, {})
         purpose = Purpose(GRADIENT, chosen.inputs(arguments))
         _, (_, *pulled) = weighted.run(arguments, purpose)
-        return chosen.arrange([g[()] if g.ndim == 0 else g for g in pulled])  # type: ignore[no-any-return]
+        return chosen.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
 
     return value, pullback

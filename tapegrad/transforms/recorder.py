@@ -20,7 +20,7 @@ from tapegrad.storage import Description, is_tensor
 from tapegrad.sweep.program import covers, hold
 from tapegrad.tape.contents import D_BUFFER, D_PRODUCER
 from tapegrad.tape.layout import NONE
-from tapegrad.transforms.signature import Arguments
+from tapegrad.transforms.signature import Arguments, numpy_scalar
 from tapegrad.tree import flatten, unflatten
 
 _COPY = CODES["positive"]
@@ -115,7 +115,7 @@ class Recorded:
     def tangents(self, inputs: list[np.ndarray], tangents: list[np.ndarray]) -> Any:
         """What the function returns, with these tangents in place of its outputs, and zeros for what is fixed."""
         values = [
-            _numpy_scalar(tangents[r]) if isinstance(r, int) else r.tangent(inputs) for r in self._results
+            numpy_scalar(tangents[r]) if isinstance(r, int) else r.tangent(inputs) for r in self._results
         ]
         return unflatten(self._definition, values)
 
@@ -125,7 +125,7 @@ class Recorded:
 
     def result(self, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Any:
         """What the function returns for these inputs, with these arrays for its outputs."""
-        values = [_numpy_scalar(outputs[r]) if isinstance(r, int) else r.value(inputs) for r in self._results]
+        values = [numpy_scalar(outputs[r]) if isinstance(r, int) else r.value(inputs) for r in self._results]
         return unflatten(self._definition, values)
 
     # --- programs ----------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class _Fixed:
 
     def value(self, inputs: list[np.ndarray]) -> Any:
         value = self.fixed.data_or_traced() if is_tensor(self.fixed) else self.fixed
-        return _numpy_scalar(value.copy()) if isinstance(value, np.ndarray) else value
+        return numpy_scalar(value.copy()) if isinstance(value, np.ndarray) else value
 
 
 class _Passed:
@@ -172,7 +172,7 @@ class _Passed:
         return zeros_like(inputs[self._number])
 
     def value(self, inputs: list[np.ndarray]) -> Any:
-        return _numpy_scalar(inputs[self._number].copy())
+        return numpy_scalar(inputs[self._number].copy())
 
 
 def zeros_like(value: Any) -> Any:
@@ -180,8 +180,4 @@ def zeros_like(value: Any) -> Any:
     if not isinstance(value, np.ndarray | np.generic | int | float):
         return value
     array = np.asarray(value)
-    return _numpy_scalar(np.zeros(array.shape, array.dtype))
-
-
-def _numpy_scalar(array: np.ndarray) -> Any:
-    return array[()] if array.ndim == 0 else array
+    return numpy_scalar(np.zeros(array.shape, array.dtype))

@@ -56,6 +56,11 @@ def take_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return Arguments(tuple(key), arrays, places, leaves, definition)
 
 
+def numpy_scalar(array: np.ndarray) -> Any:
+    """A result as it is returned: an array, or a NumPy scalar where there are no dimensions."""
+    return array[()] if array.ndim == 0 else array
+
+
 def has_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether some leaf of the arguments is a Tensor."""
     leaves, _ = flatten((args, kwargs))
