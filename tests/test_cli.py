@@ -77,11 +77,35 @@ def test_the_package_is_a_command():
     assert all(command in done.stdout for command in ("fit", "info", "warmup"))
 
 
+def test_version(capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["--version"])
+    assert exit_.value.code == 0
+    assert capsys.readouterr().out.startswith("tapegrad ")
+
+
+def test_problems_are_found_in_any_case(disagreeing, capsys):
+    for name in nist.names():
+        for written in (name, name.lower(), name.upper()):
+            assert main(["fit", written]) == 1, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("gaus1", "Gauss1"), ("MISRA", "Misra1"), ("Chwirut", "Chwirut2"), ("", ""), ("zzz", "")],
+)
+def test_a_name_that_is_nearly_known_is_suggested(written, meant, capsys):
+    assert main(["fit", written]) == 2
+    err = capsys.readouterr().err
+    assert f"unknown problem {written!r}" in err
+    assert (f"(did you mean {meant}" in err) == bool(meant)
+
+
 def test_unknown_problem_lists_the_known_ones(capsys):
     assert main(["fit", "Misra1a", "Misra7"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "unknown problem Misra7;" in err
+    assert "unknown problem 'Misra7' (did you mean " in err
     assert all(name in err for name in nist.names())
 
 
@@ -151,26 +175,99 @@ def test_plot_as_vectors(tmp_path):
     assert "<svg" in file.read_text(encoding="utf-8")
 
 
-def test_plot_without_matplotlib_names_the_extra(monkeypatch, tmp_path, capsys):
+@pytest.mark.parametrize("name", ["fits", "fits.", "fits.png."])
+def test_plot_without_an_extension_is_a_png_that_is_named(name, disagreeing, tmp_path, capsys):
+    assert main(["fit", "Misra1a", "--start", "1", "--plot", str(tmp_path / name)]) == 1
+    assert f"wrote {tmp_path / 'fits.png'}\n" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["fits.png"]
+
+
+def test_plot_without_matplotlib_says_what_to_install(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("tapegrad.cli.fit.find_spec", lambda name: None)
     assert main(["fit", "Misra1a", "--plot", str(tmp_path / "fits.png")]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "pip install 'tapegrad[plot]'" in err
+    assert err.endswith("--plot needs matplotlib: pip install matplotlib\n")
 
 
-@pytest.mark.parametrize("file", ["no/such/folder/fits.png", "fits.nonsense"])
-def test_plot_that_cannot_be_written(file, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        ("no/such/folder/fits.png", "there is no folder"),
+        ("fits.nonsense", "matplotlib writes "),
+        ("fits.png", "cannot be written"),
+        ("", "it is a folder"),
+        ("folder.png", "it is a folder"),
+    ],
+)
+def test_plot_that_cannot_be_written_is_said_before_the_fits(file, why, monkeypatch, tmp_path, capsys):
+    (tmp_path / "folder.png").mkdir()
+    if why == "cannot be written":
+        monkeypatch.setattr("os.access", lambda file, mode: False)
     assert main(["fit", "Misra1a", "--plot", str(tmp_path / file)]) == 2
-    assert "tapegrad fit: cannot draw:" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"tapegrad fit: cannot draw {tmp_path}")
+    assert why in err
+
+
+def test_plot_that_fails_while_it_is_written(disagreeing, monkeypatch, tmp_path, capsys):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tapegrad.cli.plot.save", full)
+    assert main(["fit", "Misra1a", "--plot", str(tmp_path / "fits.png")]) == 2
+    assert capsys.readouterr().err.endswith("fits.png: No space left on device\n")
 
 
 def test_progress_is_one_rewritten_line_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
     with progress.Progress(2) as steps:
         steps.step("one")
         steps.step("two")
     assert capsys.readouterr().err == "\r\x1b[K[1/2] one\r\x1b[K[2/2] two\r\x1b[K"
+
+
+@pytest.mark.parametrize("terminal", ["dumb", None])
+def test_progress_needs_a_terminal_that_can_erase(terminal, monkeypatch, capsys):
+    if terminal is None:
+        monkeypatch.setattr(sys, "stderr", None)  # as in a process without a console
+    else:
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        monkeypatch.setenv("TERM", terminal)
+    with progress.Progress(1) as steps:
+        steps.step("one")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (BrokenPipeError(32, "Broken pipe"), 141, ""),
+        (OSError(28, "No space left on device"), 2, "tapegrad fit: [Errno 28] No space left on device\n"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_end_from_outside_is_an_exit_code_and_no_traceback(error, code, said, monkeypatch, capsys):
+    def fail(problem, start):
+        raise error
+
+    monkeypatch.setattr(nist, "fit", fail)
+    monkeypatch.setattr("tapegrad.cli._forget_output", lambda: None)
+    assert main(["fit", "Misra1a"]) == code
+    assert capsys.readouterr().err == said
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    command = [sys.executable, "-m", "tapegrad", "fit", "DanWood", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        err = process.stderr.read()
+        assert process.wait(timeout=300) == 141
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
 
 
 def test_info():

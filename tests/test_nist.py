@@ -111,6 +111,12 @@ def test_fit_agrees_with_the_certified_parameters(name, start):
     assert fit.rss == pytest.approx(problem.rss, rel=1e-2 if name == EXACT_DATA else 1e-9)
 
 
+@pytest.mark.parametrize("start", [0, 3, -1, "1", None])
+def test_there_are_two_starting_points(start):
+    with pytest.raises(ValueError, match="starting points 1 and 2"):
+        nist.fit(nist.load("Misra1a"), start)
+
+
 @pytest.mark.parametrize(
     ("fitted", "digits"),
     [

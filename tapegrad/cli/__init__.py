@@ -5,8 +5,12 @@ not wait for a compiler to load.
 """
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _DESCRIPTION = "NumPy-like reverse-mode automatic differentiation on a flat Wengert tape."
@@ -28,14 +32,26 @@ def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "--start", choices=("1", "2", "both"), default="both", help="starting point (default: both)"
     )
     fit.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw data, fit and residuals (.png, .pdf, .svg)"
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw data, fit and residuals (.png, .pdf, .svg; .png without an extension)",
     )
     fit.add_argument("--json", action="store_true", help="print the results as JSON")
+
+
+def _version() -> str:
+    """The version that is installed; the package also runs from its sources, where there is none."""
+    try:
+        return version("tapegrad")
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
     top = argparse.ArgumentParser(prog="tapegrad", description=_DESCRIPTION)
+    top.add_argument("--version", action="version", version=f"tapegrad {_version()}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_fit(commands)
     for name, text in (
@@ -47,6 +63,29 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (default: that of the process); its exit code."""
+    """Run the command line `argv` (default: that of the process); its exit code.
+
+    It is 130 after Ctrl-C and 141 for a reader that closed the pipe early, as a shell has it for the signals, and 2
+    where the output cannot be written.
+    """
     options = parser().parse_args(argv)
-    return int(import_module(f"tapegrad.cli.{options.command}").run(options))
+    try:
+        code = int(import_module(f"tapegrad.cli.{options.command}").run(options))
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, and not at exit, where an error cannot be caught
+        return code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        _forget_output()
+        return 141
+    except OSError as error:
+        _forget_output()
+        print(f"tapegrad {options.command}: {error}", file=sys.stderr)
+        return 2
+
+
+def _forget_output() -> None:
+    """Let what is still to be written go nowhere: the interpreter flushes at exit, and would fail again."""
+    with suppress(OSError, AttributeError):  # where no file is behind it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

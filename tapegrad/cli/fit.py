@@ -1,6 +1,8 @@
 """``tapegrad fit``."""
 
 import argparse
+import difflib
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -24,6 +26,13 @@ def _unknown(names: Sequence[str]) -> list[str]:
     return [name for name in names if name.lower() not in known]
 
 
+def _suggestion(name: str) -> str:
+    """An unknown name with those that it may be meant for."""
+    known = {known.lower(): known for known in nist.names()}
+    near = [known[found] for found in difflib.get_close_matches(name.lower(), known)]
+    return f"{name!r} (did you mean {' or '.join(near)}?)" if near else repr(name)
+
+
 def _chosen(names: Sequence[str]) -> list[nist.Problem]:
     """The problems of those names, each once; all problems if there are no names."""
     return list(dict.fromkeys(nist.load(name) for name in names or nist.names()))
@@ -40,14 +49,40 @@ def _fit_all(problems: Sequence[nist.Problem], starts: Sequence[int]) -> list[ni
     return fits
 
 
+def _with_extension(file: Path) -> Path:
+    """The file that is written: a picture without an extension is a PNG."""
+    if file.is_dir():
+        return file
+    file = file.with_name(file.name.rstrip(".") or file.name)
+    return file if file.suffix else file.with_name(file.name + ".png")
+
+
+def _hindrance(file: Path) -> str:
+    """What keeps a picture from being written, found before the fits are made; empty if nothing is seen."""
+    if find_spec("matplotlib") is None:
+        return "--plot needs matplotlib: pip install matplotlib"
+    from tapegrad.cli import plot
+
+    formats = plot.formats()
+    if file.is_dir():
+        return f"cannot draw {file}: it is a folder"
+    if file.suffix[1:].lower() not in formats:
+        return f"cannot draw {file}: matplotlib writes {', '.join(formats)}"
+    if not file.parent.is_dir():
+        return f"cannot draw {file}: there is no folder {file.parent}"
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        return f"cannot draw {file}: it cannot be written"
+    return ""
+
+
 def _draw(fits: Sequence[nist.Fit], file: Path) -> int:
     """Draw the fits into `file`; the exit code."""
     from tapegrad.cli import plot
 
     try:
         plot.save(fits, file)
-    except (OSError, ValueError) as error:  # ValueError: an extension that matplotlib cannot write
-        return _complain(f"cannot draw: {error}")
+    except OSError as error:
+        return _complain(f"cannot draw {file}: {error.strerror or error}")
     print(f"wrote {file}", file=sys.stderr)
     return 0
 
@@ -56,16 +91,16 @@ def run(options: argparse.Namespace) -> int:
     """Fit, report and draw; the exit code: 0 if every fit agrees, 1 if one does not, 2 for a bad request."""
     unknown = _unknown(options.names)
     if unknown:
-        return _complain(
-            f"unknown problem {', '.join(unknown)}; the known ones are {', '.join(nist.names())}"
-        )
-    if options.plot is not None and find_spec("matplotlib") is None:
-        return _complain("--plot needs matplotlib: pip install 'tapegrad[plot]'")
+        listed = ", ".join(map(_suggestion, unknown))
+        return _complain(f"unknown problem {listed}; the known ones are {', '.join(nist.names())}")
+    file = None if options.plot is None else _with_extension(options.plot)
+    if file is not None and (hindrance := _hindrance(file)):
+        return _complain(hindrance)
     starts = (1, 2) if options.start == "both" else (int(options.start),)
     begun = time.perf_counter()
     fits = _fit_all(_chosen(options.names), starts)
     report = table.as_json if options.json else table.text
     print(report(fits, time.perf_counter() - begun), flush=True)
-    if options.plot is not None and (code := _draw(fits, options.plot)):
+    if file is not None and (code := _draw(fits, file)):
         return code
     return 0 if all(map(table.agrees, fits)) else 1

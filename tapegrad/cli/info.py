@@ -3,6 +3,7 @@
 import argparse
 import platform
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -34,7 +35,11 @@ def _size(count: float) -> str:
 
 def _contents(folder: Path) -> str:
     """How much there is in the cache folder."""
-    sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
+    sizes = []
+    for file in folder.rglob("*"):
+        with suppress(OSError):  # another process may remove it meanwhile
+            if file.is_file():
+                sizes.append(file.stat().st_size)
     return f"{len(sizes)} file{'s' if len(sizes) != 1 else ''}, {_size(sum(sizes))}"
 
 

@@ -135,6 +135,11 @@ def draw(fits: Sequence[nist.Fit]) -> Figure:
     return figure
 
 
+def formats() -> list[str]:
+    """The extensions of the files that can be written."""
+    return sorted(Figure().canvas.get_supported_filetypes())
+
+
 def save(fits: Sequence[nist.Fit], file: Path) -> None:
     """Draw `fits` into `file`, in the format of its extension."""
     draw(fits).savefig(file, dpi=120)

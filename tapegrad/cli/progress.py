@@ -1,5 +1,6 @@
 """Progress on stderr."""
 
+import os
 import sys
 from types import TracebackType
 
@@ -18,7 +19,7 @@ class Progress:
     def __init__(self, total: int) -> None:
         self._total = total
         self._done = 0
-        self._visible = sys.stderr.isatty()
+        self._visible = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     def __enter__(self) -> "Progress":
         return self

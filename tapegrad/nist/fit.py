@@ -99,7 +99,14 @@ def fit(problem: Problem, start: int) -> Fit:
 
     The trust region reflective method of SciPy, with the parameters scaled by the columns of the Jacobian: in
     one problem their sizes differ by up to ten orders of magnitude.
+
+    Raises
+    ------
+    ValueError
+        For any other starting point.
     """
+    if start not in (1, 2):
+        raise ValueError(f"a problem has the starting points 1 and 2, not {start!r}")
     begun = time.perf_counter()
     residuals = _Timed(problem.residuals, problem.starts[start - 1])
     # A trial step may overflow: the optimiser rejects it and takes a shorter one.
