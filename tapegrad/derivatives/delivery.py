@@ -50,19 +50,22 @@ def sweep(
             raise FreedGraphError(FREED_MEANWHILE)
         for slot in targets:
             value = parts.whole(slot)
-            if value is not None:
-                geometry = parts.geometry(slot)
-                gradient = full(value, (geometry.elements,), geometry.dtype)
-                _deliver(slot, gradient, create_graph, accumulate)
+            geometry = parts.geometry(slot)
+            gradient = full(0.0 if value is None else value, (geometry.elements,), geometry.dtype)
+            _deliver(slot, gradient, create_graph, accumulate)
 
 
 def _targets(parts: Parts, root: int, instructions: list[Instruction], inputs: list[int] | None) -> list[int]:
-    """A slot for each buffer that is given a gradient: those asked for, or those that a Tensor shows."""
-    if inputs is not None:
-        return list({parts.geometry(slot).buffer: slot for slot in inputs}.values())
+    """A slot for each buffer that is given a gradient, though it be zero.
+
+    These are the buffers in the graph that a Tensor shows, and of those that were asked for the ones in the graph.
+    """
     found = {parts.geometry(root).buffer: root}
     for each in instructions:
         found.update(each.shown)
+    if inputs is not None:
+        asked = {parts.geometry(slot).buffer for slot in inputs}
+        found = {buffer: slot for buffer, slot in found.items() if buffer in asked}
     return list(found.values())
 
 

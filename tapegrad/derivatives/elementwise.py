@@ -1,6 +1,7 @@
 """The partials of the table's rows, applied to Tensors."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -68,9 +69,11 @@ def chained(factor: Value, value: Value) -> Value | None:
     if value == 0.0:
         return None
     if isinstance(factor, float):
-        return factor * value or None
+        return factor * value if factor != 0.0 else None
     if value == 1.0:
         return factor
+    if not math.isfinite(value):
+        return _chain(factor, value)
     return -factor if value == -1.0 else factor * value
 
 

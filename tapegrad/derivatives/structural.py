@@ -206,7 +206,7 @@ def _values_cotangent(rows: np.ndarray, y_bar: "Tensor", shape: tuple[int, ...])
     last = np.zeros(y_bar.size, np.int64)
     last[rows] = np.arange(len(rows))
     counts = (last[rows] == np.arange(len(rows))).astype(y_bar.dtype)
-    taken = y_bar[rows] if counts.all() else y_bar[rows] * counts
+    taken = y_bar[rows] if counts.all() else apply(_CHAIN, y_bar[rows], counts)
     if int(np.prod(shape, dtype=np.int64)) == len(rows):
         return reshape(taken, shape)
     return reshape(reductions.sum(taken), shape)

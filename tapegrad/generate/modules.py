@@ -15,7 +15,7 @@ from tapegrad.ops import ELEMENTWISE, Op
 _HEADER = "Generated from tapegrad/ops.py by `make gen`; do not edit."
 FOLDER = Path(kernels.__file__).parent
 _MODULES = {
-    "tapegrad.kernels.arithmetic": tuple(sorted(INLINE)),
+    "tapegrad.kernels.arithmetic": (*sorted(INLINE), "chain_over"),
     "tapegrad.kernels.blocks": (
         "BLOCK", "bar_#", "call_binary", "call_unary", "operand_#", "operand_u8", "target_#", "target_u8",
         "whole_#",

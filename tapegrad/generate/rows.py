@@ -10,17 +10,12 @@ from tapegrad.generate.texts import (
     expression,
     function_of,
     is_library_call,
-    literal,
     parse,
     spaced,
     times_bar,
     unbracketed,
 )
 from tapegrad.ops import Op
-
-# A partial of zero stops even an infinite cotangent, as it does in the op itself: masked branches of derivatives
-# stay masked when these are differentiated.
-_STOPPING = frozenset(("chain",))
 
 
 def emit_operands(kernel: Kernel, names: list[str], depth: int) -> None:
@@ -138,17 +133,12 @@ def _emit_partial(kernel: Kernel, j: int, target: str) -> None:
     kernel.emit(2, f"if load_i64(frame, X_BAR + {j}) != 0:")
     kernel.emit(3, f"x{j}_bar = contributions_{dtype}(whole, frame, {j}, start, {target})")
     node = Hoist(kernel, 3).visit(parse(kernel.op.partials[j]))
-    text, risky = times_bar(node, dtype)
-    if kernel.op.name in _STOPPING:
-        text, risky = f"chain(bar, {unbracketed(expression(node, dtype))})", False
+    text = times_bar(node, dtype)
     kernel.emit(3, "for i in range(n):")
     if "bar" in re.findall(r"\w+", text):
         kernel.emit(4, f"bar = load_{dtype}(y_bar, i)")
     used = frozenset(name for name in names_read(node) if re.search(rf"\b{name}_i\b", text))
     kernel.emit(4, *loads(kernel, used), f"value = {unbracketed(text)}")
-    if risky:
-        zero = literal(0, dtype)
-        kernel.emit(4, f"value = where(bar == {zero}, {zero}, value)")
     kernel.emit(4, f"store_{dtype}(x{j}_bar, i, load_masked_{dtype}(x{j}_bar, i, x{j}_mask) + value)")
     entries = f"{kernel.entry('positive')}, {kernel.entry('add')}"
     kernel.emit(3, f"x{j}_sum += close_{dtype}(whole, frame, loops, {entries}, {j}, start, n, {target})")

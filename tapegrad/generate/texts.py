@@ -71,25 +71,25 @@ def _is_constant(node: ast.expr) -> bool:
     )
 
 
-def times_bar(node: ast.expr, dtype: str) -> tuple[str, bool]:
-    """Text of `bar` times an expression, and whether it can be NaN though `bar` is zero."""
+def times_bar(node: ast.expr, dtype: str) -> str:
+    """Text of an expression times `bar`; zero times anything is zero."""
     match node:
         case ast.Constant(value=0):
-            return literal(0, dtype), False
+            return literal(0, dtype)
         case ast.Constant(value=1):
-            return "bar", False
+            return "bar"
         case ast.UnaryOp():
-            text, risky = times_bar(node.operand, dtype)
-            return (literal(0, dtype) if text == literal(0, dtype) else f"-{text}"), risky
+            text = times_bar(node.operand, dtype)
+            return literal(0, dtype) if text == literal(0, dtype) else f"-{text}"
         case ast.Call(args=[condition, first, second]) if function_of(node) == "where":
-            sides = [times_bar(side, dtype) for side in (first, second)]
-            text = f"where({unbracketed(expression(condition, dtype))}, {sides[0][0]}, {sides[1][0]})"
-            return text, sides[0][1] or sides[1][1]
+            sides = ", ".join(times_bar(side, dtype) for side in (first, second))
+            return f"where({unbracketed(expression(condition, dtype))}, {sides})"
+        case _ if _is_constant(node):
+            return f"bar * {expression(node, dtype)}"
         case ast.BinOp(op=ast.Div()) if _is_constant(node.left):
-            return f"{times_bar(node.left, dtype)[0]} / {expression(node.right, dtype)}", not _is_constant(
-                node
-            )
-    return f"bar * {expression(node, dtype)}", not _is_constant(node)
+            divisor = unbracketed(expression(node.right, dtype))
+            return f"chain_over({times_bar(node.left, dtype)}, {divisor})"
+    return f"chain(bar, {unbracketed(expression(node, dtype))})"
 
 
 def constant_of(node: ast.expr) -> float | None:

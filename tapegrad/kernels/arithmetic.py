@@ -3,6 +3,7 @@
 They keep the element type (Numba's own would widen float32 here and there) and have no branches.
 """
 
+import math
 from typing import Any
 
 from numba import types
@@ -73,6 +74,22 @@ def chain(typingctx, x, y):
         zero = args[0].type(0.0)
         neither = builder.and_(*[builder.fcmp_unordered("!=", factor, zero) for factor in args])
         return builder.select(neither, builder.fmul(*args), zero)
+
+    return x(x, x), codegen
+
+
+@intrinsic
+def chain_over(typingctx, x, y):
+    """`x` by `y`, which is `x` times the partial ``1/y``: zero where that is zero, and where `x` is."""
+    if x != y:
+        return None
+
+    def codegen(context, builder, signature, args):
+        zero, infinity = args[0].type(0.0), args[0].type(math.inf)
+        size = builder.call(builder.module.declare_intrinsic("llvm.fabs", [args[1].type]), args[1:])
+        finite = builder.fcmp_unordered("!=", size, infinity)
+        neither = builder.and_(builder.fcmp_unordered("!=", args[0], zero), finite)
+        return builder.select(neither, builder.fdiv(*args), zero)
 
     return x(x, x), codegen
 

@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import chain, sign, sqrt, square, where
+from tapegrad.kernels.arithmetic import chain, chain_over, sign, sqrt, square, where
 from tapegrad.kernels.blocks import BLOCK, bar_f32, call_unary, operand_f32, target_f32, whole_f32
 from tapegrad.kernels.cotangents import (
     close_f32,
@@ -225,8 +225,7 @@ def multiply_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
-                value = bar * x1_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, x1_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -234,8 +233,7 @@ def multiply_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar * x0_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, x0_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
         start += n
@@ -351,8 +349,7 @@ def divide_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
-                value = bar / x1_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain_over(bar, x1_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -361,8 +358,7 @@ def divide_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = bar * (-y_i / x1_i)
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, -y_i / x1_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
         start += n
@@ -503,8 +499,7 @@ def reciprocal_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = -bar * square(y_i)
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = -chain(bar, square(y_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -552,8 +547,7 @@ def square_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar * (float32(2.0) * x0_i)
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, float32(2.0) * x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -601,8 +595,7 @@ def sqrt_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = bar * float32(0.5) / y_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain_over(bar * float32(0.5), y_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -640,8 +633,7 @@ def cbrt_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = bar / (float32(3.0) * square(y_i))
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain_over(bar, float32(3.0) * square(y_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n

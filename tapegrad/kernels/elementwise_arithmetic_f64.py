@@ -3,7 +3,7 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import chain, sign, sqrt, square, where
+from tapegrad.kernels.arithmetic import chain, chain_over, sign, sqrt, square, where
 from tapegrad.kernels.blocks import BLOCK, bar_f64, call_unary, operand_f64, target_f64, whole_f64
 from tapegrad.kernels.cotangents import (
     close_f64,
@@ -223,8 +223,7 @@ def multiply_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
-                value = bar * x1_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, x1_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -232,8 +231,7 @@ def multiply_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar * x0_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, x0_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n
@@ -349,8 +347,7 @@ def divide_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
-                value = bar / x1_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain_over(bar, x1_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -359,8 +356,7 @@ def divide_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = bar * (-y_i / x1_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, -y_i / x1_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n
@@ -501,8 +497,7 @@ def reciprocal_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = -bar * square(y_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = -chain(bar, square(y_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -550,8 +545,7 @@ def square_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar * (2.0 * x0_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, 2.0 * x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -599,8 +593,7 @@ def sqrt_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = bar * 0.5 / y_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain_over(bar * 0.5, y_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -638,8 +631,7 @@ def cbrt_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = bar / (3.0 * square(y_i))
-                value = where(bar == 0.0, 0.0, value)
+                value = chain_over(bar, 3.0 * square(y_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n

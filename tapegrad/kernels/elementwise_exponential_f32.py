@@ -7,7 +7,7 @@ from math import inf
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import absolute, chain, maximum, where
+from tapegrad.kernels.arithmetic import absolute, chain, chain_over, maximum, where
 from tapegrad.kernels.blocks import (
     BLOCK,
     bar_f32,
@@ -114,8 +114,7 @@ def power_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 t6_i = load_f32(t6, i)
                 x1_i = load_f32(x1, i)
-                value = bar * chain(x1_i, t6_i)
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, chain(x1_i, t6_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -129,10 +128,9 @@ def power_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), bar * (y_i *
-                    t6_i))
+                    where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), chain(bar, y_i
+                    * t6_i))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 4096)
         start += n
@@ -171,8 +169,7 @@ def exp_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = bar * y_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, y_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -210,8 +207,7 @@ def exp2_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = bar * (float32(0.6931471805599453) * y_i)
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, float32(0.6931471805599453) * y_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -251,8 +247,7 @@ def expm1_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = bar * t4_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -290,8 +285,7 @@ def log_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar / x0_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain_over(bar, x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -329,8 +323,7 @@ def log2_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar * float32(1.4426950408889634) / x0_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain_over(bar * float32(1.4426950408889634), x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -368,8 +361,7 @@ def log10_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar * float32(0.4342944819032518) / x0_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain_over(bar * float32(0.4342944819032518), x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -407,8 +399,7 @@ def log1p_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar / (float32(1.0) + x0_i)
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain_over(bar, float32(1.0) + x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -461,10 +452,9 @@ def logaddexp_reverse_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5), bar /
-                    (float32(1.0) + t5_i))
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
+                    chain_over(bar, float32(1.0) + t5_i))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -482,10 +472,9 @@ def logaddexp_reverse_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5), bar /
-                    (float32(1.0) + t5_i))
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
+                    chain_over(bar, float32(1.0) + t5_i))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
         start += n
@@ -539,10 +528,9 @@ def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5), bar /
-                    (float32(1.0) + t5_i))
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
+                    chain_over(bar, float32(1.0) + t5_i))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -560,10 +548,9 @@ def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5), bar /
-                    (float32(1.0) + t5_i))
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
+                    chain_over(bar, float32(1.0) + t5_i))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
         start += n
@@ -622,8 +609,7 @@ def sigmoid_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
                 y_i = load_f32(y, i)
-                value = bar * (y_i / (float32(1.0) + t5_i))
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, y_i / (float32(1.0) + t5_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         start += n
@@ -686,8 +672,7 @@ def softplus_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = bar / (float32(1.0) + t4_i)
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain_over(bar, float32(1.0) + t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n

@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from math import inf
 
-from tapegrad.kernels.arithmetic import absolute, chain, maximum, where
+from tapegrad.kernels.arithmetic import absolute, chain, chain_over, maximum, where
 from tapegrad.kernels.blocks import (
     BLOCK,
     bar_f64,
@@ -112,8 +112,7 @@ def power_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 t6_i = load_f64(t6, i)
                 x1_i = load_f64(x1, i)
-                value = bar * chain(x1_i, t6_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, chain(x1_i, t6_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 8192)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -126,8 +125,7 @@ def power_reverse_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, bar * (y_i * t6_i))
-                value = where(bar == 0.0, 0.0, value)
+                value = where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, chain(bar, y_i * t6_i))
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 8192)
         start += n
@@ -166,8 +164,7 @@ def exp_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = bar * y_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, y_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -205,8 +202,7 @@ def exp2_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = bar * (0.6931471805599453 * y_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, 0.6931471805599453 * y_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -246,8 +242,7 @@ def expm1_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = bar * t4_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -285,8 +280,7 @@ def log_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar / x0_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain_over(bar, x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -324,8 +318,7 @@ def log2_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar * 1.4426950408889634 / x0_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain_over(bar * 1.4426950408889634, x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -363,8 +356,7 @@ def log10_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar * 0.4342944819032518 / x0_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain_over(bar * 0.4342944819032518, x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -402,8 +394,7 @@ def log1p_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar / (1.0 + x0_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain_over(bar, 1.0 + x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -455,8 +446,10 @@ def logaddexp_reverse_f64(frame: int, loops: int) -> int:
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, bar / (1.0 + t5_i))
-                value = where(bar == 0.0, 0.0, value)
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, chain_over(bar, 1.0 +
+                    t5_i))
+                )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -473,8 +466,10 @@ def logaddexp_reverse_f64(frame: int, loops: int) -> int:
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, bar / (1.0 + t5_i))
-                value = where(bar == 0.0, 0.0, value)
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, chain_over(bar, 1.0 +
+                    t5_i))
+                )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n
@@ -527,8 +522,10 @@ def logaddexp2_reverse_f64(frame: int, loops: int) -> int:
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, bar / (1.0 + t5_i))
-                value = where(bar == 0.0, 0.0, value)
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, chain_over(bar, 1.0 +
+                    t5_i))
+                )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -545,8 +542,10 @@ def logaddexp2_reverse_f64(frame: int, loops: int) -> int:
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, bar / (1.0 + t5_i))
-                value = where(bar == 0.0, 0.0, value)
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, chain_over(bar, 1.0 +
+                    t5_i))
+                )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n
@@ -605,8 +604,7 @@ def sigmoid_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
                 y_i = load_f64(y, i)
-                value = bar * (y_i / (1.0 + t5_i))
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, y_i / (1.0 + t5_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         start += n
@@ -669,8 +667,7 @@ def softplus_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = bar / (1.0 + t4_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain_over(bar, 1.0 + t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n

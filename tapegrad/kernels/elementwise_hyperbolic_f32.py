@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import absolute, sqrt, square, where
+from tapegrad.kernels.arithmetic import absolute, chain, chain_over, sqrt, square, where
 from tapegrad.kernels.blocks import BLOCK, bar_f32, call_unary, operand_f32, whole_f32
 from tapegrad.kernels.cotangents import close_f32, contributions_f32, end_f32, load_masked_f32, open_f32
 from tapegrad.kernels.entries import entry
@@ -70,8 +70,7 @@ def sinh_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = bar * t4_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -111,8 +110,7 @@ def cosh_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = bar * t4_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -152,8 +150,7 @@ def tanh_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = bar * square(float32(1.0) / t4_i)
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, square(float32(1.0) / t4_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -193,10 +190,9 @@ def arcsinh_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    where(absolute(x0_i) < float32(1000000000.0), bar / sqrt(float32(1.0) +
-                    square(x0_i)), bar / absolute(x0_i))
+                    where(absolute(x0_i) < float32(1000000000.0), chain_over(bar, sqrt(float32(1.0) +
+                    square(x0_i))), chain_over(bar, absolute(x0_i)))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -234,8 +230,7 @@ def arccosh_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar / (sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0)))
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain_over(bar, sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0)))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -274,10 +269,9 @@ def arctanh_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    bar / where(absolute(x0_i) < float32(0.5), float32(1.0) - square(x0_i),
-                    (float32(1.0) - x0_i) * (float32(1.0) + x0_i))
+                    chain_over(bar, where(absolute(x0_i) < float32(0.5), float32(1.0) - square(x0_i),
+                    (float32(1.0) - x0_i) * (float32(1.0) + x0_i)))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n

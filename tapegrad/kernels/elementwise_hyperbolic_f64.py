@@ -3,7 +3,7 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import absolute, sqrt, square, where
+from tapegrad.kernels.arithmetic import absolute, chain, chain_over, sqrt, square, where
 from tapegrad.kernels.blocks import BLOCK, bar_f64, call_unary, operand_f64, whole_f64
 from tapegrad.kernels.cotangents import close_f64, contributions_f64, end_f64, load_masked_f64, open_f64
 from tapegrad.kernels.entries import entry
@@ -68,8 +68,7 @@ def sinh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = bar * t4_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -109,8 +108,7 @@ def cosh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = bar * t4_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -150,8 +148,7 @@ def tanh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = bar * square(1.0 / t4_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, square(1.0 / t4_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -191,10 +188,9 @@ def arcsinh_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    where(absolute(x0_i) < 1000000000.0, bar / sqrt(1.0 + square(x0_i)), bar /
-                    absolute(x0_i))
+                    where(absolute(x0_i) < 1000000000.0, chain_over(bar, sqrt(1.0 + square(x0_i))),
+                    chain_over(bar, absolute(x0_i)))
                 )
-                value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -232,8 +228,7 @@ def arccosh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar / (sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0))
-                value = where(bar == 0.0, 0.0, value)
+                value = chain_over(bar, sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -271,8 +266,10 @@ def arctanh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar / where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0 + x0_i))
-                value = where(bar == 0.0, 0.0, value)
+                value = (
+                    chain_over(bar, where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0
+                    + x0_i)))
+                )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n

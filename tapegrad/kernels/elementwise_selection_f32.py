@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import absolute, fmax, fmin, maximum, minimum, sign, where
+from tapegrad.kernels.arithmetic import absolute, chain, fmax, fmin, maximum, minimum, sign, where
 from tapegrad.kernels.blocks import BLOCK, bar_f32, operand_f32, operand_u8, target_f32, whole_f32
 from tapegrad.kernels.cotangents import (
     close_f32,
@@ -84,8 +84,7 @@ def absolute_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar * sign(x0_i)
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, sign(x0_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n

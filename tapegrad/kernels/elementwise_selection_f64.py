@@ -3,7 +3,7 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import absolute, fmax, fmin, maximum, minimum, sign, where
+from tapegrad.kernels.arithmetic import absolute, chain, fmax, fmin, maximum, minimum, sign, where
 from tapegrad.kernels.blocks import BLOCK, bar_f64, operand_f64, operand_u8, target_f64, whole_f64
 from tapegrad.kernels.cotangents import (
     close_f64,
@@ -82,8 +82,7 @@ def absolute_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar * sign(x0_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, sign(x0_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n

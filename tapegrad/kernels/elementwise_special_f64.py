@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from math import nan
 
-from tapegrad.kernels.arithmetic import square, where
+from tapegrad.kernels.arithmetic import chain, square, where
 from tapegrad.kernels.blocks import BLOCK, bar_f64, call_binary, call_unary, operand_f64, whole_f64
 from tapegrad.kernels.cotangents import close_f64, contributions_f64, end_f64, load_masked_f64, open_f64
 from tapegrad.kernels.entries import entry
@@ -74,8 +74,7 @@ def erf_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = bar * (1.1283791670955126 * t4_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, 1.1283791670955126 * t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -119,8 +118,7 @@ def erfc_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = bar * (-1.1283791670955126 * t4_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, -1.1283791670955126 * t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -160,8 +158,7 @@ def lgamma_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = bar * t4_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -222,10 +219,9 @@ def digamma_reverse_f64(frame: int, loops: int) -> int:
                 t6_i = load_f64(t6, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    bar * (where(x0_i < 0.0, square(3.141592653589793 / t5_i), 0.0) + (where(x0_i < 0.0,
-                    -1.0, 1.0) * t6_i))
+                    chain(bar, where(x0_i < 0.0, square(3.141592653589793 / t5_i), 0.0) + (where(x0_i <
+                    0.0, -1.0, 1.0) * t6_i))
                 )
-                value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -266,8 +262,7 @@ def zeta_reverse_f64(frame: int, loops: int) -> int:
             x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
-                value = bar * nan
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, nan)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -282,8 +277,7 @@ def zeta_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
-                value = bar * (-x0_i * t5_i)
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, -x0_i * t5_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n

@@ -5,7 +5,7 @@ Generated from tapegrad/ops.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.kernels.arithmetic import absolute, sign, sqrt, square, where
+from tapegrad.kernels.arithmetic import absolute, chain, chain_over, sign, sqrt, square, where
 from tapegrad.kernels.blocks import (
     BLOCK,
     bar_f32,
@@ -93,8 +93,7 @@ def sin_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = bar * t4_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -134,8 +133,7 @@ def cos_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = -bar * t4_i
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = -chain(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -173,8 +171,7 @@ def tan_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = bar * (float32(1.0) + square(y_i))
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain(bar, float32(1.0) + square(y_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -213,10 +210,9 @@ def arcsin_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    bar / sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) - square(x0_i),
-                    (float32(1.0) - x0_i) * (float32(1.0) + x0_i)))
+                    chain_over(bar, sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) -
+                    square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -255,10 +251,9 @@ def arccos_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    -bar / sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) - square(x0_i),
-                    (float32(1.0) - x0_i) * (float32(1.0) + x0_i)))
+                    chain_over(-bar, sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) -
+                    square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -296,8 +291,7 @@ def arctan_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = bar / (float32(1.0) + square(x0_i))
-                value = where(bar == float32(0.0), float32(0.0), value)
+                value = chain_over(bar, float32(1.0) + square(x0_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -345,10 +339,9 @@ def arctan2_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = (
                     where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
-                    where(absolute(x1_i) >= absolute(x0_i), bar / (x1_i + (x0_i * (x0_i / x1_i))), bar *
-                    ((x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))))
+                    where(absolute(x1_i) >= absolute(x0_i), chain_over(bar, x1_i + (x0_i * (x0_i /
+                    x1_i))), chain(bar, (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -359,10 +352,9 @@ def arctan2_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = (
                     where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
-                    -where(absolute(x0_i) >= absolute(x1_i), bar / (x0_i + (x1_i * (x1_i / x0_i))), bar
-                    * ((x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))))
+                    -where(absolute(x0_i) >= absolute(x1_i), chain_over(bar, x0_i + (x1_i * (x1_i /
+                    x0_i))), chain(bar, (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
         start += n
@@ -412,11 +404,10 @@ def hypot_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    where(y_i == float32(0.0), float32(0.0), bar * (where(absolute(x0_i) >
+                    where(y_i == float32(0.0), float32(0.0), chain(bar, where(absolute(x0_i) >
                     absolute(x1_i), sign(x0_i), x0_i / absolute(x1_i)) / sqrt(float32(1.0) +
                     square(where(absolute(x0_i) > absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -427,11 +418,10 @@ def hypot_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    where(y_i == float32(0.0), float32(0.0), bar * (where(absolute(x1_i) >
+                    where(y_i == float32(0.0), float32(0.0), chain(bar, where(absolute(x1_i) >
                     absolute(x0_i), sign(x1_i), x1_i / absolute(x0_i)) / sqrt(float32(1.0) +
                     square(where(absolute(x1_i) > absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 4096)
         start += n
@@ -499,7 +489,7 @@ def sinc_reverse_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 y_i = load_f32(y, i)
                 value = (
-                    where(absolute(x0_i) < float32(0.25), bar * ((-float32(3.141592653589793) *
+                    where(absolute(x0_i) < float32(0.25), chain(bar, (-float32(3.141592653589793) *
                     (float32(3.141592653589793) * x0_i)) * ((float32(1.0) / float32(3.0)) -
                     (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(30.0)) -
                     (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(840.0)) -
@@ -507,9 +497,8 @@ def sinc_reverse_f32(frame: int, loops: int) -> int:
                     (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(3991680.0)) -
                     (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(518918400.0))
                     - (square(float32(3.141592653589793) * x0_i) * (float32(1.0) /
-                    float32(93405312000.0))))))))))))))), bar * ((t5_i - y_i) / x0_i))
+                    float32(93405312000.0))))))))))))))), chain(bar, (t5_i - y_i) / x0_i))
                 )
-                value = where(bar == float32(0.0), float32(0.0), value)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         start += n

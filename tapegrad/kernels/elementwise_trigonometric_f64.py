@@ -3,7 +3,7 @@
 Generated from tapegrad/ops.py by `make gen`; do not edit.
 """
 
-from tapegrad.kernels.arithmetic import absolute, sign, sqrt, square, where
+from tapegrad.kernels.arithmetic import absolute, chain, chain_over, sign, sqrt, square, where
 from tapegrad.kernels.blocks import (
     BLOCK,
     bar_f64,
@@ -91,8 +91,7 @@ def sin_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = bar * t4_i
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -132,8 +131,7 @@ def cos_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = -bar * t4_i
-                value = where(bar == 0.0, 0.0, value)
+                value = -chain(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -171,8 +169,7 @@ def tan_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = bar * (1.0 + square(y_i))
-                value = where(bar == 0.0, 0.0, value)
+                value = chain(bar, 1.0 + square(y_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -211,10 +208,9 @@ def arcsin_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    bar / sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0 +
-                    x0_i)))
+                    chain_over(bar, sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) *
+                    (1.0 + x0_i))))
                 )
-                value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -253,10 +249,9 @@ def arccos_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    -bar / sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0 +
-                    x0_i)))
+                    chain_over(-bar, sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) *
+                    (1.0 + x0_i))))
                 )
-                value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -294,8 +289,7 @@ def arctan_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = bar / (1.0 + square(x0_i))
-                value = where(bar == 0.0, 0.0, value)
+                value = chain_over(bar, 1.0 + square(x0_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -343,10 +337,9 @@ def arctan2_reverse_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 value = (
                     where((x0_i == 0.0) & (x1_i == 0.0), 0.0, where(absolute(x1_i) >= absolute(x0_i),
-                    bar / (x1_i + (x0_i * (x0_i / x1_i))), bar * ((x1_i / x0_i) / (x0_i + (x1_i * (x1_i
-                    / x0_i))))))
+                    chain_over(bar, x1_i + (x0_i * (x0_i / x1_i))), chain(bar, (x1_i / x0_i) / (x0_i +
+                    (x1_i * (x1_i / x0_i))))))
                 )
-                value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -357,10 +350,9 @@ def arctan2_reverse_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 value = (
                     where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -where(absolute(x0_i) >= absolute(x1_i),
-                    bar / (x0_i + (x1_i * (x1_i / x0_i))), bar * ((x0_i / x1_i) / (x1_i + (x0_i * (x0_i
-                    / x1_i))))))
+                    chain_over(bar, x0_i + (x1_i * (x1_i / x0_i))), chain(bar, (x0_i / x1_i) / (x1_i +
+                    (x0_i * (x0_i / x1_i))))))
                 )
-                value = where(bar == 0.0, 0.0, value)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n
@@ -410,11 +402,10 @@ def hypot_reverse_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
                 value = (
-                    where(y_i == 0.0, 0.0, bar * (where(absolute(x0_i) > absolute(x1_i), sign(x0_i),
+                    where(y_i == 0.0, 0.0, chain(bar, where(absolute(x0_i) > absolute(x1_i), sign(x0_i),
                     x0_i / absolute(x1_i)) / sqrt(1.0 + square(where(absolute(x0_i) > absolute(x1_i),
                     x1_i / x0_i, x0_i / x1_i)))))
                 )
-                value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 8192)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -425,11 +416,10 @@ def hypot_reverse_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
                 value = (
-                    where(y_i == 0.0, 0.0, bar * (where(absolute(x1_i) > absolute(x0_i), sign(x1_i),
+                    where(y_i == 0.0, 0.0, chain(bar, where(absolute(x1_i) > absolute(x0_i), sign(x1_i),
                     x1_i / absolute(x0_i)) / sqrt(1.0 + square(where(absolute(x1_i) > absolute(x0_i),
                     x0_i / x1_i, x1_i / x0_i)))))
                 )
-                value = where(bar == 0.0, 0.0, value)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 8192)
         start += n
@@ -497,14 +487,13 @@ def sinc_reverse_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 y_i = load_f64(y, i)
                 value = (
-                    where(absolute(x0_i) < 0.25, bar * ((-3.141592653589793 * (3.141592653589793 *
+                    where(absolute(x0_i) < 0.25, chain(bar, (-3.141592653589793 * (3.141592653589793 *
                     x0_i)) * ((1.0 / 3.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 30.0) -
                     (square(3.141592653589793 * x0_i) * ((1.0 / 840.0) - (square(3.141592653589793 *
                     x0_i) * ((1.0 / 45360.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 3991680.0) -
                     (square(3.141592653589793 * x0_i) * ((1.0 / 518918400.0) - (square(3.141592653589793
-                    * x0_i) * (1.0 / 93405312000.0)))))))))))))), bar * ((t5_i - y_i) / x0_i))
+                    * x0_i) * (1.0 / 93405312000.0)))))))))))))), chain(bar, (t5_i - y_i) / x0_i))
                 )
-                value = where(bar == 0.0, 0.0, value)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         start += n

@@ -48,6 +48,12 @@ def _scaled_product(mantissa: float, exponent: int, factor: float) -> Any:
 
 
 @_helper
+def _times(partial: float, value: float) -> float:
+    """A partial times a cotangent or a tangent; zero times anything is zero."""
+    return partial * value if partial != 0 and value != 0 else 0.0
+
+
+@_helper
 def _add_at(x_bar: int, offset: int, value: Any, store: int, zero: Any) -> None:
     before = zero if store else load_at(x_bar, offset, zero)
     store_at(x_bar, offset, before + value, zero)
@@ -59,7 +65,7 @@ def _prod_reverse_by_division(
 ) -> None:
     for i in range(count):
         partial = product / np.float64(load_at(x, i * stride, zero))
-        _add_at(x_bar, i * stride, y_bar * partial, store, zero)
+        _add_at(x_bar, i * stride, _times(partial, y_bar), store, zero)
 
 
 @_helper
@@ -84,7 +90,7 @@ def _prod_reverse_scaled(
     for i in range(count):
         exponent_i = exponent + load_i64(after, 2 * i + 1)
         partial = math.ldexp(mantissa * load_f64(after, 2 * i), max(min(exponent_i, _FARTHEST), -_FARTHEST))
-        _add_at(x_bar, i * stride, y_bar * partial, store, zero)
+        _add_at(x_bar, i * stride, _times(partial, y_bar), store, zero)
         mantissa, exponent = _scaled_product(mantissa, exponent, np.float64(load_at(x, i * stride, zero)))
     free(after)
     return 0
@@ -111,20 +117,13 @@ def _prod_reverse(frame: int, zero: Any) -> int:
 
 
 @_helper
-def _term(partial: float, x_dot: int, offset: int, zero: Any) -> float:
-    """A partial times an element's tangent; zero times anything is zero."""
-    d = np.float64(load_at(x_dot, offset, zero))
-    return partial * d if partial != 0 and d != 0 else 0.0
-
-
-@_helper
 def _tangent_scaled(after: int, x: int, x_dot: int, stride: int, count: int, zero: Any) -> float:
     _products_after(after, x, stride, count, zero)
     total, mantissa, exponent = 0.0, 1.0, 0
     for i in range(count):
         exponent_i = exponent + load_i64(after, 2 * i + 1)
         partial = math.ldexp(mantissa * load_f64(after, 2 * i), max(min(exponent_i, _FARTHEST), -_FARTHEST))
-        total += _term(partial, x_dot, i * stride, zero)
+        total += _times(partial, np.float64(load_at(x_dot, i * stride, zero)))
         mantissa, exponent = _scaled_product(mantissa, exponent, np.float64(load_at(x, i * stride, zero)))
     return total
 
@@ -140,7 +139,7 @@ def _prod_tangent(frame: int, zero: Any) -> int:
     if normal:
         for i in range(count):
             partial = product / np.float64(load_at(x, i * stride, zero))
-            total += _term(partial, x_dot, i * stride, zero)
+            total += _times(partial, np.float64(load_at(x_dot, i * stride, zero)))
     else:
         after = malloc(16 * count)
         if after == 0:
