@@ -1,22 +1,22 @@
-"""NumPy's protocols: ``np.sin(t)`` and ``np.sum(t)`` do what ``tapegrad.sin(t)`` and ``tapegrad.sum(t)`` do."""
+"""NumPy's protocols: ``np.sin(t)`` and ``np.sum(t)`` do what ``tapegrad.sin(t)`` and ``tapegrad.sum(t)`` do.
 
+Functions are known by identity, not by name: ``np.linalg.norm`` is not ``np.norm``, and a ufunc of somebody else's
+that is called ``sin`` is not ``np.sin``.
+"""
+
+import functools
 import inspect
+import sys
 from typing import Any
 
 import numpy as np
 
-from tapegrad import creation, elementwise, joining, linalg, reductions, shaping
+from tapegrad import creation, elementwise, joining, linalg, predicates, reductions, shaping
 from tapegrad.errors import UnsupportedError
+from tapegrad.library import SCIPY
+from tapegrad.names import full_name
 from tapegrad.ops import ELEMENTWISE
 
-_UFUNCS: dict[str, Any] = {row.ufunc: elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.ufunc}
-_UFUNCS["matmul"] = linalg.matmul
-_REDUCTIONS: dict[str, Any] = {
-    "add": reductions.sum,
-    "multiply": reductions.prod,
-    "maximum": reductions.max,
-    "minimum": reductions.min,
-}
 _INTERNAL = {row.name for row in ELEMENTWISE if not row.public}
 FUNCTIONS: dict[str, Any] = {
     **{name: function for name, function in elementwise.FUNCTIONS.items() if name not in _INTERNAL},
@@ -25,16 +25,41 @@ FUNCTIONS: dict[str, Any] = {
     **linalg.FUNCTIONS,
     **joining.FUNCTIONS,
     **creation.FUNCTIONS,
+    **predicates.FUNCTIONS,
 }
-_INSPECTIONS = {"shape": lambda a: a.shape, "ndim": lambda a: a.ndim, "size": lambda a: a.size}
+_UFUNCS: dict[Any, Any] = {
+    **{getattr(np, row.ufunc): elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.ufunc},
+    **predicates.UFUNCS,
+    np.matmul: linalg.matmul,
+}
+_REDUCTIONS: dict[Any, Any] = {
+    np.add: reductions.sum,
+    np.multiply: reductions.prod,
+    np.maximum: reductions.max,
+    np.minimum: reductions.min,
+    np.logical_and: predicates.all,
+    np.logical_or: predicates.any,
+}
+_FUNCTIONS: dict[Any, Any] = {
+    getattr(module, name): function
+    for module in (np, np.linalg)
+    for name, function in FUNCTIONS.items()
+    if hasattr(module, name)
+} | {np.linalg.matrix_rank: predicates.matrix_rank}
 
 
-def _kept(function: str, arguments: dict[str, Any], allowed: tuple[str, ...]) -> dict[str, Any]:
+def _unsupported(name: str) -> UnsupportedError:
+    return UnsupportedError(f"{name} is not supported for Tensors; use .data to leave the graph")
+
+
+def _kept(function: np.ufunc, arguments: dict[str, Any], allowed: tuple[str, ...]) -> dict[str, Any]:
     """The keyword arguments that say something; those that are not supported are refused."""
     said = {k: v for k, v in arguments.items() if v is not None and v is not np._NoValue}
     for name in said:
         if name not in allowed:
-            raise UnsupportedError(f"{function}: the argument {name!r} is not supported for Tensors")
+            raise UnsupportedError(
+                f"{full_name(function)}: the argument {name!r} is not supported for Tensors"
+            )
     return said
 
 
@@ -45,33 +70,48 @@ class ProtocolMethods:
     __array_priority__ = 1000
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
-        name = ufunc.__name__
-        if method == "__call__" and name in _UFUNCS:
-            _kept(name, arguments, ())
-            return _UFUNCS[name](*inputs)
-        if method == "reduce" and name in _REDUCTIONS:
-            return _REDUCTIONS[name](inputs[0], **_kept(name, {"axis": 0, **arguments}, ("axis", "keepdims")))
-        called = name if method == "__call__" else f"{name}.{method}"
-        raise UnsupportedError(f"numpy.{called} is not supported for Tensors; use .data to leave the graph")
+        known = _UFUNCS.get(ufunc) or _of_scipy(ufunc)
+        if method == "__call__" and known is not None:
+            _kept(ufunc, arguments, ())
+            return known(*inputs)
+        if method == "reduce" and ufunc in _REDUCTIONS:
+            said = _kept(ufunc, {"axis": 0, **arguments}, ("axis", "keepdims"))
+            return _REDUCTIONS[ufunc](inputs[0], **said)
+        raise _unsupported(full_name(ufunc) + ("" if method == "__call__" else f".{method}"))
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        name = function.__name__
-        if name in _INSPECTIONS and not kwargs and len(args) == 1:
-            return _INSPECTIONS[name](args[0])
-        if name not in FUNCTIONS:
-            raise UnsupportedError(f"numpy.{name} is not supported for Tensors; use .data to leave the graph")
-        return _call(name, FUNCTIONS[name], args, kwargs)
+        known = _FUNCTIONS.get(function)
+        if known is None:
+            raise _unsupported(full_name(function))
+        return _call(function, known, args, kwargs)
 
 
-def _call(name: str, function: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
+def _of_scipy(ufunc: np.ufunc) -> Any:
+    """Our function for one of SciPy's ufuncs, if that is where this one comes from."""
+    special = sys.modules.get("scipy.special")
+    ours = _SCIPY.get(ufunc.__name__) if special else None
+    return ours if getattr(special, ufunc.__name__, None) is ufunc else None
+
+
+_SCIPY = {
+    theirs: FUNCTIONS[ours] for ours, theirs in (*SCIPY.items(), ("sigmoid", "expit")) if ours in FUNCTIONS
+}
+
+
+@functools.cache
+def _signature(function: Any) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+def _call(called: Any, function: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
     """Call our function as NumPy's was called; say which argument is not supported."""
-    signature = inspect.signature(function)
+    signature = _signature(function)
     known = signature.parameters
     arguments = {k: v for k, v in arguments.items() if v is not np._NoValue and (v is not None or k in known)}
     try:
         signature.bind(*args, **arguments)
     except TypeError as error:
-        raise UnsupportedError(f"numpy.{name} of Tensors: {error}") from None
+        raise UnsupportedError(f"{full_name(called)} of Tensors: {error}") from None
     return function(*args, **arguments)

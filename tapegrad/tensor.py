@@ -11,6 +11,7 @@ from tapegrad.errors import TracedValueError
 from tapegrad.escapes import EscapeMethods
 from tapegrad.indexing import IndexMethods
 from tapegrad.linalg import ProductMethods
+from tapegrad.predicates import PredicateMethods
 from tapegrad.protocols import ProtocolMethods
 from tapegrad.reductions import ReductionMethods
 from tapegrad.shaping import ShapeMethods
@@ -25,6 +26,7 @@ class Tensor(
     IndexMethods,
     ProductMethods,
     EscapeMethods,
+    PredicateMethods,
     BackwardMethods,
     ProtocolMethods,
 ):

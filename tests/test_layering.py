@@ -21,8 +21,8 @@ ORDER = (
     "cache", "locks", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep", "errors",
     "loader", "checker", "views", "show", "state", "notes", "inspection", "storage", "anomaly", "record",
     "structural", "shaping", "elementwise", "reductions", "indexing", "linalg", "joining", "creation",
-    "escapes", "custom", "derivatives", "backward", "protocols", "tensor", "recording", "passes", "tree",
-    "transforms", "checking", "optimize", "", "nist", "cli", "__main__",
+    "escapes", "names", "custom", "outcomes", "predicates", "derivatives", "backward", "protocols", "tensor",
+    "recording", "passes", "tree", "transforms", "checking", "optimize", "", "nist", "cli", "__main__",
 )  # fmt: skip
 # Compiled code and what carries it may import even less.
 STRICT: dict[str, tuple[str, ...]] = {
