@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
+from tapegrad import interpreter as _interpreter  # noqa: F401  first of all, for it may refuse
 from tapegrad import optimize as optimize
 from tapegrad.anomaly import detect_anomaly as detect_anomaly
 from tapegrad.checking import check_grads as check_grads

@@ -35,8 +35,8 @@ def _sources() -> list[Path]:
 
 @functools.cache
 def digest() -> str:
-    """Digest of the compiled sources and the compiler's version."""
-    state = hashlib.sha256(numba.__version__.encode())
+    """Digest of the compiled sources, the compiler's version, and the size of what all Python objects begin with."""
+    state = hashlib.sha256(f"{numba.__version__} {object.__basicsize__}".encode())
     for file in _sources():
         state.update(file.name.encode() + b"\0" + file.read_bytes())
     return state.hexdigest()[:16]

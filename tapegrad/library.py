@@ -16,8 +16,8 @@ from numba.extending import get_cython_function_address
 
 from tapegrad.kernels.entries import BLAS, SIGNATURES, SIZE, entry
 
-_FUNCTIONS = 32  # offset of ``functions`` in PyUFuncObject: object head, three ints, an int
-_DATA = 40
+_FUNCTIONS = object.__basicsize__ + 16  # offset of ``functions`` in PyUFuncObject: object head, four ints
+_DATA = _FUNCTIONS + 8
 SCIPY = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "digamma": "psi", "zeta": "_ufuncs._zeta"}
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 

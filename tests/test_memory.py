@@ -216,6 +216,17 @@ def test_updates_under_no_grad_leave_nothing():
         assert EAGER.words[BUFFERS] <= live_before + 2
 
 
+def test_parameters_of_what_is_not_recorded_go_at_once():
+    """An instruction's parameters are a few words: lost at each of 100,000 of them, they are megabytes."""
+    resource = pytest.importorskip("resource")
+    x = tg.tensor([1.0, 2.0, 3.0], constant=True)
+    x[[0, 2]]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(100_000):
+        x[[0, 2]]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2_000
+
+
 def test_errors_leave_nothing():
     x = tg.tensor(np.ones((2, 3)))
     failures = [

@@ -11,7 +11,7 @@ from tapegrad.sweep.bind import bind_forward, op_word, variant
 from tapegrad.sweep.execute import execute
 from tapegrad.sweep.layout import DRIVER, DRIVER_UNKNOWN
 from tapegrad.tape.columns import add_handle, append, drop_handle, new_slot
-from tapegrad.tape.geometry import ARRAY_EXTENTS, array_data, broadcast_extent, extent
+from tapegrad.tape.geometry import array_data, array_length, broadcast_extent, extent
 from tapegrad.tape.layout import (
     ACCUMULATE,
     ALL_LIVE,
@@ -226,7 +226,7 @@ def _copy_of(params):
     """Memory of an instruction's own with a copy of its parameters; `params` is the id of an int64 array, or 0."""
     if params == 0:
         return 0
-    bytes_ = 8 * load_i64(load_i64(params, ARRAY_EXTENTS), 0)
+    bytes_ = 8 * array_length(params)
     own = malloc(bytes_)
     memcpy(own, array_data(params), bytes_)
     return own
@@ -243,10 +243,9 @@ def record_into(header, op, result, a, b, c, params, recording):
         return E_KERNEL
     own = _copy_of(params)
     status = _run(header, op, dtype, result, a, b, c, own)
-    if status != 0:
-        return E_STATUS - status
-    _commit(header, op, result, a, b, c, own, recording)
-    return result
+    if status != 0 or not _commit(header, op, result, a, b, c, own, recording):
+        free(own)
+    return result if status == 0 else E_STATUS - status
 
 
 @native()

@@ -11,7 +11,14 @@ from tapegrad.compiler import helper, native
 from tapegrad.kernels.frame import STRIDE
 from tapegrad.kernels.native import load_i32, load_i64, memset, stack_words, store_f32, store_f64, store_i64
 from tapegrad.sweep.execute import execute
-from tapegrad.tape.geometry import ARRAY_EXTENTS, ARRAY_NDIM, ARRAY_STRIDES, array_data
+from tapegrad.tape.geometry import (
+    ARRAY_DESCR,
+    ARRAY_EXTENTS,
+    ARRAY_FLAGS,
+    ARRAY_NDIM,
+    ARRAY_STRIDES,
+    array_data,
+)
 from tapegrad.tape.layout import F32
 
 # Words of a program's block.
@@ -49,18 +56,16 @@ PORT_WORDS = 8
 STREAM_WORDS = 3
 
 MISFIT = -1  # an array does not look as its port expects
-_ARRAY_DESCR = 7  # word of NumPy's array object
-_ARRAY_FLAGS = 16  # in 32-bit words
-_ALIGNED = 0x100
+_ALIGNED = 0x100  # among the flags of an array
 
 
 @helper
 def _fits(port, array):
     """Whether a NumPy array has the dtype, the shape and the C order that a port expects."""
     ndim = load_i64(port, PORT_NDIM)
-    if load_i64(array, _ARRAY_DESCR) != load_i64(port, PORT_DESCR) or load_i32(array, ARRAY_NDIM) != ndim:
+    if load_i64(array, ARRAY_DESCR) != load_i64(port, PORT_DESCR) or load_i32(array, ARRAY_NDIM) != ndim:
         return False
-    if load_i32(array, _ARRAY_FLAGS) & _ALIGNED == 0:
+    if load_i32(array, ARRAY_FLAGS) & _ALIGNED == 0:
         return False
     expected = load_i64(port, PORT_EXTENTS)
     extents, strides = load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)

@@ -89,7 +89,9 @@ def open_tape(header, capacity):
 
 @native()
 def close_tape(header):
-    """Free everything that a tape holds. Memory that NumPy arrays still show stays."""
+    """Free everything that a tape holds, if it is open. Memory that NumPy arrays still show stays."""
+    if load_i64(header, SLOT_CAPACITY) == 0:
+        return
     for i in range(load_i64(header, INSTRUCTIONS)):
         if get_op(header, i) != DEAD_OP and get_params(header, i) != 0:
             free(get_params(header, i))

@@ -6,11 +6,15 @@ from tapegrad.compiler import helper
 from tapegrad.kernels.native import load_i32, load_i64, store_i64
 from tapegrad.tape.layout import F32, F64, I64, get_dtype, get_geometry, get_ndim
 
-# Words of NumPy's array object after the two of a Python object (its public C layout).
-ARRAY_DATA = 2
-ARRAY_NDIM = 6  # in 32-bit words
-ARRAY_EXTENTS = 4
-ARRAY_STRIDES = 5
+# Words of NumPy's array object (``PyArrayObject_fields``, a part of its C interface), after those of any Python object:
+# two, or more where there is no global lock.
+_HEAD = object.__basicsize__ // 8
+ARRAY_DATA = _HEAD
+ARRAY_NDIM = 2 * (_HEAD + 1)  # in 32-bit words
+ARRAY_EXTENTS = _HEAD + 2
+ARRAY_STRIDES = _HEAD + 3
+ARRAY_DESCR = _HEAD + 5
+ARRAY_FLAGS = 2 * (_HEAD + 6)  # in 32-bit words
 
 
 @helper
@@ -23,6 +27,12 @@ def array_data(array):
 def array_ndim(array):
     """Number of dimensions of the NumPy array whose ``id`` is `array`."""
     return numba.int64(load_i32(array, ARRAY_NDIM))
+
+
+@helper
+def array_length(array):
+    """Extent of the first dimension of the NumPy array whose ``id`` is `array`."""
+    return load_i64(load_i64(array, ARRAY_EXTENTS), 0)
 
 
 @helper

@@ -14,6 +14,7 @@ from tapegrad.tape.geometry import (
     ARRAY_EXTENTS,
     ARRAY_STRIDES,
     array_data,
+    array_length,
     array_ndim,
     copy_array_geometry,
     extent,
@@ -74,7 +75,7 @@ def result_slot(header, dtype, ndim, geometry, zeroed):
 @native()
 def allocate(header, dtype, shape, zeroed):
     """A slot on a new buffer; `shape` is the id of an int64 array of extents."""
-    ndim = load_i64(load_i64(shape, 4), 0)
+    ndim = array_length(shape)
     if ndim > MAX_NDIM:
         return E_NDIM
     slot = result_slot(header, dtype, ndim, array_data(shape), zeroed)
@@ -147,7 +148,7 @@ def view_array(header, slot, array):
 @native()
 def view_geometry(header, slot, offset, geometry):
     """A slot on the same buffer at `offset` bytes; `geometry` is the id of an array of extents and strides."""
-    ndim = load_i64(load_i64(geometry, 4), 0) // 2
+    ndim = array_length(geometry) // 2
     if ndim > MAX_NDIM:
         return E_NDIM
     view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
