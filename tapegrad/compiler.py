@@ -132,6 +132,11 @@ def compile_destructor(function: Callable[..., Any]) -> int:
     return _compile(function, 3)
 
 
+def compile_allocator(function: Callable[..., Any]) -> int:
+    """Address of a function of sizes and addresses that stands for one of an allocator."""
+    return _compile(function, len(inspect.signature(function).parameters))
+
+
 def compile_driver(function: Callable[..., Any]) -> int:
     """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, splittable)``."""
     return _compile(function, 5)

@@ -12,7 +12,7 @@ import numba.np.ufunc.parallel
 import numpy as np
 from llvmlite.binding import address_of_symbol
 
-from tapegrad import cache, compiler, library
+from tapegrad import cache, compiler, fences, library
 from tapegrad.kernels.fill import zero_fill
 from tapegrad.ops import CODES, ELEMENTWISE, STRUCTURAL, Op, Structural
 from tapegrad.sweep import columns
@@ -57,6 +57,10 @@ _OF_NO_OP = (
 _GRAIN = 32_768
 _COSTLY_GRAIN = 8_192
 _CHEAP_FAMILIES = ("arithmetic", "selection", "predicates")
+
+
+if fences.on:
+    fences.put_up()
 
 
 class KernelName(NamedTuple):

@@ -63,4 +63,5 @@ def lines(dtype, count, seed=0):
 
 
 def one_stride(line):
-    return line.strides[0]
+    """The stride of a line; NumPy says 0 of one without elements, which kernels take for a sum into one element."""
+    return line.strides[0] if line.size else line.itemsize

@@ -18,8 +18,8 @@ FILES = {
 NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 # The parts of the package from the bottom to the top: each may import what stands before it.
 ORDER = (
-    "cache", "locks", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep", "errors",
-    "loader", "checker", "views", "show", "state", "notes", "inspection", "storage", "anomaly", "record",
+    "interpreter", "cache", "locks", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep", "errors",
+    "fences", "loader", "checker", "views", "show", "state", "notes", "inspection", "storage", "anomaly", "record",
     "structural", "shaping", "elementwise", "reductions", "indexing", "linalg", "joining", "creation",
     "escapes", "names", "custom", "outcomes", "predicates", "derivatives", "backward", "protocols", "tensor",
     "recording", "passes", "tree", "transforms", "checking", "optimize", "", "nist", "cli", "__main__",

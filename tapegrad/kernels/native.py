@@ -5,9 +5,10 @@ instructions, elements of buffers. An address is turned into a pointer as a whol
 computed by integer arithmetic on one side of the conversion only.
 """
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 _I64 = ir.IntType(64)
@@ -97,11 +98,24 @@ def compare_and_swap(typingctx, address, expected, desired):
     return types.int64(types.int64, types.int64, types.int64), codegen
 
 
-# The C library's allocator and block moves. Numba resolves the names in the running process.
-malloc = types.ExternalFunction("malloc", types.int64(types.int64))
-calloc = types.ExternalFunction("calloc", types.int64(types.int64, types.int64))
-realloc = types.ExternalFunction("realloc", types.int64(types.int64, types.int64))
-free = types.ExternalFunction("free", types.void(types.int64))
+# The allocator, under names of our own: the C library's, unless `tapegrad.guards` puts another one in its place.
+ALLOCATOR = ("malloc", "calloc", "realloc", "free")
+
+
+def bind_allocator(addresses):
+    """Let the allocator's names stand for functions at these addresses, in all code that is loaded from now on."""
+    for name, address in zip(ALLOCATOR, addresses, strict=True):
+        binding.add_symbol(f"tapegrad_{name}", address)
+
+
+cpu_target.target_context.codegen()  # Numba's engine, with which the process's own names become known
+bind_allocator(map(binding.address_of_symbol, ALLOCATOR))
+malloc = types.ExternalFunction("tapegrad_malloc", types.int64(types.int64))
+calloc = types.ExternalFunction("tapegrad_calloc", types.int64(types.int64, types.int64))
+realloc = types.ExternalFunction("tapegrad_realloc", types.int64(types.int64, types.int64))
+free = types.ExternalFunction("tapegrad_free", types.void(types.int64))
+
+# The C library's block moves. Numba resolves the names in the running process.
 memcpy = types.ExternalFunction("memcpy", types.int64(types.int64, types.int64, types.int64))
 memset = types.ExternalFunction("memset", types.int64(types.int64, types.int32, types.int64))
 memcmp = types.ExternalFunction("memcmp", types.int32(types.int64, types.int64, types.int64))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from tapegrad.fences import PAGE
+
 FOREVER = 1 << 60
 _ALIGNMENT = 64
 
@@ -60,8 +62,21 @@ def place(lifetimes: Lifetimes) -> int:
     return size
 
 
-def _rounded(bytes_: int) -> int:
-    return -(-max(bytes_, 1) // _ALIGNMENT) * _ALIGNMENT
+def place_apart(lifetimes: Lifetimes) -> tuple[int, list[int]]:
+    """Give each block pages of its own, with a fence after each; the bytes of the workspace, and where fences are.
+
+    A block ends at its fence, but for what it lacks to a multiple of eight bytes.
+    """
+    fences = [0]
+    for block in lifetimes.blocks.values():
+        end = fences[-1] + PAGE + _rounded(block.bytes, PAGE)
+        block.offset = end - _rounded(block.bytes, 8)
+        fences.append(end)
+    return fences[-1] + PAGE, fences
+
+
+def _rounded(bytes_: int, unit: int = _ALIGNMENT) -> int:
+    return -(-max(bytes_, 1) // unit) * unit
 
 
 def _give_back(gaps: dict[int, int], offset: int, length: int) -> None:

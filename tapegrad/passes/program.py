@@ -7,10 +7,10 @@ replaced; the places of inputs, outputs and gradients are filled in at each call
 
 import numpy as np
 
-from tapegrad import loader
+from tapegrad import fences, loader
 from tapegrad.kernels import frame as word
 from tapegrad.passes.activity import GUARDS, live_instructions
-from tapegrad.passes.lifetimes import Lifetimes, place
+from tapegrad.passes.lifetimes import Lifetimes, place, place_apart
 from tapegrad.passes.listing import Listing
 from tapegrad.passes.purpose import Purpose
 from tapegrad.passes.stream import WORKSPACE, Port, Stream, port_address
@@ -46,6 +46,8 @@ class Program:
         The arrays that a call works on: first the inputs and what else the caller gives, then the results.
     given
         How many of the ports the caller gives.
+    bytes, fences
+        Size of a workspace, and the offsets of the pages in it that must not be touched.
     guards
         For each row of the forward stream that is a guard, which one it is.
     """
@@ -64,7 +66,7 @@ class Program:
         self._choose()
         self._lifetimes = Lifetimes()
         self._plan()
-        self.bytes = place(self._lifetimes)
+        self.bytes, self.fences = place_apart(self._lifetimes) if fences.on else (place(self._lifetimes), [])
         self._input_ports = [Port(d.shape, d.dtype) for d in map(self._describe, recording.inputs)]
         self.ports = [*self._input_ports]
         self.given = len(self.ports)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import loader
+from tapegrad.fences import fenced_pages
 from tapegrad.kernels import frame as word
 from tapegrad.passes.gradient import GradientProgram
 from tapegrad.passes.listing import Listing
@@ -40,7 +41,7 @@ class Workspace:
     __slots__ = ("_keep", "_words", "address", "value")
 
     def __init__(self, program: Program) -> None:
-        memory, base = _aligned(program.bytes)
+        memory, base = _memory(program)
         forward, reverse = program.forward.trimmed(), program.reverse.trimmed()
         frames = np.concatenate([forward, reverse]).reshape(-1, word.WORDS)
         places = _relocations(frames, 1 + len(program.ports))
@@ -79,9 +80,12 @@ class Workspace:
         return int(self._words[replay.STOPPED_AT])
 
 
-def _aligned(bytes_: int) -> tuple[np.ndarray, int]:
+def _memory(program: Program) -> tuple[np.ndarray, int]:
     """Memory, and the address of the first cache line that begins in it."""
-    memory = np.empty(bytes_ + _ALIGNMENT, np.uint8)
+    if program.fences:
+        memory = fenced_pages(program.bytes, program.fences)
+    else:
+        memory = np.empty(program.bytes + _ALIGNMENT, np.uint8)
     return memory, -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
 
 

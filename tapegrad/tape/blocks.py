@@ -2,7 +2,7 @@
 
 A buffer of the tape holds one reference to the block of its primal, NumPy arrays made on the same memory hold
 others. The two words before the data are the count and the size in bytes; a block of a kilobyte or more starts on
-a cache line, and keeps what the C library's allocator returned in the word before those two.
+a cache line, and keeps what the allocator returned in the word before those two.
 """
 
 from tapegrad.compiler import helper
@@ -22,6 +22,7 @@ from tapegrad.tape.layout import F32
 
 _LARGE = 1024
 _LINE = 64
+_LINE_AND_WORDS = 24 + _LINE - 8  # at most so far from memory that begins at a multiple of 8 to the data
 
 
 @helper
@@ -31,7 +32,7 @@ def new_block(bytes_):
         base = malloc(bytes_ + 16)
         data = base + 16
     else:
-        base = malloc(bytes_ + 24 + _LINE)
+        base = malloc(bytes_ + _LINE_AND_WORDS)
         data = (base + 24 + _LINE - 1) & ~(_LINE - 1)
         if base != 0:
             store_i64(data - 24, 0, base)
@@ -50,7 +51,7 @@ def new_zero_block(bytes_):
         if data != 0:
             memset(data, 0, bytes_)
         return data
-    base = calloc(bytes_ + 24 + _LINE, 1)
+    base = calloc(bytes_ + _LINE_AND_WORDS, 1)
     if base == 0:
         return 0
     data = (base + 24 + _LINE - 1) & ~(_LINE - 1)

@@ -1,0 +1,107 @@
+"""With TAPEGRAD_GUARD_PAGES=1, who reads or writes past a block of memory, or one that is freed, ends the process."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tapegrad.fences import PAGE
+from tapegrad.passes.lifetimes import Block, Lifetimes, place_apart
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
+
+PROLOGUE = """
+import ctypes, numpy as np, tapegrad as tg
+from tapegrad import compiler, library
+from tapegrad.kernels import accumulate, frame
+def read(array, offset):
+    return ctypes.c_double.from_address(array.ctypes.data + offset).value
+class Shown:
+    "Knows where an array lies, and does not keep it alive."
+    def __init__(self, array):
+        self.address = array.ctypes.data
+    first = property(lambda self: ctypes.c_double.from_address(self.address).value)
+def add(count, source, target):
+    "Run the engine's own loop that adds `count` elements to others."
+    kernel = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(
+        compiler.compile_kernel(accumulate.accumulate_f64))
+    words = np.zeros(frame.WORDS, np.int64)
+    words[frame.COUNT], words[frame.X_BAR], words[frame.Y_BAR] = count, target.ctypes.data, source.ctypes.data
+    words[frame.STRIDE] = words[frame.Y_STRIDE] = 8
+    kernel(words.ctypes.data, library.table())
+x = tg.tensor(np.arange(5.0))
+"""
+REPLAY = """
+f = tg.value_and_grad(tg.jit(lambda x: tg.sum(tg.sin(x) * x)))
+f(np.arange(5.0))
+y = f._fast._free[0].value
+"""
+# What makes an array `y` and its memory, and what is done that is allowed and that is not.
+MEMORY = {
+    "a block": ("y = (x * 2).data", "read(y, 32)", "read(y, 40)"),
+    "before a block": ("y = (x * 2).data", "read(y, 0)", "read(y, -4096)"),
+    "a large block": ("y = (tg.tensor(np.ones(1000)) * 2).data", "read(y, 7992)", "read(y, 8000)"),
+    "a block of zeros": ("y = tg.zeros(1000).data", "read(y, 7992)", "read(y, 8000)"),
+    "a cotangent": ("(x * x).backward(); y = x.grad", "read(y, 32)", "read(y, 40)"),
+    "a freed block": ("y = (x * 2).data; shown = Shown(y)", "shown.first", "del y; shown.first"),
+    "an array": ("y = np.arange(5.0)", "read(y, 32)", "read(y, 40)"),
+    "a block of a workspace": (REPLAY, "read(y, 0)", "read(y, 8)"),
+    "a kernel that writes": ("y = (x * 2).data", "add(5, np.ones(6), y)", "add(6, np.ones(6), y)"),
+    "a kernel that reads": ("y = (x * 2).data", "add(5, y, np.ones(6))", "add(6, y, np.ones(6))"),
+}  # fmt: skip
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TAPEGRAD_GUARD_PAGES": "1"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    return subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, timeout=600, env=environment, check=False
+    )
+
+
+@pytest.mark.parametrize("name", MEMORY)
+def test_what_goes_too_far_ends_the_process(name):
+    made, allowed, forbidden = MEMORY[name]
+    script = "\n".join(
+        [PROLOGUE, made, allowed, "print('so far', flush=True)", forbidden, "print('too far')"]
+    )
+    done = run("-c", script)
+    assert done.stdout == "so far\n", done.stderr
+    assert done.returncode in (-signal.SIGSEGV, -signal.SIGBUS)
+
+
+def test_without_the_switch_nothing_is_laid_apart():
+    script = "from numpy._core.multiarray import get_handler_name as name; import tapegrad; print(name())"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "default_allocator\n"
+
+
+def test_new_memory_is_full_of_nan():
+    script = PROLOGUE + "print(np.isnan(np.empty(3)).all(), np.zeros(3), tg.zeros(3).data)"
+    assert run("-c", script).stdout == "True [0. 0. 0.] [0. 0. 0.]\n"
+
+
+def test_random_programs_and_replays():
+    """As everywhere, but every overrun, use of freed memory and use of what was never written shows."""
+    programs, replays = (
+        Path(__file__).with_name(f"test_random_{name}.py") for name in ("programs", "replays")
+    )
+    chosen = (str(programs), f"{replays}::test_replay_is_the_program_run_anew[1000]")
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *chosen)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_blocks_of_a_workspace_end_at_fences():
+    sizes = [0, 8, 12, PAGE, PAGE + 8]
+    lifetimes = Lifetimes({("primal", k): Block(size, 0, 9) for k, size in enumerate(sizes)})
+    bytes_, fences = place_apart(lifetimes)
+    assert all(offset % PAGE == 0 for offset in (bytes_, *fences))
+    for block, fence in zip(lifetimes.blocks.values(), fences[1:], strict=True):
+        assert block.offset + max(block.bytes, 1) <= fence < block.offset + max(block.bytes, 1) + 8
+        assert block.offset % 8 == 0
+    assert np.all(np.diff(fences) >= 2 * PAGE)
+    assert bytes_ == fences[-1] + PAGE
