@@ -9,6 +9,7 @@
 Functions carry NumPy's names and take Tensors, arrays and numbers; ``np.sin(x)`` does the same as ``tg.sin(x)``.
 """
 
+import sys as _sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as _np
@@ -53,6 +54,9 @@ newaxis = None
 # The functions' names stand in the table of ops and in the modules that define them, and nowhere else.
 globals().update(_FUNCTIONS)
 globals().update({_function.__name__: _function for _function in _CREATION})
+for _function in _FUNCTIONS.values():
+    if getattr(_sys.modules.get(_function.__module__), _function.__name__, None) is not _function:
+        _function.__module__ = __name__  # made at run time: by its name a pickle finds it here
 
 if TYPE_CHECKING:
 

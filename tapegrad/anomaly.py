@@ -50,6 +50,9 @@ class detect_anomaly(ContextDecorator):
     def __init__(self) -> None:
         self._outer: list[Any] = []
 
+    def __reduce__(self) -> Any:
+        return detect_anomaly, ()
+
     def _recreate_cm(self) -> "detect_anomaly":
         return detect_anomaly()
 

@@ -117,9 +117,13 @@ class EscapeMethods:
         )
 
     def __reduce__(self) -> Any:
+        if self._traced():  # type: ignore[attr-defined]
+            self._refuse("a copy or a pickle")  # type: ignore[attr-defined]
         if self._slot >= 0 and not self.constant and self._describe()[contents.D_PRODUCER] != NONE:  # type: ignore[attr-defined]
             raise TypeError(
-                "a Tensor that was computed cannot be pickled or deep-copied: detach() it, or copy() it"
+                "a Tensor that was computed cannot be pickled, or copied by the module copy, for the graph would not go"
+                " with it: pickle or copy its detach(), which is a constant, or tensor(t.data), which is a new leaf;"
+                " its copy() goes on with the graph"
             )
         return _rebuild, (self.data, self.constant)  # type: ignore[attr-defined]
 

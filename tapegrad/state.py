@@ -59,6 +59,9 @@ class no_grad(ContextDecorator):
     def __init__(self) -> None:
         self._outer: list[bool] = []
 
+    def __reduce__(self) -> Any:
+        return no_grad, ()  # entered or not, a copy is not
+
     def _recreate_cm(self) -> "no_grad":
         return no_grad()  # a decorated function may run in several threads at once
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import compiler
+from tapegrad.copies import Uncopied
 from tapegrad.errors import TracedValueError, UnsupportedError, raise_for
 from tapegrad.locks import lock
 from tapegrad.notes import last_tensor_goes, notes
@@ -52,7 +53,7 @@ _REFUSED = {
 formers: dict[int, list[int]] = {}
 
 
-class _Memory:
+class _Memory(Uncopied):
     """Keeps a block of the engine's memory alive for the NumPy array that shows it."""
 
     __slots__ = ("__array_interface__", "_block")
@@ -62,10 +63,12 @@ class _Memory:
         self.__array_interface__ = interface
 
     def __del__(self) -> None:
-        contents.let_go(self._block)
+        block = getattr(self, "_block", None)  # none if it was not made to the end
+        if block is not None:
+            contents.let_go(block)
 
 
-class _Borrowed:
+class _Borrowed(Uncopied):
     """Keeps a NumPy array alive for another that shows a part of its memory."""
 
     __slots__ = ("__array_interface__", "_owner")
@@ -209,7 +212,10 @@ class Storage:
     _version: int
 
     def __del__(self) -> None:
-        slot = self._slot
+        try:
+            slot = self._slot
+        except AttributeError:  # it was not made to the end
+            return
         if slot >= 0:
             tape = self._tape
             if notes and tape is EAGER:

@@ -18,9 +18,9 @@ FILES = {
 NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 # The parts of the package from the bottom to the top: each may import what stands before it.
 ORDER = (
-    "interpreter", "cache", "locks", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep", "errors",
-    "fences", "loader", "checker", "views", "show", "state", "notes", "inspection", "storage", "anomaly", "record",
-    "structural", "shaping", "elementwise", "reductions", "indexing", "linalg", "joining", "creation",
+    "interpreter", "copies", "cache", "locks", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep",
+    "errors", "fences", "loader", "checker", "views", "show", "state", "notes", "inspection", "storage", "anomaly",
+    "record", "structural", "shaping", "elementwise", "reductions", "indexing", "linalg", "joining", "creation",
     "escapes", "names", "custom", "outcomes", "predicates", "derivatives", "backward", "protocols", "tensor",
     "recording", "passes", "tree", "transforms", "checking", "optimize", "", "nist", "cli", "__main__",
 )  # fmt: skip
@@ -31,7 +31,7 @@ STRICT: dict[str, tuple[str, ...]] = {
     "library": ("kernels",),
     "ops": ("library",),
     "generate": ("ops", "kernels"),
-    "tape": ("kernels", "compiler", "cache"),
+    "tape": ("kernels", "compiler", "cache", "copies"),
     "sweep": ("tape", "kernels", "compiler", "cache"),
     "errors": ("tape",),
 }

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.copies import Uncopied
 from tapegrad.custom.functions import Functions, Statics
 from tapegrad.custom.parts import EXACT, Part, join, split, total
 from tapegrad.kernels.custom import CELL_WORDS
@@ -13,7 +14,7 @@ from tapegrad.kernels.custom import CELL_WORDS
 _calls: "weakref.WeakValueDictionary[int, Call]" = weakref.WeakValueDictionary()
 
 
-class Call:
+class Call(Uncopied):
     """An op on operands of certain shapes and dtypes, with certain static arguments.
 
     Attributes

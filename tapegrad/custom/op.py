@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.anomaly import watch
+from tapegrad.copies import reference
 from tapegrad.custom import callbacks
 from tapegrad.custom.call import Call, Token, unpacked
 from tapegrad.custom.functions import Functions, Statics
@@ -49,7 +50,11 @@ class CustomOp:
         custom_ops[self._number] = functions
         self.__doc__ = functions.forward.__doc__
         self.__name__ = self.__qualname__ = functions.name
+        self.__module__ = getattr(functions.forward, "__module__", None) or __name__
         self.__wrapped__ = functions.forward
+
+    def __reduce__(self) -> Any:
+        return reference(self, self.functions.forward) or (CustomOp, (self.functions, self.shape))
 
     @property
     def on_arrays(self) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.copies import Uncopied
 from tapegrad.derivatives.graph import Geometry
 from tapegrad.derivatives.parts import Parts
 from tapegrad.derivatives.placing import full
@@ -21,7 +22,7 @@ Hook = Callable[[Any], Any]
 _numbers = itertools.count()
 
 
-class RemovableHook:
+class RemovableHook(Uncopied):
     """What `Tensor.register_hook` returns: call `remove` to take the hook away again."""
 
     def __init__(self, hooks: dict[int, Any], number: int) -> None:

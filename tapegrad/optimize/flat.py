@@ -22,8 +22,8 @@ class _OfVector(Transform):
         self._layout = layout
 
     @property
-    def key(self) -> Any:
-        return type(self), self._layout
+    def settings(self) -> tuple[Any, ...]:
+        return (self._layout,)
 
     def _value(self, x: Any, args: tuple[Any, ...]) -> Any:
         return plain(self.function)(self._layout.trace(x), *args)

@@ -36,6 +36,9 @@ class _OfVector:
         if x0 is not None:
             self._take(layout_of(x0))
 
+    def __reduce__(self) -> Any:
+        return type(self), (self.function, self._x0)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__.lower()}({self.function.function!r})"
 

@@ -8,6 +8,7 @@ replaced; the places of inputs, outputs and gradients are filled in at each call
 import numpy as np
 
 from tapegrad import fences, loader
+from tapegrad.copies import Uncopied
 from tapegrad.kernels import frame as word
 from tapegrad.passes.activity import GUARDS, live_instructions
 from tapegrad.passes.lifetimes import Lifetimes, place, place_apart
@@ -24,7 +25,7 @@ from tapegrad.tape.tape import words_at
 FORWARD, REVERSE, TANGENT = 0, 1, 2
 
 
-class Program:
+class Program(Uncopied):
     """What a replay executes: planned once for a recording and a purpose. This one computes the outputs.
 
     Parameters

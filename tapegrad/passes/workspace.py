@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import loader
+from tapegrad.copies import Uncopied
 from tapegrad.fences import fenced_pages
 from tapegrad.kernels import frame as word
 from tapegrad.passes.gradient import GradientProgram
@@ -27,7 +28,7 @@ def make_program(recording: Recording, listing: Listing, outputs: list[int], pur
     return kinds.get(purpose.kind, GradientProgram)(recording, listing, outputs, purpose)
 
 
-class Workspace:
+class Workspace(Uncopied):
     """One of a program's workspaces.
 
     Attributes

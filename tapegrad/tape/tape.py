@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tapegrad.copies import Uncopied
 from tapegrad.tape import columns
 from tapegrad.tape.layout import (
     ALL_LIVE,
@@ -24,7 +25,7 @@ DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64), np.dty
 DTYPE_CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
 
 
-class Tape:
+class Tape(Uncopied):
     """A Wengert tape: columns of instructions, slots and buffers behind one header.
 
     Parameters
@@ -57,8 +58,9 @@ class Tape:
             self._words[word] = address
 
     def __del__(self) -> None:
-        if not sys.is_finalizing():
-            columns.close_tape(self.header)
+        header = getattr(self, "header", None)  # none if it was not made to the end
+        if header is not None and not sys.is_finalizing():
+            columns.close_tape(header)
 
     def drop_orphans(self) -> None:
         """Let go of the arrays on whose memory no buffer lies any more."""

@@ -4,10 +4,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.copies import OfFunction
 from tapegrad.transforms.jit import Jit
 
 
-class Transform:
+class Transform(OfFunction):
     """A function made of another one.
 
     Parameters
@@ -33,7 +34,7 @@ class Transform:
     @property
     def key(self) -> Any:
         """What two transforms of one function share if they do the same."""
-        return type(self)
+        return type(self), *self.settings
 
 
 def replayable(function: Callable[..., Any]) -> Jit | None:

@@ -93,8 +93,8 @@ class ValueAndGrad(Transform):
         self._fast: GradientPath | None = None
 
     @property
-    def key(self) -> Any:
-        return type(self), self._argnums
+    def settings(self) -> tuple[Any, ...]:
+        return (self._argnums,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
@@ -149,8 +149,8 @@ class Grad(Transform):
         self._both = ValueAndGrad(function, argnums)
 
     @property
-    def key(self) -> Any:
-        return type(self), self._both.key
+    def settings(self) -> tuple[Any, ...]:
+        return self._both.settings
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._both(*args, **kwargs)[1]

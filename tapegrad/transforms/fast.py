@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.copies import Uncopied
 from tapegrad.custom.callbacks import failure
 from tapegrad.kernels.custom import CALL_FAILED
 from tapegrad.passes.purpose import ROWS, Purpose
@@ -19,7 +20,7 @@ _ndarray = np.ndarray
 _empty = np.empty
 
 
-class _Path:
+class _Path(Uncopied):
     """A program of one input and one array for the result, ready to be called with an array like the last one."""
 
     __slots__ = ("_dtype", "_free", "_program", "_shape", "_surroundings")

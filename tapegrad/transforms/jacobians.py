@@ -109,8 +109,8 @@ class Jacobian(Transform):
             return _zeros(found.result, select(args, self._argnums))
 
     @property
-    def key(self) -> Any:
-        return type(self), self._argnums, self._mode
+    def settings(self) -> tuple[Any, ...]:
+        return self._argnums, self._mode
 
     def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian as a Tensor on the thread's tape, one sweep for each row or column."""

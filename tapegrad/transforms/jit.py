@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.copies import OfFunction
 from tapegrad.custom.callbacks import failure
 from tapegrad.errors import OuterTensorError, TracedValueError
 from tapegrad.kernels.custom import CALL_FAILED
@@ -28,7 +29,7 @@ _VALUES = Purpose(VALUES)
 Goal = Purpose | Callable[[Recorded], Purpose]
 
 
-class Jit:
+class Jit(OfFunction):
     """A function that is recorded once for each signature and replayed after; made by `jit`."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

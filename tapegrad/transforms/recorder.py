@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import checker
+from tapegrad.copies import Uncopied
 from tapegrad.escapes import plain_array
 from tapegrad.ops import CODES
 from tapegrad.passes.common import share_common
@@ -27,7 +28,7 @@ _COPY = CODES["positive"]
 GUARD_FAILED, OUT_OF_RANGE, OUT_OF_MEMORY = 1, 2, 3
 
 
-class Recorded:
+class Recorded(Uncopied):
     """A function as it ran once: its tape, what it returned, and the programs made of that.
 
     Attributes

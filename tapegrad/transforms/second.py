@@ -105,8 +105,8 @@ class HessianProduct(Transform):
         self._fast: DirectionPath | None = None
 
     @property
-    def key(self) -> Any:
-        return type(self), self._argnums
+    def settings(self) -> tuple[Any, ...]:
+        return (self._argnums,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
@@ -149,8 +149,8 @@ class Hessian(Transform):
         self._of_all = Jacobian(_FlatGradient(function, argnums), argnums, "forward")
 
     @property
-    def key(self) -> Any:
-        return type(self), self._argnums
+    def settings(self) -> tuple[Any, ...]:
+        return (self._argnums,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and type(args[0]) is np.ndarray and self._argnums == 0:
@@ -180,8 +180,8 @@ class _FlatGradient(Transform):
         self._gradient = Grad(function, argnums)
 
     @property
-    def key(self) -> Any:
-        return type(self), self._gradient.key
+    def settings(self) -> tuple[Any, ...]:
+        return self._gradient.settings
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, _ = flatten(self._gradient(*args, **kwargs))
