@@ -7,16 +7,16 @@ import numpy as np
 
 from tapegrad import checker, loader
 from tapegrad.anomaly import watching
-from tapegrad.derivatives import delivery, hooks
-from tapegrad.derivatives.graph import FREED, asking, listed
+from tapegrad.derivatives import delivery, hooks, pausing
+from tapegrad.derivatives.graph import FREED, id_of, slot_numbers
 from tapegrad.derivatives.hooks import RemovableHook
 from tapegrad.errors import FreedGraphError, TracedValueError, raise_for
-from tapegrad.notes import any_hooks, note_of, notes
+from tapegrad.notes import any_hooks, notes
 from tapegrad.shaping import broadcast_to
 from tapegrad.state import EAGER, eager_mode
 from tapegrad.storage import Description, Storage, formers, from_array, is_tensor, show
 from tapegrad.sweep import reverse
-from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, ONLY_WANTED, OVERWRITE
+from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, OVERWRITE, STOP_AT_NOTES
 from tapegrad.tape import contents, slots
 from tapegrad.tape.layout import (
     DIFFERENTIABLE,
@@ -65,19 +65,18 @@ def _on_constant() -> RuntimeError:
     )
 
 
-def _run(slot: int, seed: np.ndarray | None, options: int) -> bool:
-    """Sweep backwards, loading the reverse kernels that are missing; False where users' functions are to be called."""
+def _run(slot: int, seed: np.ndarray | None, wanted: np.ndarray | None, options: int) -> bool:
+    """Sweep backwards, loading the reverse kernels that are missing; False where Python has to help on the way."""
     if checker.switch.on:
         checker.check(EAGER)
-    address = 0 if seed is None else id(seed)
-    status = reverse.reverse_sweep(_HEADER, slot, address, options, 0)
+    arguments = (_HEADER, slot, id_of(seed), options, id_of(wanted))
+    status = reverse.reverse_sweep(*arguments, 0)
     while status == E_KERNEL:
         missing = np.empty(2, np.int64)
-        if reverse.reverse_sweep(_HEADER, slot, address, options | ONLY_LOOK, id(missing)) == E_KERNEL:
-            loader.load_code(
-                int(missing[0]), int(missing[1]), 1
-            )  # unless another thread has loaded it meanwhile
-        status = reverse.reverse_sweep(_HEADER, slot, address, options, 0)
+        look = (_HEADER, slot, id_of(seed), options | ONLY_LOOK, id_of(wanted), id(missing))
+        if reverse.reverse_sweep(*look) == E_KERNEL:  # unless another thread has loaded it meanwhile
+            loader.load_code(int(missing[0]), int(missing[1]), 1)
+        status = reverse.reverse_sweep(*arguments, 0)
     if status == E_CONSTANT:
         raise _on_constant()
     if status == E_FREED:
@@ -85,6 +84,12 @@ def _run(slot: int, seed: np.ndarray | None, options: int) -> bool:
     if status <= E_STATUS:
         raise_for(status, "backward", [])
     return bool(status != E_CALLS)
+
+
+def _options(retain: bool, accumulate: bool) -> int:
+    """The options of the compiled sweep, which knows nothing of hooks, nor of gradients that are Tensors."""
+    options = (KEEP_GRAPH if retain else 0) | (0 if accumulate else OVERWRITE)
+    return options | STOP_AT_NOTES if notes and (not accumulate or any_hooks()) else options
 
 
 class BackwardMethods:
@@ -101,7 +106,7 @@ class BackwardMethods:
         inputs: "Tensor | Iterable[Tensor] | None" = None,
         accumulate: bool = True,
     ) -> None:
-        """Add the gradient of this Tensor to `grad` of every Tensor it was computed from.
+        """Add the gradient of this Tensor to `grad` of every Tensor it was computed from, though it be zero.
 
         Parameters
         ----------
@@ -115,7 +120,7 @@ class BackwardMethods:
             Record the sweep itself: the gradients are Tensors, which can be differentiated in turn. They refer to
             the graph, and the Tensors that it was computed from to them, until the gradients are cleared.
         inputs
-            Give these Tensors a gradient, and no others.
+            Give these Tensors a gradient, and no others. One that this Tensor does not depend on keeps what it has.
         accumulate
             ``False``: replace gradients of earlier sweeps instead of adding to them.
 
@@ -137,15 +142,14 @@ class BackwardMethods:
         slot = _root_slot(self)  # type: ignore[arg-type]
         retain = create_graph if retain_graph is None else retain_graph
         asked = None if inputs is None else [value._slot_on(EAGER) for value in _listed(inputs)]
-        if create_graph or (notes and any_hooks() and _is_hooked(slot, asked)) or watching() is not None:
-            seed = _seed_tensor(self, gradient, create_graph)  # type: ignore[arg-type]
-            _sweep_on_tensors(slot, seed, asked, create_graph, accumulate, retain)
+        if create_graph or watching() is not None:
+            given = _seed_tensor(self, gradient, create_graph)  # type: ignore[arg-type]
+            _check_differentiable(slot)
+            delivery.sweep(slot, given, asked, create_graph, accumulate, retain)
         else:
             seed = None if gradient is None else _seed(self, gradient)  # type: ignore[arg-type]
-            options = (KEEP_GRAPH if retain else 0) | (0 if accumulate else OVERWRITE)
-            if not _sweep_natively(slot, seed, asked, options):
-                given = 1.0 if seed is None else from_array(seed, constant=True)
-                _sweep_on_tensors(slot, given, asked, False, accumulate, retain)
+            if not _run(slot, seed, slot_numbers(asked), _options(retain, accumulate)):
+                pausing.sweep(slot, seed, asked, accumulate, retain)
         if _WORDS[ORPHAN] != NONE:
             EAGER.drop_orphans()
 
@@ -195,8 +199,9 @@ class BackwardMethods:
 
         Notes
         -----
-        A sweep that meets hooks runs instruction by instruction in Python. A hook is kept as long as its Tensor or a
-        graph that reaches it, so one that refers to its own Tensor keeps that one until it is removed.
+        A hook is called for every Tensor that the sweep reaches, with zeros where its gradient is zero. It is kept as
+        long as its Tensor or a graph that reaches it, so one that refers to its own Tensor keeps that one until it is
+        removed.
 
         Examples
         --------
@@ -261,47 +266,6 @@ def _listed(inputs: Any) -> list[Storage]:
     return listed
 
 
-def _sweep_natively(slot: int, seed: np.ndarray | None, asked: list[int] | None, options: int) -> bool:
-    """The compiled sweep. Gradients that are Tensors are replaced, too, where it is to overwrite.
-
-    False, with nothing done, where users' functions are to be called.
-    """
-    overwritten = [] if not notes or not options & OVERWRITE else _reached(slot, asked)
-    for reached in overwritten:
-        delivery.gradient_tensor(reached)  # takes in what lies there
-    swept = _start(slot, seed, asked, options)
-    for reached in overwritten:
-        if swept:
-            delivery.drop_gradient(reached)
-        slots.drop(_HEADER, reached)
-    return swept
-
-
-def _start(slot: int, seed: np.ndarray | None, asked: list[int] | None, options: int) -> bool:
-    if asked is None:
-        return _run(slot, seed, options)
-    with asking(EAGER, asked):
-        return _run(slot, seed, options | ONLY_WANTED)
-
-
-def _reached(slot: int, asked: list[int] | None) -> list[int]:
-    """A slot of our own for each buffer with a gradient that is a Tensor, and that a sweep reaches."""
-    if asked is not None:
-        found = asked
-    else:
-        with listed(EAGER, [slot], None) as instructions:
-            found = [slot, *(operand for each in instructions for operand in (each.result, *each.operands))]
-    return [slots.view_again(_HEADER, each, each) for each in found if note_of(each) is not None]
-
-
-def _is_hooked(slot: int, asked: list[int] | None) -> bool:
-    """Whether a sweep meets a hook."""
-    _check_differentiable(slot)
-    with listed(EAGER, [slot], asked) as instructions:
-        slots_ = [operand for each in instructions for operand in (each.result, *each.operands)]
-        return hooks.any_hooked([slot, *slots_])
-
-
 def _check_differentiable(slot: int) -> None:
     if not Description(_HEADER, slot).flags & DIFFERENTIABLE:
         raise _on_constant()
@@ -317,10 +281,3 @@ def _seed_tensor(root: "Tensor", gradient: Any, create_graph: bool) -> Any:
     with eager_mode():
         gradient = gradient if gradient.dtype == root.dtype else gradient.astype(root.dtype)
         return gradient if gradient.shape == root.shape else broadcast_to(gradient, root.shape)
-
-
-def _sweep_on_tensors(
-    slot: int, seed: Any, asked: list[int] | None, create_graph: bool, accumulate: bool, retain: bool
-) -> None:
-    _check_differentiable(slot)
-    delivery.sweep(slot, seed, asked, create_graph, accumulate, retain)

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad.custom import native
 from tapegrad.custom.call import Call, call_at
 from tapegrad.kernels.custom import CALL_FAILED, DIRECTIONS, FORWARD, REVERSE, TANGENT
-from tapegrad.kernels.frame import STORE, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.kernels.frame import PARAMS, STORE, WORDS, X_BAR, Y_BAR, X, Y
 from tapegrad.tape.tape import words_at
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -37,8 +37,8 @@ def failure() -> BaseException:
 class _Frame:
     """A frame's memory as arrays."""
 
-    def __init__(self, address: int, call: Call) -> None:
-        self.words = words_at(address, WORDS).tolist()
+    def __init__(self, words: np.ndarray, call: Call) -> None:
+        self.words = words.tolist()
         self._call = call
 
     def copy(self, word: int, size: int) -> np.ndarray:
@@ -93,7 +93,7 @@ def _entry(execute: Callable[[_Frame, Call], None], direction: int) -> Callable[
     def entry(frame: int, cell: int) -> int:
         try:
             call = call_at(cell)
-            execute(_Frame(frame, call), call)
+            execute(_Frame(words_at(frame, WORDS), call), call)
             native.compile_once(call, direction)
         except BaseException as error:  # it must not get lost in compiled code
             _failed.error = error
@@ -107,6 +107,12 @@ _entries = [
     _ENTRY(_entry(execute, direction))
     for direction, execute in ((FORWARD, _forward), (REVERSE, _reverse), (TANGENT, _tangent))
 ]
+
+
+def reverse(frame: np.ndarray) -> None:
+    """Execute an instruction backwards that is bound to the frame in an array; exceptions pass through."""
+    call = call_at(int(words_at(int(frame[PARAMS]), 1)[0]))
+    _reverse(_Frame(frame, call), call)
 
 
 def equip(call: Call) -> None:

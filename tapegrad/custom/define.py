@@ -56,9 +56,6 @@ def custom_op(
     Functions compiled by `numba.njit` are called by a replay without Python, after the first time. They are given
     arrays that they may write to.
 
-    An eager `backward` that comes to such an op runs instruction by instruction in Python, which costs some tens of
-    microseconds for each; a replay does not.
-
     An exception of the functions is raised where it happened, in `backward` and in replays as well, with a note that
     names the op. Gradients are then what they were before.
 

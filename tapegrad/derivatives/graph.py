@@ -1,15 +1,14 @@
 """The part of a tape that lies between some results and some inputs, as Python sees it."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tapegrad.errors import FreedGraphError
-from tapegrad.locks import lock
 from tapegrad.storage import from_slot, show
-from tapegrad.sweep import graph, reverse
+from tapegrad.sweep import graph
 from tapegrad.sweep.program import hold
 from tapegrad.tape import contents
 from tapegrad.tape.contents import (
@@ -37,7 +36,7 @@ FREED_MEANWHILE = (
     "the graph was freed while it was being differentiated: by backward() in another thread, in a hook, or in the vjp"
     " of a custom op; pass retain_graph=True to that one, or compute with detach() and the arrays that are given"
 )
-_ASKING = lock()  # held while buffers are flagged as wanted
+_FEW = 64  # entries for which there is room at once
 
 
 class Instruction(NamedTuple):
@@ -128,23 +127,21 @@ def tensor_on(tape: Tape, slot: int) -> "Tensor":
     return from_slot(tape, slot)
 
 
-@contextmanager
-def asking(tape: Tape, slots: Iterable[int]) -> Iterator[None]:
-    """Flag the buffers of some slots as those whose derivatives are asked for."""
-    wanted = list(slots)
-    with _ASKING:
-        for slot in wanted:
-            reverse.set_wanted(tape.header, slot, 1)
-        try:
-            yield
-        finally:
-            for slot in wanted:
-                reverse.set_wanted(tape.header, slot, 0)
+def slot_numbers(slots: Iterable[int] | None) -> np.ndarray | None:
+    """Slots as the engine takes them."""
+    return None if slots is None else np.fromiter(slots, np.int64)
+
+
+def id_of(array: np.ndarray | None) -> int:
+    """What the engine knows an array by; 0 if there is none."""
+    return 0 if array is None else id(array)
 
 
 @contextmanager
-def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[list[Instruction]]:
-    """The instructions from the slots `wanted` (`None`: from anywhere) to the slots `roots`, kept alive meanwhile.
+def entries_of(tape: Tape, roots: list[int], wanted: np.ndarray | None) -> Iterator[np.ndarray]:
+    """The entries of the instructions from the slots `wanted` (`None`: from anywhere) to the slots `roots`.
+
+    Their slots are held meanwhile.
 
     Raises
     ------
@@ -152,26 +149,30 @@ def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[l
         Where an earlier sweep has freed a part.
     """
     at = np.array(roots, np.int64)
-    capacity, found = 0, 64
-    while found > capacity:
-        capacity = found
-        entries = np.empty((capacity, graph.ENTRY_WORDS), np.int64)
-        arguments = (tape.header, id(at), len(roots), wanted is not None, id(entries), capacity)
-        with asking(tape, wanted) if wanted else nullcontext():
-            found = graph.list_graph(*arguments)
+    entries, found = np.empty((_FEW, graph.ENTRY_WORDS), np.int64), 0
+    try:
+        found = graph.list_graph(tape.header, id(at), id_of(wanted), id(entries), len(entries))
+        while found > len(entries):
+            entries, found = np.empty((found, graph.ENTRY_WORDS), np.int64), 0
+            found = graph.list_graph(tape.header, id(at), id_of(wanted), id(entries), len(entries))
         if found == E_FREED:
             raise FreedGraphError(FREED)
-    try:
-        yield [_instruction(row) for row in entries[:found].tolist()]
+        yield entries[:found]
     finally:
-        graph.release_listed(tape.header, id(entries), found)
+        graph.release_listed(tape.header, id(entries), found if found <= len(entries) else 0)
         tape.drop_orphans()
+
+
+@contextmanager
+def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[list[Instruction]]:
+    """The instructions of `entries_of`."""
+    with entries_of(tape, roots, slot_numbers(wanted)) as entries:
+        yield [_instruction(row) for row in entries.tolist()]
 
 
 def _instruction(row: list[int]) -> Instruction:
     op, result, a, b, c, params = row[: graph.G_SHOWN]
     operands = (a, b, c) if c >= 0 else (a,) if b < 0 else (a, b)
-    shown = tuple(
-        pair for pair in zip(row[graph.G_SHOWN :], (result, a, b, c), strict=True) if pair[0] != NONE
-    )
+    buffers = row[graph.G_SHOWN : graph.G_INDEX]
+    shown = tuple(pair for pair in zip(buffers, (result, a, b, c), strict=True) if pair[0] != NONE)
     return Instruction(op, result, operands, params, shown)

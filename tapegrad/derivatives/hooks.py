@@ -52,25 +52,26 @@ def register(tensor: Any, hook: Hook) -> RemovableHook:
     return RemovableHook(hooks, number)
 
 
-def any_hooked(slots: list[int]) -> bool:
-    """Whether the buffer of one of some eager slots has a hook."""
-    return any((note := note_of(slot)) is not None and note.hooks for slot in slots)
+def hooks_of(slot: int) -> list[tuple[Geometry, Hook]]:
+    """The hooks of a slot's buffer, each with the view that it belongs to."""
+    note = note_of(slot)
+    return [] if note is None else list(note.hooks.values())
 
 
 def call(parts: Parts, slot: int, as_tensors: bool) -> None:
     """Call the hooks of a slot's buffer, whose cotangent is complete, and put what they return in its place."""
-    note = note_of(slot)
-    if note is None or not note.hooks:
-        return
-    for geometry, hook in list(note.hooks.values()):
+    for geometry, hook in hooks_of(slot):
         value = parts.view(geometry)
-        if value is None:
-            return
-        gradient = full(value, geometry.shape, geometry.dtype)
-        given = gradient if as_tensors else gradient.data_or_traced().copy()
-        replacement = hook(given)
+        gradient = full(0.0 if value is None else value, geometry.shape, geometry.dtype)
+        replacement = called(hook, gradient if as_tensors else gradient.data_or_traced().copy(), geometry)
         if replacement is not None:
-            parts.replace(geometry, _checked(hook, replacement, geometry))
+            parts.replace(geometry, replacement)
+
+
+def called(hook: Hook, gradient: Any, geometry: Geometry) -> "Tensor | None":
+    """What a hook puts in the place of a gradient, as a Tensor; `None`: it stays."""
+    replacement = hook(gradient)
+    return None if replacement is None else _checked(hook, replacement, geometry)
 
 
 def _checked(hook: Hook, value: Any, geometry: Geometry) -> "Tensor":

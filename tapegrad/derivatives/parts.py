@@ -88,7 +88,8 @@ class Parts:
     def replace(self, geometry: Geometry, value: "Tensor") -> None:
         """Put a value in the place of what has been added up for a view."""
         flat = self._flat(geometry)
-        whole = full(self.view(flat), flat.shape, flat.dtype)
+        known = self.view(flat)
+        whole = full(0.0 if known is None else known, flat.shape, flat.dtype)
         copy = unary(_COPY, whole)
         setitem(region_of(copy, *geometry.place), ..., value)
         self._parts[geometry.buffer] = {flat.place: (flat, copy)}

@@ -168,7 +168,8 @@ def walk_back(
             _complete(instruction.result, parts, complete, as_tensors)
         _step_back(tape, instruction, parts, active)
     if complete is not None:  # leaves
-        for slot in itertools.chain(roots, *(instruction.operands for instruction in instructions)):
+        operands = itertools.chain.from_iterable(instruction.operands for instruction in instructions)
+        for slot in (*roots, *(slot for slot in operands if _is_active(parts.geometry(slot), active))):
             _complete(slot, parts, complete, as_tensors)
 
 

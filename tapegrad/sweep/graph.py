@@ -2,17 +2,20 @@
 
 from tapegrad.compiler import helper, native
 from tapegrad.kernels.native import load_i64, memcpy, stack_words, store_i64
+from tapegrad.sweep.bind import op_word
 from tapegrad.sweep.marking import USEFUL, mark, mark_all, mark_useful, unmark, unmark_all
-from tapegrad.sweep.reverse import release_graph
+from tapegrad.sweep.reverse import ONLY_WANTED, delivered, flag_wanted, release_graph, taken
 from tapegrad.tape.blocks import add_block, new_zero_block
 from tapegrad.tape.columns import add_handle, differentiable, drop_handle
-from tapegrad.tape.geometry import array_data
+from tapegrad.tape.geometry import ARRAY_EXTENTS, array_data
 from tapegrad.tape.layout import (
+    CALL,
     DEAD_OP,
     DIFFERENTIABLE,
     E_FREED,
     NONE,
     NOTED,
+    OP_KIND,
     WANTED,
     get_buffer,
     get_bytes,
@@ -42,8 +45,19 @@ from tapegrad.tape.layout import (
     G_OPERAND2,
     G_PARAMS,
     G_SHOWN,  # for result and operands the buffer if it is differentiable and a Tensor is on it, otherwise -1
-) = range(7)
-ENTRY_WORDS = 10
+    _,
+    _,
+    _,
+    G_INDEX,  # where the instruction stood when it was listed
+    G_FLAGS,
+) = range(12)
+ENTRY_WORDS = 12
+
+# Bits of an entry's flags; the first three say which operands a cotangent flows into.
+TAKEN = 7
+SHOWN = 8  # a Tensor will show the result's cotangent
+PAUSE = 16  # Python has something to do before the instruction is gone through
+CALLED = 32  # which is to call a user's function
 
 
 @helper
@@ -53,7 +67,21 @@ def _hold(header, slot):
 
 
 @helper
-def _enter(header, i, entry):
+def _flags_of(header, i, only_wanted):
+    """The flags of the entry of instruction `i`."""
+    buffer = get_buffer(header, get_result(header, i))
+    flags = taken(header, i, only_wanted)
+    if delivered(header, buffer, ONLY_WANTED if only_wanted else 0):
+        flags |= SHOWN
+    if get_flags(header, buffer) & NOTED:
+        flags |= PAUSE
+    if op_word(header, get_op(header, i), OP_KIND) == CALL:
+        flags |= PAUSE | CALLED
+    return flags
+
+
+@helper
+def _enter(header, i, only_wanted, entry):
     """Write the entry of instruction `i`."""
     slots = (get_result(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
     store_i64(entry, G_OP, get_op(header, i))
@@ -62,6 +90,8 @@ def _enter(header, i, entry):
         shown = differentiable(header, slots[k]) and get_handles(header, get_buffer(header, slots[k])) > 0
         store_i64(entry, G_SHOWN + k, get_buffer(header, slots[k]) if shown else NONE)
     store_i64(entry, G_PARAMS, get_params(header, i))
+    store_i64(entry, G_INDEX, i)
+    store_i64(entry, G_FLAGS, _flags_of(header, i, only_wanted))
 
 
 @helper
@@ -72,18 +102,14 @@ def _hold_listed(header, entries, count):
             _hold(header, load_i64(entries, ENTRY_WORDS * k + word))
 
 
-@native()
-def list_graph(header, roots, count, only_wanted, entries, capacity):
-    """List the instructions that the roots depend on, in order; with `only_wanted`, those behind a wanted buffer.
-
-    `roots` and `entries` are ids of int64 arrays; an entry is `ENTRY_WORDS` words. Returns how many there are; if
-    there are more than `capacity`, none is written and nothing is held. E_FREED where a part has been freed.
-    """
+@helper
+def _list(header, roots, wanted, entries, capacity):
     span = stack_words(2)
-    if mark_all(header, array_data(roots), count, span) == E_FREED:
+    if mark_all(header, array_data(roots), load_i64(load_i64(roots, ARRAY_EXTENTS), 0), span) == E_FREED:
         unmark_all(header)
         return E_FREED
     low, high = load_i64(span, 0), load_i64(span, 1)
+    only_wanted = wanted != 0
     mark_useful(header, low, high, only_wanted)
     found = 0
     for i in range(low, high + 1):
@@ -92,10 +118,24 @@ def list_graph(header, roots, count, only_wanted, entries, capacity):
         k = 0
         for i in range(low, high + 1):
             if get_mark(header, i) == USEFUL:
-                _enter(header, i, array_data(entries) + 8 * ENTRY_WORDS * k)
+                _enter(header, i, only_wanted, array_data(entries) + 8 * ENTRY_WORDS * k)
                 k += 1
         _hold_listed(header, array_data(entries), found)
     unmark(header, low, high)
+    return found
+
+
+@native()
+def list_graph(header, roots, wanted, entries, capacity):
+    """List the instructions that the roots depend on, in order; of these, the ones behind a wanted slot.
+
+    `roots`, `wanted` and `entries` are ids of int64 arrays; `wanted` may be 0, which is every slot. An entry is
+    `ENTRY_WORDS` words. Returns how many there are; if there are more than `capacity`, none is written and nothing is
+    held. E_FREED where a part has been freed.
+    """
+    flag_wanted(header, wanted, True)
+    found = _list(header, roots, wanted, entries, capacity)
+    flag_wanted(header, wanted, False)
     return found
 
 
@@ -161,11 +201,8 @@ def _is_other_leaf(header, slot):
     return get_producer(header, buffer) < 0 and get_flags(header, buffer) & WANTED == 0
 
 
-@native()
-def has_other_leaf(header, root):
-    """Whether a result depends on a differentiable leaf that is not flagged as wanted."""
-    if not differentiable(header, root):
-        return 0
+@helper
+def _other_leaf(header, root):
     roots = stack_words(1)
     store_i64(roots, 0, root)
     span = stack_words(2)
@@ -179,6 +216,17 @@ def has_other_leaf(header, root):
             for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
                 found |= 1 if _is_other_leaf(header, slot) else 0
     unmark(header, low, high)
+    return found
+
+
+@native()
+def has_other_leaf(header, root, wanted):
+    """Whether a result depends on a differentiable leaf other than the slots in an int64 array, whose id is given."""
+    if not differentiable(header, root):
+        return 0
+    flag_wanted(header, wanted, True)
+    found = _other_leaf(header, root)
+    flag_wanted(header, wanted, False)
     return found
 
 

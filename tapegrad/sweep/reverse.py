@@ -29,7 +29,7 @@ from tapegrad.sweep.marking import (
 )
 from tapegrad.tape.blocks import add_block, new_block, new_zero_block, release_block
 from tapegrad.tape.columns import differentiable, first_writer, free_cotangent, free_instruction, tidy
-from tapegrad.tape.geometry import array_data, extent, is_contiguous, item_size, size, stride
+from tapegrad.tape.geometry import ARRAY_EXTENTS, array_data, extent, is_contiguous, item_size, size, stride
 from tapegrad.tape.layout import (
     CALL,
     CALLS,
@@ -44,6 +44,7 @@ from tapegrad.tape.layout import (
     LINES,
     LOOPS,
     NONE,
+    NOTED,
     OP_GRAIN,
     OP_KIND,
     OP_WRITES,
@@ -75,6 +76,7 @@ KEEP_GRAPH = 1  # bits of the options of `reverse_sweep`
 OVERWRITE = 2
 ONLY_WANTED = 4
 ONLY_LOOK = 8  # report a missing kernel, sweep nothing
+STOP_AT_NOTES = 16  # buffers that Python keeps something about are for the sweep in parts
 
 
 # --- gradients from before -------------------------------------------------------------------------------------
@@ -112,7 +114,7 @@ def _bring_back(header, aside, count, options):
     for k in range(count):
         buffer, gradient = load_i64(aside, 3 * k), load_i64(aside, 3 * k + 1)
         new = get_cotangent(header, buffer)
-        replaced = options & OVERWRITE and _delivered(header, buffer, options)
+        replaced = options & OVERWRITE and delivered(header, buffer, options)
         if new != 0 and replaced:
             release_block(gradient)
             continue
@@ -141,19 +143,35 @@ def _clear_leaves(header, low, high, only_wanted):
 
 
 @helper
-def _delivered(header, buffer, options):
+def delivered(header, buffer, options):
     """Whether a tensor will show the buffer's cotangent as its gradient."""
     asked = options & ONLY_WANTED == 0 or get_flags(header, buffer) & WANTED != 0
     return asked and get_handles(header, buffer) > 0
 
 
 @helper
-def _calls_users(header, low, high):
-    """Whether a user's function is to be called on the way."""
-    for i in range(low, high + 1):
-        if get_mark(header, i) == USEFUL and op_word(header, get_op(header, i), OP_KIND) == CALL:
-            return True
-    return False
+def _is_noted(header, slot):
+    return slot >= 0 and get_flags(header, get_buffer(header, slot)) & NOTED != 0
+
+
+@helper
+def _has_notes(header, i):
+    """Whether Python keeps something about a buffer of an instruction's."""
+    found = _is_noted(header, get_result(header, i)) or _is_noted(header, get_operand0(header, i))
+    return found or _is_noted(header, get_operand1(header, i)) or _is_noted(header, get_operand2(header, i))
+
+
+@helper
+def _calls_python(header, root, low, high, options):
+    """Whether there is something for Python to do on the way."""
+    calls, notes = load_i64(header, CALLS) != 0, options & STOP_AT_NOTES != 0
+    found = notes and _is_noted(header, root)
+    if calls or notes:
+        for i in range(low, high + 1):
+            if get_mark(header, i) == USEFUL:
+                found |= op_word(header, get_op(header, i), OP_KIND) == CALL
+                found |= notes and _has_notes(header, i)
+    return found
 
 
 @helper
@@ -161,6 +179,15 @@ def _takes_cotangent(header, slot, only_wanted):
     if only_wanted:
         return operand_is_useful(header, slot)
     return differentiable(header, slot)
+
+
+@helper
+def taken(header, i, only_wanted):
+    """Operands of a marked instruction into which cotangents flow, as bits."""
+    first = _takes_cotangent(header, get_operand0(header, i), only_wanted)
+    second = _takes_cotangent(header, get_operand1(header, i), only_wanted)
+    third = _takes_cotangent(header, get_operand2(header, i), only_wanted)
+    return (1 if first else 0) | (2 if second else 0) | (4 if third else 0)
 
 
 @helper
@@ -201,30 +228,39 @@ def reaches_all(header, op, j, slot, result):
 
 
 @helper
-def _step(header, i, only_wanted, frame, outer):
-    """Run one instruction backwards; the kernel's status."""
+def bind_step(header, i, takes, frame, outer):
+    """Bind one instruction backwards, with cotangents for the operands whose bits are set in `takes`."""
     op, result = get_op(header, i), get_result(header, i)
     a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-    take_a = _takes_cotangent(header, a, only_wanted)
-    take_b = _takes_cotangent(header, b, only_wanted)
-    take_c = _takes_cotangent(header, c, only_wanted)
     store = 0
-    if take_a:
+    if takes & 1:
         store |= _make_cotangent(header, a, b, c, reaches_all(header, op, 0, a, result))
-    if take_b:
+    if takes & 2:
         store |= _make_cotangent(header, b, a, c, reaches_all(header, op, 1, b, result)) << 1
-    if take_c:
+    if takes & 4:
         store |= _make_cotangent(header, c, a, b, reaches_all(header, op, 2, c, result)) << 2
     bind_reverse(header, op, result, a, b, c, get_params(header, i), frame, outer, store)
-    if not take_a:
-        store_i64(frame, X_BAR, 0)
-    if not take_b:
-        store_i64(frame, X_BAR + 1, 0)
-    if not take_c:
-        store_i64(frame, X_BAR + 2, 0)
-    kernel = kernel_of(header, op, variant(header, op, a, b, c), 1)
-    grain = op_word(header, op, OP_GRAIN)
-    return execute(kernel, frame, load_i64(header, LOOPS), grain, load_i64(header, CONTROL))
+    for j in range(3):
+        if (takes >> j) & 1 == 0:
+            store_i64(frame, X_BAR + j, 0)
+
+
+@helper
+def reverse_kernel(header, i):
+    """Address of an instruction's reverse kernel, 0 until it is loaded."""
+    op = get_op(header, i)
+    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    return kernel_of(header, op, variant(header, op, a, b, c), 1)
+
+
+@helper
+def step(header, i, takes, frame, outer):
+    """Run one instruction backwards; the kernel's status."""
+    bind_step(header, i, takes, frame, outer)
+    grain = op_word(header, get_op(header, i), OP_GRAIN)
+    return execute(
+        reverse_kernel(header, i), frame, load_i64(header, LOOPS), grain, load_i64(header, CONTROL)
+    )
 
 
 @helper
@@ -239,10 +275,10 @@ def _walk(header, low, high, options):
             continue
         buffer = get_buffer(header, get_result(header, i))
         if get_cotangent(header, buffer) != 0:
-            status = _step(header, i, options & ONLY_WANTED != 0, frame, outer)
+            status = step(header, i, taken(header, i, options & ONLY_WANTED != 0), frame, outer)
             if status != 0:
                 return status
-            if not _delivered(header, buffer, options) and first_writer(header, buffer) == i:
+            if not delivered(header, buffer, options) and first_writer(header, buffer) == i:
                 free_cotangent(header, buffer)
     return 0
 
@@ -265,7 +301,7 @@ def release_graph(header, low, high):
 
 
 @helper
-def _add_seed(header, root, seed):
+def add_seed(header, root, seed):
     """Add the seed, an array of the root's shape in C order (0: ones), to the root's cotangent."""
     buffer = get_buffer(header, root)
     if get_cotangent(header, buffer) == 0:
@@ -296,7 +332,7 @@ def _add_seed(header, root, seed):
 
 
 @helper
-def _report_missing(header, i, missing):
+def report_missing(header, i, missing):
     """Write op code and dtype code of the kernel that instruction `i` lacks to an int64 array, if there is one."""
     if missing != 0:
         op = get_op(header, i)
@@ -306,42 +342,43 @@ def _report_missing(header, i, missing):
     return E_KERNEL
 
 
-@native()
-def reverse_sweep(header, root, seed, options, missing):
-    """Sweep backwards from `root`; 0, or an error, in which case nothing has changed.
+@helper
+def flag_wanted(header, wanted, flag):
+    """Flag the buffers of the slots in an array, whose id is `wanted` (0: none), as asked for, or take that back."""
+    if wanted == 0:
+        return
+    for k in range(load_i64(load_i64(wanted, ARRAY_EXTENTS), 0)):
+        buffer = get_buffer(header, load_i64(array_data(wanted), k))
+        flags = get_flags(header, buffer) & ~WANTED
+        set_flags(header, buffer, flags | (WANTED if flag else 0))
 
-    After the status of a kernel, gradients of leaves may hold a part of the new ones. E_CALLS: a user's function is
-    to be called on the way, which is left to the sweep in Python.
 
-    `seed` is the id of an array of the root's dtype and shape in C order, or 0 for ones; `missing` the id of an
-    int64 array that, if it is not 0, receives op code and dtype code of a reverse kernel that is not loaded yet.
-    """
-    if not differentiable(header, root):
-        return E_CONSTANT
+@helper
+def _sweep(header, root, seed, options, missing):
     high = get_producer(header, get_buffer(header, root))
     low = mark(header, root)
     if low == E_FREED:
         unmark_all(header)
         return E_FREED
     mark_useful(header, low, high, options & ONLY_WANTED != 0)
-    if load_i64(header, CALLS) and _calls_users(header, low, high):
+    if _calls_python(header, root, low, high, options):
         unmark(header, low, high)
         return E_CALLS
     lacking = missing_kernel(header, low, high)
     if lacking != NONE or options & ONLY_LOOK:
         unmark(header, low, high)
-        return 0 if lacking == NONE else _report_missing(header, lacking, missing)
+        return 0 if lacking == NONE else report_missing(header, lacking, missing)
     aside, count = _set_aside_all(header, root, low, high)
     if options & OVERWRITE:
         _clear_leaves(header, low, high, options & ONLY_WANTED != 0)
-    _add_seed(header, root, array_data(seed) if seed != 0 else 0)
+    add_seed(header, root, array_data(seed) if seed != 0 else 0)
     status = _walk(header, low, high, options)
     if status != 0:
         _forget_new(header, low, high)
         _bring_back(header, aside, count, 0)
         unmark(header, low, high)
         return E_STATUS - status
-    if not _delivered(header, get_buffer(header, root), options):
+    if not delivered(header, get_buffer(header, root), options):
         free_cotangent(header, get_buffer(header, root))
     _bring_back(header, aside, count, options)
     if options & KEEP_GRAPH:
@@ -352,8 +389,19 @@ def reverse_sweep(header, root, seed, options, missing):
 
 
 @native()
-def set_wanted(header, slot, wanted):
-    """Flag or unflag a tensor whose gradient is asked for by name."""
-    buffer = get_buffer(header, slot)
-    flags = get_flags(header, buffer) & ~WANTED
-    set_flags(header, buffer, flags | (WANTED if wanted else 0))
+def reverse_sweep(header, root, seed, options, wanted, missing):
+    """Sweep backwards from `root`; 0, or an error, in which case nothing has changed.
+
+    After the status of a kernel, gradients of leaves may hold a part of the new ones. E_CALLS: there is something
+    for Python to do on the way, so that the sweep has to go in parts.
+
+    `seed` is the id of an array of the root's dtype and shape in C order, or 0 for ones; `wanted` the id of an int64
+    array of the slots whose gradients are asked for, or 0 for all; `missing` the id of an int64 array that, if it is
+    not 0, receives op code and dtype code of a reverse kernel that is not loaded yet.
+    """
+    if not differentiable(header, root):
+        return E_CONSTANT
+    flag_wanted(header, wanted, True)
+    status = _sweep(header, root, seed, options | (ONLY_WANTED if wanted != 0 else 0), missing)
+    flag_wanted(header, wanted, False)
+    return status

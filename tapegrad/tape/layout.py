@@ -118,6 +118,8 @@ COLUMNS = {
 LITERAL_ENTRIES = 64
 LITERAL_WORDS = 3
 
+COTANGENTS = _COTANGENT  # the word with the address of the column of cotangents
+
 NONE = -1
 DEAD_OP = -1  # op code of an instruction whose result nobody can ask for any more
 FREED = -2  # producer of a buffer whose instruction a reverse sweep has released
