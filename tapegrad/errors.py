@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tapegrad.tape.layout import E_MEMORY, E_NDIM, E_SHAPES, E_STATUS, MAX_NDIM
+from tapegrad.tape.layout import E_MEMORY, E_NDIM, E_OUTSIDE, E_SHAPES, E_STATUS, MAX_NDIM
 
 
 class AnomalyError(FloatingPointError):
@@ -43,6 +43,10 @@ def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:
         raise ValueError(f"{op}: more than {MAX_NDIM} dimensions are not supported")
     if code == E_MEMORY:
         raise MemoryError(f"{op}: not enough memory for the result of operands of shapes {listed}")
+    if code == E_OUTSIDE:
+        raise ValueError(
+            f"{op}: an array of shape {listed} reaches outside of the memory that it is to be a view of"
+        )
     if code <= E_STATUS:
         raise RuntimeError(
             f"{op}: the kernel stopped with status {E_STATUS - code}; operands of shapes {listed}"

@@ -165,6 +165,7 @@ E_PARALLEL = -6
 E_FREED = -7
 E_CONSTANT = -8
 E_CALLS = -9
+E_OUTSIDE = -10
 E_STATUS = -100  # minus the status that a kernel returned
 
 MAX_NDIM = 32

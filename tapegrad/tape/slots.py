@@ -26,6 +26,7 @@ from tapegrad.tape.geometry import (
 from tapegrad.tape.layout import (
     E_MEMORY,
     E_NDIM,
+    E_OUTSIDE,
     E_SHAPES,
     EXTERNAL,
     F32,
@@ -131,16 +132,76 @@ def copy_array(header, array, dtype, flags):
     return slot
 
 
+@helper
+def _lies_inside(bytes_, offset, item, ndim, extents, strides):
+    """Whether elements of `item` bytes, the first of them at `offset`, all lie inside a buffer of `bytes_`.
+
+    Products are compared by division: extents and strides may be such that they overflow.
+    """
+    below, above = offset, offset + item
+    for d in range(ndim):
+        steps, by = load_i64(extents, d) - 1, load_i64(strides, d)
+        if by < -bytes_ or by > bytes_ or (by != 0 and steps > bytes_ // abs(by)):
+            return False
+        below += min(0, by * steps)
+        above += max(0, by * steps)
+    return below >= 0 and above <= bytes_
+
+
+@helper
+def _is_empty(ndim, extents):
+    """Whether some extent is 0."""
+    for d in range(ndim):
+        if load_i64(extents, d) == 0:
+            return True
+    return False
+
+
+@helper
+def _offset_in(header, slot, array):
+    """`offset_in`. What has no elements is anywhere, and is said to lie at the beginning."""
+    ndim, extents, strides = array_ndim(array), load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
+    if _is_empty(ndim, extents):
+        return 0
+    buffer = get_buffer(header, slot)
+    offset = array_data(array) - get_primal(header, buffer)
+    item = item_size(get_dtype(header, slot))
+    inside = _lies_inside(get_bytes(header, buffer), offset, item, ndim, extents, strides)
+    return offset if inside else E_OUTSIDE
+
+
 @native()
 def view_array(header, slot, array):
     """A slot on the same buffer, with the geometry of a NumPy view of the buffer's primal."""
     ndim = array_ndim(array)
     if ndim > MAX_NDIM:
         return E_NDIM
-    buffer = get_buffer(header, slot)
-    offset = array_data(array) - get_primal(header, buffer)
-    view = new_slot(header, buffer, get_dtype(header, slot), ndim, offset)
+    offset = _offset_in(header, slot, array)
+    if offset < 0:
+        return offset
+    view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
     copy_array_geometry(array, ndim, get_geometry(header, view))
+    add_handle(header, view)
+    return view
+
+
+@native()
+def offset_in(header, slot, array):
+    """Bytes from the beginning of the slot's buffer to a NumPy array on its memory; E_OUTSIDE if it is not inside."""
+    return _offset_in(header, slot, array)
+
+
+@helper
+def _view(header, buffer, dtype, ndim, offset, geometry):
+    """A slot on a buffer with the extents and strides at an address; E_OUTSIDE if it is not inside."""
+    item, strides = item_size(dtype), geometry + 8 * ndim
+    if not _is_empty(ndim, geometry) and not _lies_inside(
+        get_bytes(header, buffer), offset, item, ndim, geometry, strides
+    ):
+        return E_OUTSIDE
+    view = new_slot(header, buffer, dtype, ndim, offset)
+    if ndim > 0:
+        memcpy(get_geometry(header, view), geometry, 16 * ndim)
     add_handle(header, view)
     return view
 
@@ -151,11 +212,9 @@ def view_geometry(header, slot, offset, geometry):
     ndim = array_length(geometry) // 2
     if ndim > MAX_NDIM:
         return E_NDIM
-    view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
-    if ndim > 0:
-        memcpy(get_geometry(header, view), array_data(geometry), 16 * ndim)
-    add_handle(header, view)
-    return view
+    return _view(
+        header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset, array_data(geometry)
+    )
 
 
 @native()
@@ -181,12 +240,8 @@ def view_slice(header, slot, start, stop):
 @native()
 def view_again(header, slot, base):
     """A slot like `slot`, on the buffer of `base`."""
-    ndim = get_ndim(header, slot)
-    view = new_slot(header, get_buffer(header, base), get_dtype(header, slot), ndim, get_offset(header, slot))
-    if ndim > 0:
-        memcpy(get_geometry(header, view), get_geometry(header, slot), 16 * ndim)
-    add_handle(header, view)
-    return view
+    ndim, offset, geometry = get_ndim(header, slot), get_offset(header, slot), get_geometry(header, slot)
+    return _view(header, get_buffer(header, base), get_dtype(header, slot), ndim, offset, geometry)
 
 
 @helper
