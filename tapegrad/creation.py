@@ -61,12 +61,12 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
     if modes.active and thread.tape.recording and isinstance(source, np.ndarray):
         target = source.dtype if dtype is None else np.dtype(dtype)
         if copy or target != source.dtype:
-            return _recorded_copy(source, target, constant)
+            return _recorded_copy(data.detach() if is_tensor(data) else source, target, constant)
     return _checked(np.array(source, dtype) if copy else np.asarray(source, dtype), constant)
 
 
-def _recorded_copy(source: np.ndarray, dtype: np.dtype[Any], constant: bool | None) -> "Tensor":
-    """A copy that each replay makes anew."""
+def _recorded_copy(source: Any, dtype: np.dtype[Any], constant: bool | None) -> "Tensor":
+    """A copy, of an array or of a constant, that each replay makes anew."""
     if dtype.kind != "f":
         return _checked(np.array(read_now(source), dtype), constant)
     check_dtype(dtype, "tensor")

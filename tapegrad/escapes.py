@@ -11,7 +11,8 @@ import numpy as np
 from tapegrad import state
 from tapegrad.errors import TracedValueError, UnsupportedError
 from tapegrad.ops import CODES
-from tapegrad.record import cast, unary
+from tapegrad.record import as_boolean, cast, unary, watch_now
+from tapegrad.shaping import contiguous
 from tapegrad.state import thread
 from tapegrad.storage import check_dtype, from_array
 from tapegrad.tape import contents
@@ -25,22 +26,25 @@ _COPY, _TRUTH = CODES["positive"], CODES["truth_guard"]
 
 
 def guarded_array(tensor: Any) -> np.ndarray:
-    """The contents of a recorded integer or boolean Tensor, guarded byte for byte."""
+    """The contents of a recorded Tensor, guarded byte for byte."""
     array = tensor.data_or_traced()
     if not array.flags.c_contiguous:
-        tensor._refuse("the contents of a non-contiguous view")
+        tensor = contiguous(tensor)
+        array = tensor.data_or_traced()
     tape = tensor._tape
     tape.guard_bytes(DTYPE_CODES[array.dtype], tensor._slot_on(tape), array)
     return array.copy()  # type: ignore[no-any-return]
 
 
 def plain_array(tensor: Any, what: str) -> np.ndarray:
-    """The contents as NumPy sees them: guarded while recording where they are integers or booleans, else refused."""
-    if tensor._traced():
-        if tensor.dtype.kind == "f":
+    """The contents as NumPy sees them: guarded while recording; floats that depend on an argument are refused."""
+    if tensor._recorded():
+        if tensor.dtype.kind == "f" and tensor._traced():
             tensor._refuse(what)
         return guarded_array(tensor)
-    return tensor.data_or_traced()  # type: ignore[no-any-return]
+    array: np.ndarray = tensor.data_or_traced()
+    watch_now(array)
+    return array
 
 
 def _one_element(tensor: Any, what: str) -> None:
@@ -76,8 +80,8 @@ class EscapeMethods:
         return int(plain_array(self, "int()").item())
 
     def __index__(self) -> int:
-        if self.dtype.kind == "f" or self.size != 1:  # type: ignore[attr-defined]
-            raise TypeError("only an integer Tensor of size one can be an index")
+        if self.dtype.kind not in "iu" or self.shape:  # type: ignore[attr-defined]
+            raise TypeError("only a Tensor of integers that has no dimensions can be an index")
         return int(plain_array(self, "index").item())
 
     def __bool__(self) -> bool:
@@ -134,15 +138,13 @@ class EscapeMethods:
     def detach(self) -> "Tensor":
         """A constant with a copy of the contents: no gradient flows through it."""
         if self.dtype.kind != "f":  # type: ignore[attr-defined]
-            return from_array(plain_array(self, "detach()").copy(), constant=True)
+            return contiguous(self)  # type: ignore[arg-type]
         with state.no_grad():
             return unary(_COPY, self)  # type: ignore[arg-type]
 
     def copy(self) -> "Tensor":
         """A copy on memory of its own; the gradient flows through."""
-        if self.dtype.kind != "f":  # type: ignore[attr-defined]
-            return from_array(plain_array(self, "copy()").copy(), constant=True)
-        return unary(_COPY, self)  # type: ignore[arg-type]
+        return contiguous(self)  # type: ignore[arg-type]
 
     def astype(self, dtype: Any, copy: bool = True) -> "Tensor":
         """Elements converted to another dtype; to integers and booleans without a gradient."""
@@ -151,14 +153,17 @@ class EscapeMethods:
         own: np.dtype[Any] = self.dtype  # type: ignore[attr-defined]
         if target == own:
             return self.copy() if copy else self  # type: ignore[return-value]
-        if target.kind == "f":
-            return cast(self, target, state.current()[0])  # type: ignore[arg-type]
-        if self._traced() and own.kind == "f":  # type: ignore[attr-defined]
+        tape = state.current()[0]
+        if target.kind == "f" or own.kind != "f":
+            return cast(self, target, tape)  # type: ignore[arg-type]
+        if tape.recording and target.kind == "b":
+            return as_boolean(self, tape)
+        if self._traced():  # type: ignore[attr-defined]
             raise UnsupportedError(
                 f"astype({target}) of a value that is being recorded: use floor(), rint() or trunc(), which stay in"
                 " floating point"
             )
-        return from_array(self.data_or_traced().astype(target), constant=True)  # type: ignore[attr-defined]
+        return from_array(plain_array(self, "astype()").astype(target), constant=True)
 
 
 def _rebuild(array: np.ndarray, constant: bool) -> "Tensor":

@@ -399,13 +399,22 @@ STRUCTURAL: tuple[Structural, ...] = (
     # x1: row numbers; the derivative of gather
     Structural("scatter_add", "whole", "index.scatter_add_{direction}_{dtype}", (("x1",), None), linear=True),
     # x0: the old contents of a buffer, x1: what is written into a region of it
-    Structural("write", "whole", "region.write_{direction}_{dtype}", ((), ()), writes=(0,), linear=True),
+    Structural(
+        "write",
+        "whole",
+        "region.write_{direction}_{dtype}",
+        ((), ()),
+        dtypes=_ALL,
+        writes=(0,),
+        linear=True,
+    ),
     # the same, x2: row numbers
     Structural(
         "scatter_write",
         "whole",
         "index.scatter_write_{direction}_{dtype}",
         (("x2",), ("x2",), None),
+        dtypes=_ALL,
         writes=(0,),
         linear=True,
     ),
@@ -430,6 +439,13 @@ STRUCTURAL: tuple[Structural, ...] = (
         ("f64", "i64", "b8"),
         result="f32",
         linear=True,
+    ),
+    # Integers and booleans, which have no derivative; from its own dtype it is a copy.
+    Structural(
+        "cast_i64", "elementwise", "cast.cast_{dtype}_i64_{direction}", (None,), ("i64", "b8"), result="i64"
+    ),
+    Structural(
+        "cast_b8", "elementwise", "cast.cast_{dtype}_b8_{direction}", (None,), ("i64", "b8"), result="b8"
     ),
     # A user's own op. x0: its float operands end to end, x1: what is called, x2: its other operands as float64.
     Structural("custom", "call", "custom.custom_{direction}", (("x0", "x2", "y"), None, None)),

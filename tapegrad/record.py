@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _HEADER = EAGER.header
 _NUMBERS = (float, int)
-_CASTS = {0: CODES["cast_f64"], 1: CODES["cast_f32"]}
+_CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b8"])  # by dtype code
 
 # The short ways below are for the eager tape, with no mode entered by any thread, and operands that are there and
 # current. They are written out where they are used: a Python call costs as much as a small kernel.
@@ -115,7 +115,7 @@ def apply(code: int, *operands: Any) -> "Tensor":
     return result
 
 
-_INTEGER = np.dtype(np.int64)
+_INTEGER, _BOOLEAN = np.dtype(np.int64), np.dtype(np.bool_)
 
 
 def _array(value: Any, row: Op) -> np.ndarray:
@@ -132,18 +132,18 @@ def _is_read(row: Op, operand: int) -> bool:
 
 def _without_tape(row: Op, values: list[Any]) -> "Tensor":
     """The op on integers and booleans, which are constants: NumPy computes it, in float64 if not in integers."""
-    arrays = [read_now(value) for value in values]
+    arrays = [value if type(value) is int else read_now(value) for value in values]
     result = _by_numpy(row, arrays)
     if (
         result.dtype.kind == "f"
     ):  # NumPy has float16 for small integers, and unsigned ones wrap around when negated
         result = _by_numpy(
-            row, [x if j in row.boolean_operands else x.astype(float) for j, x in enumerate(arrays)]
+            row, [x if j in row.boolean_operands else np.asarray(x, float) for j, x in enumerate(arrays)]
         )
     return from_array(result, constant=True)
 
 
-def _by_numpy(row: Op, arrays: list[np.ndarray]) -> np.ndarray:
+def _by_numpy(row: Op, arrays: list[Any]) -> np.ndarray:
     with np.errstate(all="ignore"):
         if row.ufunc:
             return np.asarray(getattr(np, row.ufunc)(*arrays))
@@ -152,11 +152,27 @@ def _by_numpy(row: Op, arrays: list[np.ndarray]) -> np.ndarray:
 
 def read_now(value: Any) -> np.ndarray:
     """A value as an array whose contents are used by NumPy, once for all: a recording guards them."""
-    array = np.asarray(value)
-    changeable = not value._traced() if is_tensor(value) else isinstance(value, np.ndarray)
-    if changeable and modes.active and thread.tape.recording:
-        thread.tape.watch(array)  # type: ignore[attr-defined]
+    array = np.asarray(value)  # of a Tensor they are guarded there
+    if isinstance(value, np.ndarray):
+        watch_now(array)
     return array
+
+
+def watch_now(array: np.ndarray) -> None:
+    """Guard an array's contents, if a function is being recorded."""
+    if modes.active and thread.tape.recording:
+        thread.tape.watch(array)  # type: ignore[attr-defined]
+
+
+def read_within(value: Any) -> None:
+    """`read_now` for every array and every Tensor in a value, or in lists and tuples that it is made of."""
+    if not (modes.active and thread.tape.recording):
+        return
+    if is_tensor(value) or isinstance(value, np.ndarray):
+        read_now(value)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            read_within(part)
 
 
 def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> "Tensor":
@@ -192,15 +208,11 @@ def _can_change(array: np.ndarray) -> bool:
 
 def as_boolean(value: Any, tape: Tape) -> "Tensor":
     """An operand as a Tensor of booleans."""
-    if is_tensor(value):
-        if value.dtype == bool:
-            return value  # type: ignore[no-any-return]
-        return (
-            apply(CODES["not_equal"], value, 0)
-            if value.dtype.kind == "f"
-            else _truth(np.asarray(value), tape)
-        )
-    return _truth(value, tape)
+    if not is_tensor(value):
+        return _truth(value, tape)
+    if value.dtype.kind == "f":
+        return apply(CODES["not_equal"], value, 0)
+    return value if value.dtype == bool else cast(value, _BOOLEAN, tape)  # type: ignore[no-any-return]
 
 
 def _truth(value: Any, tape: Tape) -> "Tensor":
@@ -212,9 +224,13 @@ def _truth(value: Any, tape: Tape) -> "Tensor":
 
 
 def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
-    """A Tensor converted to another float dtype; the gradient comes back in its own."""
-    if tensor._slot < 0 and tensor.dtype.kind != "f":
-        return from_array(np.asarray(tensor).astype(dtype), constant=True)
+    """A Tensor converted to a dtype; the gradient comes back in its own.
+
+    Integers and booleans are converted by NumPy, in a recording by an instruction or guarded where no kernel does it.
+    """
+    by_kernel = tensor.dtype in DTYPE_CODES and dtype in DTYPE_CODES and tape.recording
+    if tensor.dtype.kind != "f" and not by_kernel:
+        return from_array(read_now(tensor).astype(dtype, order="C"), constant=True)
     code = _CASTS[DTYPE_CODES[dtype]]
     slot = run(tape, code, [tensor._slot_on(tape)], state.current()[1])
     if slot < 0:

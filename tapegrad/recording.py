@@ -36,7 +36,7 @@ class Recording(Tape):
         What each guard has seen, in order: two recordings of a function part where these do.
     """
 
-    __slots__ = ("_captured", "_entered", "expected", "inputs", "outcomes", "outputs")
+    __slots__ = ("_captured", "_entered", "_other", "expected", "inputs", "outcomes", "outputs")
     recording = True
 
     def __init__(self) -> None:
@@ -46,6 +46,7 @@ class Recording(Tape):
         self.expected: list[np.ndarray] = []
         self.outcomes: list[bytes] = []
         self._captured: dict[int, tuple[Any, int]] = {}
+        self._other: dict[int, Storage] = {}  # made here, of dtypes that no tape knows
         self._entered: list[
             tuple[int, np.ndarray, np.ndarray]
         ] = []  # buffer, array, its contents when it entered
@@ -79,8 +80,15 @@ class Recording(Tape):
     def adopt(self, tensor: Storage) -> None:
         """Take in a Tensor that is made from an array while recording."""
         assert tensor._array is not None
+        if tensor._array.dtype not in DTYPE_CODES:
+            self._other[id(tensor)] = tensor
+            return
         tensor._slot = self._enter_array(tensor._array, 0 if tensor._constant else DIFFERENTIABLE)
         tensor._tape = self
+
+    def has_made(self, tensor: Storage) -> bool:
+        """Whether a Tensor was made while recording: a write to it is repeated by each replay."""
+        return tensor._tape is self or id(tensor) in self._other
 
     def capture(self, tensor: Storage) -> int:
         """The slot of a Tensor from outside: a constant that is read where it lies at each replay."""
@@ -146,6 +154,7 @@ class Recording(Tape):
                 primal[buffer] = np.lib.array_utils.byte_bounds(seen)[0]
                 self.owners[buffer] = seen
         self._entered.clear()
+        self._other.clear()
         forget_results(self.header)
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.ops import CODES
-from tapegrad.record import unary
+from tapegrad.record import cast, unary
+from tapegrad.state import current
 from tapegrad.storage import from_array, is_tensor, view_of
 from tapegrad.structural import as_tensor
 
@@ -32,9 +33,7 @@ def _tensor(a: Any, name: str) -> "Tensor":
 
 def contiguous(x: "Tensor") -> "Tensor":
     """A copy in C order, recorded."""
-    if x.dtype.kind != "f":
-        return from_array(np.ascontiguousarray(np.asarray(x)), constant=True)
-    return unary(_COPY, x)
+    return unary(_COPY, x) if x.dtype.kind == "f" else cast(x, x.dtype, current()[0])
 
 
 def reshape(a: Any, /, shape: int | Iterable[int]) -> "Tensor":

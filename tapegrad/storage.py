@@ -275,7 +275,7 @@ class Storage:
         base, tape = self._base, self._tape
         assert base is not None
         assert tape is not None
-        slot = slots.view_again(tape.header, self._slot, base._slot_on(tape))
+        slot = checked(slots.view_again(tape.header, self._slot, base._slot_on(tape)), "view", self.shape)
         slots.drop(tape.header, self._slot)
         self._slot, self._version = slot, base._version
 
@@ -313,6 +313,11 @@ class Storage:
         if tape is None or tape is EAGER or not tape.words[ALL_LIVE]:
             return False
         return tape is thread.tape and bool(self._describe().flags & TRACED)
+
+    def _recorded(self) -> bool:
+        """Whether it is on the tape of a recording that is going on: each replay finds its value anew."""
+        tape = self._tape
+        return tape is not None and tape.recording and tape is thread.tape
 
     def _refuse(self, what: str) -> None:
         raise TracedValueError(
@@ -407,7 +412,7 @@ def from_array(array: np.ndarray, constant: bool) -> "Tensor":
     tensor._base = None
     tensor._constant = constant or array.dtype.kind != "f"
     tensor._version = 0
-    if modes.active and thread.tape.recording and array.dtype in DTYPE_CODES:
+    if modes.active and thread.tape.recording:
         thread.tape.adopt(tensor)  # type: ignore[attr-defined]
     return tensor  # type: ignore[no-any-return]
 

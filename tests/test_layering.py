@@ -20,7 +20,8 @@ NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 ORDER = (
     "interpreter", "copies", "cache", "locks", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep",
     "errors", "fences", "loader", "checker", "views", "show", "state", "notes", "inspection", "storage", "anomaly",
-    "record", "structural", "shaping", "elementwise", "reductions", "indexing", "linalg", "joining", "creation",
+    "record", "keys", "structural", "shaping", "elementwise", "reductions", "writes", "indexing", "linalg",
+    "joining", "creation",
     "escapes", "names", "custom", "outcomes", "predicates", "derivatives", "backward", "protocols", "tensor",
     "recording", "passes", "tree", "transforms", "checking", "optimize", "", "nist", "cli", "__main__",
 )  # fmt: skip

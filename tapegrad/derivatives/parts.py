@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.derivatives.graph import Geometry
 from tapegrad.derivatives.placing import as_buffer, full, laid, region_of
-from tapegrad.indexing import setitem
 from tapegrad.ops import CODES
 from tapegrad.record import unary
 from tapegrad.tape.tape import Tape
+from tapegrad.writes import setitem
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor

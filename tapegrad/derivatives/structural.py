@@ -13,13 +13,13 @@ from tapegrad import elementwise, joining, linalg, reductions
 from tapegrad.custom import rules as custom
 from tapegrad.derivatives.parts import Value
 from tapegrad.derivatives.placing import laid, region_of
-from tapegrad.indexing import setitem
 from tapegrad.ops import CODES
 from tapegrad.record import apply, unary
 from tapegrad.shaping import contiguous, reshape, swapaxes
 from tapegrad.state import current
 from tapegrad.storage import from_array
 from tapegrad.structural import allocate, record_into
+from tapegrad.writes import setitem
 
 if TYPE_CHECKING:
     from tapegrad.derivatives.sweeps import Step

@@ -94,6 +94,30 @@ def cast_i64_f32_forward(frame: int, loops: int) -> int:
     return _cast(frame, np.int64(0), np.float32(0))
 
 
+def cast_i64_i64_forward(frame: int, loops: int) -> int:
+    """Copy the int64 line X[0] to Y."""
+    return _cast(frame, np.int64(0), np.int64(0))
+
+
+def cast_b8_i64_forward(frame: int, loops: int) -> int:
+    """Write the boolean line X[0] to the int64 line Y."""
+    return _cast(frame, np.uint8(0), np.int64(0))
+
+
+def cast_b8_b8_forward(frame: int, loops: int) -> int:
+    """Copy the boolean line X[0] to Y."""
+    return _cast(frame, np.uint8(0), np.uint8(0))
+
+
+def cast_i64_b8_forward(frame: int, loops: int) -> int:
+    """Write the truth of the int64 line X[0] to the boolean line Y."""
+    count, x, y = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, Y)
+    x_stride, y_stride = load_i64(frame, STRIDE), load_i64(frame, Y_STRIDE)
+    for i in range(count):
+        store_at(y, i * y_stride, load_at(x, i * x_stride, np.int64(0)) != 0, np.uint8(0))
+    return 0
+
+
 def cast_f64_f32_reverse(frame: int, loops: int) -> int:
     """Add (STORE: write) the float32 line Y_BAR to the float64 line X_BAR[0]."""
     return _cast_reverse(frame, np.float64(0), np.float32(0))

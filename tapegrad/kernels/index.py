@@ -228,6 +228,16 @@ def scatter_write_forward_f32(frame: int, loops: int) -> int:
     return _scatter_write(frame, np.int32(0))
 
 
+def scatter_write_forward_i64(frame: int, loops: int) -> int:
+    """`scatter_write_forward_f64` for 64-bit integers."""
+    return _scatter_write(frame, np.int64(0))
+
+
+def scatter_write_forward_b8(frame: int, loops: int) -> int:
+    """`scatter_write_forward_f64` for booleans."""
+    return _scatter_write(frame, np.uint8(0))
+
+
 @_helper
 def _old_cotangent(frame: int, zero: Any) -> int:
     """Accumulate Y_BAR to X_BAR[0], leaving out the rows written: they are put aside and put back."""

@@ -147,6 +147,16 @@ def write_forward_f32(frame: int, loops: int) -> int:
     return _write(frame, np.int32(0))
 
 
+def write_forward_i64(frame: int, loops: int) -> int:
+    """`write_forward_f64` for 64-bit integers."""
+    return _write(frame, np.int64(0))
+
+
+def write_forward_b8(frame: int, loops: int) -> int:
+    """`write_forward_f64` for booleans."""
+    return _write(frame, np.uint8(0))
+
+
 @_helper
 def _write_reverse(frame: int, zero: Any) -> int:
     x_bar, value_bar, y_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)

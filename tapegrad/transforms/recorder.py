@@ -7,15 +7,13 @@ import numpy as np
 
 from tapegrad import checker
 from tapegrad.copies import Uncopied
-from tapegrad.escapes import plain_array
-from tapegrad.ops import CODES
 from tapegrad.passes.common import share_common
 from tapegrad.passes.listing import Listing
 from tapegrad.passes.program import Program
 from tapegrad.passes.purpose import Purpose
 from tapegrad.passes.workspace import Workspace, make_program
-from tapegrad.record import unary
 from tapegrad.recording import Recording
+from tapegrad.shaping import contiguous
 from tapegrad.state import recording as recording_on
 from tapegrad.storage import Description, is_tensor
 from tapegrad.sweep.program import covers, hold
@@ -24,7 +22,6 @@ from tapegrad.tape.layout import NONE
 from tapegrad.transforms.signature import Arguments, numpy_scalar
 from tapegrad.tree import flatten, unflatten
 
-_COPY = CODES["positive"]
 GUARD_FAILED, OUT_OF_RANGE, OUT_OF_MEMORY = 1, 2, 3
 
 
@@ -62,21 +59,15 @@ class Recorded(Uncopied):
         if not is_tensor(value) or value._tape is not self.recording:
             return _Fixed(value)
         slot = value._slot_on(self.recording)
-        if value.dtype.kind != "f" and not (value.dtype == bool and self._has_own_buffer(value)):
-            return self._take_other(value, slot)
+        if value.dtype.kind != "f" and slot in self.recording.inputs:
+            return _Passed(self.recording.inputs.index(slot))
         if not self._has_own_buffer(value):
-            value = unary(_COPY, value)
+            value = contiguous(value)
             slot = value._slot
         hold(self.recording.header, slot)
         self.output_slots.append(slot)
         self.recording.outputs.append(slot)
         return len(self.output_slots) - 1
-
-    def _take_other(self, value: Any, slot: int) -> Any:
-        """A result of integers or booleans: an argument, or what a guard vouches for."""
-        if slot in self.recording.inputs:
-            return _Passed(self.recording.inputs.index(slot))
-        return _Fixed(plain_array(value, "a result").copy())
 
     def _has_own_buffer(self, value: Any) -> bool:
         """Whether a result is the whole of a buffer that an instruction writes and no other result shows."""

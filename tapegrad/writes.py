@@ -1,0 +1,262 @@
+"""In-place writes: a new version of the memory, whatever the dtype; what was recorded from the old one stays right."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import state
+from tapegrad.errors import UnsupportedError
+from tapegrad.keys import element_numbers, parts_of, view_key
+from tapegrad.ops import CODES
+from tapegrad.record import as_boolean, as_float, cast, read_now, read_within
+from tapegrad.shaping import contiguous
+from tapegrad.state import EAGER
+from tapegrad.storage import Description, checked, formers, from_array, is_tensor, view_of
+from tapegrad.structural import as_tensor, record_into
+from tapegrad.sweep import eager
+from tapegrad.tape import contents, slots
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+_WRITE, _SCATTER, _COPY = CODES["write"], CODES["scatter_write"], CODES["positive"]
+
+
+def setitem(x: "Tensor", key: Any, value: Any) -> None:
+    """``x[key] = value``."""
+    base = x._base if x._base is not None else x
+    array = x.data_or_traced()
+    if not array.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    tape, differentiate = state.current()
+    if tape.recording:
+        _check_repeatable(base, tape, differentiate)
+    parts, basic = parts_of(key)
+    if base.dtype.kind != "f" and not base._recorded():
+        _write_constant(base, array, parts, value)
+        return
+    region = array[view_key(parts)] if basic else None
+    shape = region.shape if region is not None else element_numbers(x.shape, parts).shape
+    written = _value(value, shape, base, tape)
+    if base._slot < 0 and written.constant and (base._constant or not differentiate):
+        array[parts] = written.data_or_traced()
+        return
+    if not (differentiate or tape.recording):
+        _write_undifferentiated(base, array, parts, written.data_or_traced())
+        return
+    base._slot_on(tape)
+    if region is not None:
+        _write_region(base, region, written, differentiate)
+    else:
+        _write_elements(base, x, parts, written, differentiate)
+
+
+def _check_repeatable(base: "Tensor", tape: Any, differentiate: bool) -> None:
+    """Refuse, while a function is being recorded, a write that a replay could not repeat."""
+    if not tape.has_made(base):
+        raise RuntimeError(
+            "a Tensor from outside is written to while a function is being recorded: a replay would not repeat it."
+            " Return the new value from the function instead"
+        )
+    if not differentiate and not base.constant:
+        raise UnsupportedError(
+            "an in-place write under no_grad() to a value that is differentiated, while a function is being recorded:"
+            " use where(), or detach() the value"
+        )
+
+
+# --- what is written -------------------------------------------------------------------------------------------
+
+
+def _value(value: Any, shape: tuple[int, ...], base: "Tensor", tape: Any) -> "Tensor":
+    """What is written, in the dtype of the target; a copy if it lies in the memory that is being written to."""
+    convert = _float_value if base.dtype.kind == "f" else _constant_value
+    given = convert(value, base.dtype, tape)
+    if (given._base if given._base is not None else given) is base:
+        given = contiguous(given)
+    extra = given.ndim - len(shape)
+    if extra > 0 and given.shape[:extra] == (1,) * extra:
+        given = given[(0,) * extra]
+    try:
+        if np.broadcast_shapes(given.shape, shape) == tuple(shape):
+            return given
+    except ValueError:
+        pass
+    raise ValueError(
+        f"setitem: a value of shape {given.shape} does not broadcast to the indexed shape {shape}"
+    )
+
+
+def _float_value(value: Any, dtype: np.dtype[Any], tape: Any) -> "Tensor":
+    given = as_tensor(value, "setitem")
+    if given.dtype.kind != "f":
+        return as_float(given, dtype, tape, False)
+    return given if given.dtype == dtype else given.astype(dtype)
+
+
+def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> "Tensor":
+    """A value for a recorded Tensor of integers or booleans: computed or read anew by each replay, or guarded."""
+    if is_tensor(value):
+        if value.dtype.kind != "f":
+            return value if value.dtype == dtype else cast(value, dtype, tape)  # type: ignore[no-any-return]
+        if dtype.kind == "b":
+            return as_boolean(value, tape)
+        if value._traced():
+            raise UnsupportedError(
+                f"setitem: a {value.dtype} Tensor that is being recorded cannot be written into one of {dtype}: compute"
+                " in floating point with floor(), rint() or trunc(), and write that into a Tensor of floats"
+            )
+    elif isinstance(value, np.ndarray) and value.dtype == dtype:
+        return from_array(value, constant=True)
+    read_within(value)
+    array = np.empty(np.shape(value), dtype)
+    array[...] = value  # by NumPy's rules, and with its errors
+    return from_array(array, constant=True)
+
+
+# --- versions --------------------------------------------------------------------------------------------------
+
+
+def _new_version(base: "Tensor", slot: int) -> None:
+    """Let `base` show the whole of the buffer on which `slot`, a handle of its own, lies."""
+    tape, array = base._tape, base.data_or_traced()
+    assert tape is not None
+    own = checked(slots.view_array(tape.header, slot, id(array)), "setitem", array.shape)
+    slots.drop(tape.header, base._slot)
+    slots.drop(tape.header, slot)
+    base._slot = own
+    base._version = base._version + 1
+
+
+def _take_over(base: "Tensor") -> tuple[int, int]:
+    """Begin a new version: a slot over all of the old buffer and one over all of the new, each with a handle."""
+    tape = base._tape
+    assert tape is not None
+    header = tape.header
+    old_buffer = base._describe()[contents.D_BUFFER]
+    base.data_or_traced()
+    new = contents.move_on(header, base._slot)
+    if new < 0:
+        raise MemoryError("setitem: not enough memory for a copy of the old contents")
+    described = Description(header, new)
+    if old_buffer in tape.owners:
+        tape.owners[described[contents.D_BUFFER]] = tape.owners.pop(old_buffer)
+    geometry = described.words[contents.D_GEOMETRY : contents.D_GEOMETRY + 2].copy()
+    old = slots.view_geometry(header, base._slot, 0, id(geometry))
+    return checked(old, "setitem", base.shape), int(new)
+
+
+# --- recorded writes -------------------------------------------------------------------------------------------
+
+
+def _offset(base: "Tensor", array: np.ndarray) -> int:
+    """Bytes from the beginning of the memory of `base` to an array that lies in it."""
+    assert base._tape is not None
+    return checked(slots.offset_in(base._tape.header, base._slot, id(array)), "setitem", array.shape)
+
+
+def _write_region(base: "Tensor", region: np.ndarray, value: "Tensor", differentiate: bool) -> None:
+    tape = base._tape
+    assert tape is not None
+    slot, offset = value._slot_on(tape), _offset(base, region)
+    seen = np.broadcast_to(value.data_or_traced(), region.shape)
+    old, new = _take_over(base)
+    total = Description(tape.header, new).shape[0]
+    params = [total, offset, region.ndim, *region.shape, *region.strides, *seen.strides]
+    record_into(tape, _WRITE, new, [old, slot], np.array(params, np.int64), "setitem", differentiate)
+    slots.drop(tape.header, old)
+    _new_version(base, new)
+
+
+def _write_elements(
+    base: "Tensor", x: "Tensor", key: tuple[Any, ...], value: "Tensor", differentiate: bool
+) -> None:
+    """Write to the elements that an advanced key names; of several writes to one, the last counts."""
+    tape = base._tape
+    assert tape is not None
+    numbers = _buffer_numbers(base, x)[key]
+    index = from_array(np.ascontiguousarray(numbers.reshape(-1)), constant=True)
+    full = np.broadcast_to(value.data_or_traced(), numbers.shape)
+    spread = value.size != 1
+    if spread and (value.shape != full.shape or not value.data_or_traced().flags.c_contiguous):
+        value = contiguous(view_of(value, full))
+    operands = [value._slot_on(tape), index._slot_on(tape)]
+    old, new = _take_over(base)
+    total = Description(tape.header, new).shape[0]
+    item = base.itemsize
+    params = np.array([total, item, 1, item, 0, total, item if spread else 0], np.int64)
+    record_into(tape, _SCATTER, new, [old, *operands], params, "setitem", differentiate)
+    slots.drop(tape.header, old)
+    _new_version(base, new)
+
+
+def _buffer_numbers(base: "Tensor", x: "Tensor") -> np.ndarray:
+    """For each element of `x`, its number in the buffer of `base`."""
+    part, item = x.data_or_traced(), base.itemsize
+    numbers = np.full((), _offset(base, part) // item, np.int64)
+    for axis, (extent, stride) in enumerate(zip(part.shape, part.strides, strict=True)):
+        line = np.arange(extent, dtype=np.int64) * (stride // item)
+        numbers = numbers + line.reshape((-1,) + (1,) * (part.ndim - 1 - axis))
+    return np.broadcast_to(numbers, part.shape)
+
+
+# --- writes that no derivative flows through ---------------------------------------------------------------------
+
+
+def _write_constant(base: "Tensor", array: np.ndarray, key: tuple[Any, ...], value: Any) -> None:
+    """Write integers or booleans by NumPy's rules; where a reverse sweep reads them, it keeps the old ones."""
+    if is_tensor(value):
+        truths = base.dtype.kind == "b" and value.dtype.kind == "f"
+        value = read_now(as_boolean(value, EAGER) if truths else value)
+    read_within(value)
+    if base._tape is None or not _is_kept(base):
+        array[key] = value
+        return
+    old, new = _take_over(base)
+    try:
+        array[key] = value
+    finally:
+        slots.drop(EAGER.header, old)
+        _new_version(base, new)
+
+
+def _is_kept(base: "Tensor") -> bool:
+    """Whether an instruction of the eager tape reads the contents in its reverse sweep."""
+    base._slot_on(EAGER)
+    return base._describe()[contents.D_KEEPS] > 0
+
+
+def _write_undifferentiated(
+    base: "Tensor", array: np.ndarray, key: tuple[Any, ...], value: np.ndarray
+) -> None:
+    """Write under `no_grad`: the Tensor's place in the graph stays, what was recorded from it keeps the old data."""
+    tape = base._tape
+    if tape is None or not _is_kept(base):
+        array[key] = value
+        return
+    leaf = base._describe()[contents.D_PRODUCER] < 0
+    old, new = _take_over(base)
+    array[key] = value
+    if leaf:
+        _remember_former(base)
+    else:
+        _record_identity(base, old, new)
+    slots.drop(tape.header, old)
+    if leaf:
+        whole = base.data_or_traced()
+        own = checked(slots.view_array(tape.header, new, id(whole)), "setitem", whole.shape)
+        slots.drop(tape.header, new)
+        base._slot, base._version = own, base._version + 1
+        return
+    _new_version(base, new)
+
+
+def _remember_former(base: "Tensor") -> None:
+    """Keep a leaf's old slot, into whose buffer graphs recorded before the write still send their gradient."""
+    formers.setdefault(id(base), []).append(base._slot)
+
+
+def _record_identity(base: "Tensor", old: int, new: int) -> None:
+    """Let the cotangent of the new contents flow to the old as if nothing had been written."""
+    assert base._tape is EAGER
+    eager.append_identity(EAGER.header, _COPY, new, old)
