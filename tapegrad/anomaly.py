@@ -1,6 +1,7 @@
 """`detect_anomaly`: find the instruction that first produced a nan or an inf."""
 
 import linecache
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
@@ -14,7 +15,8 @@ from tapegrad.state import count_mode, modes, thread
 from tapegrad.storage import Description, is_tensor, show
 from tapegrad.tape.contents import D_BUFFER
 
-_PACKAGE = str(Path(__file__).parent)
+# Folders of this package and of NumPy, whose lines are not the program's.
+_INNER = tuple(str(Path(file).parent) + os.sep for file in (__file__, np.__file__))
 _BEFORE = "  recorded before detect_anomaly() was entered"
 
 
@@ -139,7 +141,7 @@ def _check(array: np.ndarray, what: str, source: str) -> None:
 def _source() -> str:
     """The line of the program that is being executed: the innermost one outside of this package and NumPy."""
     frame: Any = sys._getframe(1)
-    while frame is not None and _is_inner(frame.f_code.co_filename):
+    while frame is not None and frame.f_code.co_filename.startswith(_INNER):
         frame = frame.f_back
     if frame is None:
         return "  recorded by tapegrad itself"
@@ -147,7 +149,3 @@ def _source() -> str:
     text = linecache.getline(name, line, frame.f_globals).strip()
     said = f": {text}" if text else ""
     return f"  recorded in {frame.f_code.co_name} at {name}, line {line}{said}"
-
-
-def _is_inner(filename: str) -> bool:
-    return filename.startswith(_PACKAGE) or "/numpy/" in filename.replace("\\", "/")

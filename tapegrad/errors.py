@@ -29,6 +29,10 @@ class UnsupportedError(TypeError):
     """A NumPy function, an argument or a dtype that tapegrad does not differentiate."""
 
 
+class NoForwardModeError(UnsupportedError):
+    """A forward sweep came to an op of the user's that has no `jvp`."""
+
+
 def name_of(function: Any) -> str:
     """What a message calls a function of the user's."""
     return str(getattr(function, "__qualname__", None) or repr(function))

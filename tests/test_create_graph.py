@@ -736,6 +736,20 @@ def test_masked_infinities_are_none_of_the_derivatives():
         np.testing.assert_allclose(x.grad, [0, 0.25])
 
 
+@pytest.mark.parametrize(
+    "folder", ["numpy", "numpy/linalg", "tapegrad", "tapegrad_extras", "site-packages/numpy_ml"]
+)
+def test_anomaly_names_the_line_wherever_the_program_stands(folder, tmp_path):
+    path = tmp_path / folder / "program.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("import numpy as np\n\ndef program(x):\n    return np.log(x)  # the line of log\n")
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    with tg.detect_anomaly(), pytest.raises(tg.AnomalyError) as caught:
+        names["program"](tg.tensor([0.0]))
+    assert f"recorded in program at {path}, line 4: return np.log(x)  # the line of log" in str(caught.value)
+
+
 def test_anomaly_in_the_second_derivative():
     def function(x):
         return tg.sum(x**1.5)  # the gradient is finite at 0, the second derivative is not

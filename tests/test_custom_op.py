@@ -856,6 +856,80 @@ def test_an_exception_of_a_compiled_function() -> None:
     assert np.isfinite(f(X, 1.0))
 
 
+# --- second derivatives without a jvp ----------------------------------------------------------------------------
+
+by_tensors = tg.custom_op(
+    "by tensors", lambda x, w: w * x**3,
+    vjp=lambda y_bar, y, x, w: (3 * w * x**2 * y_bar, x**3 * y_bar), differentiable=True,
+)  # fmt: skip
+product_rule = tg.custom_op(
+    "product rule", lambda y_bar, y, x, w: (3 * w * x**2 * y_bar, x**3 * y_bar),
+    vjp=lambda bars, _, y_bar, y, x, w: (
+        3 * w * x**2 * bars[0] + x**3 * bars[1],
+        None,
+        6 * w * x * y_bar * bars[0] + 3 * x**2 * y_bar * bars[1],
+        3 * x**2 * y_bar * bars[0],
+    ),
+    differentiable=True,
+)  # fmt: skip
+by_an_op = tg.custom_op("by an op", lambda x, w: w * x**3, vjp=product_rule)
+on_arrays = tg.custom_op(
+    "on arrays", lambda x, w: w * x**3, vjp=lambda y_bar, y, x, w: (3 * w * x**2 * y_bar, x**3 * y_bar)
+)
+DIRECTION = np.array([1.0, -2.0, 0.5])
+
+SECOND = {
+    "hessian": lambda f: tg.hessian(f)(X),
+    "hvp": lambda f: tg.hvp(f)(X, DIRECTION),
+    "hvp again": lambda f: [tg.hvp(f)(X + k, DIRECTION) for k in range(3)],
+    "jacobian of grad": lambda f: tg.jacobian(tg.grad(f))(X),
+    "of Tensors": lambda f: tg.hessian(f)(tg.tensor(X)).data,
+    "hvp of Tensors": lambda f: tg.hvp(f)(tg.tensor(X), DIRECTION).data,
+    "inside grad": lambda f: tg.grad(lambda x: tg.sum(tg.hvp(f)(x, DIRECTION)))(X),
+    "recorded": lambda f: tg.jit(lambda x: tg.hvp(f)(x, DIRECTION))(X),
+    "of a structure": lambda f: tg.hvp(lambda p: f(p["a"]) * p["b"])(
+        {"a": X, "b": 2.0}, {"a": DIRECTION, "b": 3.0}
+    )["a"],
+    "of several arguments": lambda f: tg.hvp(lambda a, b: f(a) * b, argnums=(1, 0))(X, 2.0, (3.0, DIRECTION))[
+        1
+    ],
+}
+
+
+def of_op(op: Any) -> Any:
+    return lambda x: tg.sum(op(tg.sin(x), tg.exp(x)) * x)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("op", [by_tensors, by_an_op])
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives_backwards_where_there_is_no_forward_mode(
+    name: str, op: Any, jitted: bool
+) -> None:
+    wrap = tg.jit if jitted else (lambda f: f)
+    found = SECOND[name](wrap(of_op(op)))
+    np.testing.assert_allclose(found, SECOND[name](of_op(lambda x, w: w * x**3)), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("name", ["hessian", "hvp", "jacobian of grad"])
+def test_second_derivative_of_a_vjp_on_arrays(name: str, jitted: bool) -> None:
+    wrap = tg.jit if jitted else (lambda f: f)
+    with pytest.raises(tg.UnsupportedError, match=r"'on arrays'.*derivative of its vjp.*differentiable=True"):
+        SECOND[name](wrap(of_op(on_arrays)))
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_jacobian_goes_backwards_where_there_is_no_forward_mode(jitted: bool) -> None:
+    def function(x: Any) -> Any:
+        return tg.concatenate([on_arrays(x, x), x])
+
+    found = tg.jacobian(tg.jit(function) if jitted else function)(X)
+    np.testing.assert_allclose(found, np.vstack([np.diag(4 * X**3), np.eye(3)]))
+    with pytest.raises(tg.UnsupportedError, match="'on arrays' has no jvp"):
+        tg.jacfwd(function)(X)
+
+
 # --- memory ----------------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from tapegrad.custom.parts import Part
-from tapegrad.errors import UnsupportedError
+from tapegrad.errors import NoForwardModeError, UnsupportedError
 from tapegrad.state import EAGER, modes, recording, thread
 from tapegrad.storage import is_tensor
 
@@ -37,16 +37,20 @@ class Functions:
         """Call one of the functions. Its exceptions pass through, with a note that names the op."""
         function = self.on_arrays(role)
         if function is None:
-            mode = "forward" if role == "jvp" else "reverse"
-            raise UnsupportedError(
-                f"custom op {self.name!r} has no {role}, which {mode} mode asks for: custom_op(..., {role}=...)"
-            )
+            raise self.lacks(role)
         try:
             with _apart():
                 return function(*args, **statics)
         except Exception as error:
             error.add_note(f"raised by the {role} of custom op {self.name!r}")
             raise
+
+    def lacks(self, role: str) -> UnsupportedError:
+        """The error that says that a derivative is missing."""
+        mode, error = ("forward", NoForwardModeError) if role == "jvp" else ("reverse", UnsupportedError)
+        return error(
+            f"custom op {self.name!r} has no {role}, which {mode} mode asks for: custom_op(..., {role}=...)"
+        )
 
     def on_arrays(self, role: str) -> Any:
         """A function that computes on arrays; of one that is a custom op, its forward."""

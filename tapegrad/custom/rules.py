@@ -63,10 +63,22 @@ def forward_rule(cell: int, x: "Tensor", rest: "Tensor", y: "Tensor", x_dot: "Te
 
 def all_have_forward_rules(tape: Tape) -> bool:
     """Whether there is a forward mode through all users' ops on a tape."""
+    return all(functions.jvp is not None for functions in _functions_on(tape))
+
+
+def check_forward_rules(recorded: Any) -> None:
+    """Refuse a recording with users' ops through which there is no forward mode."""
+    for functions in _functions_on(recorded.recording):
+        if functions.jvp is None:
+            raise functions.lacks("jvp")
+
+
+def _functions_on(tape: Tape) -> list[Functions]:
+    """The functions of the users' ops on a tape."""
     if not tape.words[CALLS]:
-        return True
+        return []
     called = tape.column("params")[tape.column("op") == _CUSTOM]
-    return all(_call(int(params)).functions.jvp is not None for params in called)
+    return [_call(int(params)).functions for params in called]
 
 
 def _call(params: int) -> Call:

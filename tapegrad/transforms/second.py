@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad import elementwise, reductions
+from tapegrad.custom.rules import check_forward_rules
+from tapegrad.errors import NoForwardModeError
 from tapegrad.joining import concatenate
 from tapegrad.passes.purpose import TANGENTS, Purpose
 from tapegrad.shaping import reshape
@@ -46,7 +49,8 @@ def hvp(function: Callable[..., Any], argnums: Argnums = 0) -> "HessianProduct":
 
     Notes
     -----
-    It is the tangent of the gradient along the direction [1]_, and costs about two to three gradients.
+    It is the tangent of the gradient along the direction [1]_, and costs about two to three gradients. Through an op
+    of the user's without a ``jvp`` it is the gradient of the gradient's inner product with the direction.
 
     References
     ----------
@@ -103,6 +107,7 @@ class HessianProduct(Transform):
         self._argnums = argnums
         self._gradient = Grad(function, argnums)
         self._fast: DirectionPath | None = None
+        self._forward = True  # until an op turns out to have no forward mode
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -119,13 +124,30 @@ class HessianProduct(Transform):
         *args, direction = args  # type: ignore[assignment]
         selection = select(tuple(args), self._argnums)
         directions = forward.directions(selection, direction, "hvp")
-        if nested() or has_tensor((args, direction), kwargs):
-            gradient = functools.partial(self._gradient, **kwargs)
+        if self._forward:
+            try:
+                return self._forwards(selection, directions, kwargs)
+            except NoForwardModeError:
+                self._forward = False
+        return self._backwards(selection, directions, kwargs)
+
+    def _forwards(self, selection: Selection, directions: list[Any], kwargs: dict[str, Any]) -> Any:
+        """The tangent of the gradient."""
+        gradient = functools.partial(self._gradient, **kwargs)
+        if nested() or has_tensor((selection.args, directions), kwargs):
             return forward.on_tensors(gradient, selection, directions)[1]
         known = replayable(self._gradient)
         if known is None:
-            return forward.swept(functools.partial(self._gradient, **kwargs), selection, directions)[1]
+            return forward.swept(gradient, selection, directions)[1]
         return self._replay(known, selection, directions, kwargs)
+
+    def _backwards(self, selection: Selection, directions: list[Any], kwargs: dict[str, Any]) -> Any:
+        """The gradient of the gradient's inner product with the direction: the same, for a Hessian is symmetric."""
+        shifted = tuple(number + 1 for number in selection.numbers)
+        argnums = shifted if isinstance(self._argnums, tuple) else shifted[0]
+        return Grad(_AlongDirection(self.function, self._argnums), argnums)(
+            directions, *selection.args, **kwargs
+        )
 
     def _replay(
         self, gradient: Jit, selection: Selection, directions: list[Any], kwargs: dict[str, Any]
@@ -133,10 +155,28 @@ class HessianProduct(Transform):
         """The tangent of the recorded gradient."""
         arguments = take_apart(selection.args, kwargs)
         purpose = Purpose(TANGENTS, selection.inputs(arguments))
-        recorded, results = gradient.run(arguments, purpose, given=directions)
+        recorded, results = gradient.run(arguments, purpose, check_forward_rules, given=directions)
         if len(selection.args) == 1 and not kwargs and self._argnums == 0:
             self._fast = DirectionPath.of(gradient, recorded, purpose, selection.args[0])
         return recorded.tangents(arguments.arrays, results)
+
+
+class _AlongDirection(Transform):
+    """The inner product of a function's gradient with a direction, which is the first argument: a list of leaves."""
+
+    def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
+        super().__init__(function)
+        self._gradient = Grad(function, argnums)
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self._gradient.settings
+
+    def __call__(self, directions: list[Any], *args: Any, **kwargs: Any) -> Any:
+        leaves, _ = flatten(self._gradient(*args, **kwargs))
+        multiply = elementwise.FUNCTIONS["multiply"]
+        terms = [reductions.sum(multiply(g, d)) for g, d in zip(leaves, directions, strict=True)]
+        return functools.reduce(elementwise.FUNCTIONS["add"], terms)
 
 
 class Hessian(Transform):
@@ -145,8 +185,9 @@ class Hessian(Transform):
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
         self._argnums = argnums
-        self._of_one = Jacobian(Grad(function, argnums), argnums, "forward")
-        self._of_all = Jacobian(_FlatGradient(function, argnums), argnums, "forward")
+        # Of a square Jacobian "auto" takes the columns, unless an op has no forward mode.
+        self._of_one = Jacobian(Grad(function, argnums), argnums, "auto")
+        self._of_all = Jacobian(_FlatGradient(function, argnums), argnums, "auto")
 
     @property
     def settings(self) -> tuple[Any, ...]:
