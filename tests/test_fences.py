@@ -85,6 +85,43 @@ def test_new_memory_is_full_of_nan():
     assert run("-c", script).stdout == "True [0. 0. 0.] [0. 0. 0.]\n"
 
 
+EMPTIES = """
+import warnings, numpy as np, tapegrad as tg
+warnings.simplefilter("ignore")
+arrays = [np.zeros(shape) for shape in ((0,), (0, 3), (3, 0), (2, 0, 3))]
+arrays += [arrays[1].T, np.zeros((0, 6))[::-1, ::2], np.zeros((4, 0))[::2]]
+functions = [
+    tg.sum, tg.cumsum, tg.prod, lambda x: x * x + 2, lambda x: tg.sum(x, axis=0), lambda x: tg.cumsum(x, 0),
+    lambda x: tg.cumsum(x, -1), lambda x: tg.prod(x, axis=-1), lambda x: x.reshape(-1) @ x.reshape(-1),
+    lambda x: x[..., None] * np.ones(3), lambda x: tg.concatenate([x, x]), lambda x: tg.stack([x, x.copy()]),
+    lambda x: x[[]], lambda x: x[x > 0], lambda x: x[::-1] * 2, lambda x: tg.where(x > 0, x, 0),
+    lambda x: x @ np.ones((x.shape[-1], 2)), lambda x: tg.broadcast_to(x, (2, *x.shape)) * 1.0,
+    lambda x: x.astype("f4"), lambda x: tg.clip(x, 0, 1),
+]
+for array in arrays:
+    for function in functions:
+        for made in (tg.asarray, tg.tensor):
+            x = made(array)
+            y = function(x)
+            y.backward(retain_graph=True)
+            assert x.grad is None or x.grad.shape == x.shape
+            y.backward(create_graph=True, accumulate=False)
+            x.null_grad()
+            y[...] = 1.0
+            (y * y).backward()
+        scalar = lambda x: tg.sum(function(x) * function(x))
+        assert tg.value_and_grad(tg.jit(scalar))(array)[1].shape == array.shape
+        assert tg.jvp(function, (array,), (array,))[1].shape == y.shape
+        assert tg.hessian(tg.jit(scalar))(array).size == 0
+"""
+
+
+def test_arrays_without_elements():
+    """NumPy gives them strides of 0, which elsewhere say that all elements are one: that one is not there."""
+    done = run("-c", EMPTIES)
+    assert done.returncode == 0, done.stderr
+
+
 def test_random_programs_and_replays():
     """As everywhere, but every overrun, use of freed memory and use of what was never written shows."""
     programs, replays = (

@@ -89,7 +89,7 @@ def add_region(
         _step(params, target_strides, size_of(zero)),
         _step(params, source_strides, size_of(zero)),
     )
-    for row in range(rows):
+    for row in range(rows if length > 0 else 0):  # a target without elements has no element to add nothing to
         to = target + row_offset(params, target_strides, row, packed)
         of = source + row_offset(params, source_strides, row, packed)
         if target_step == 0:
