@@ -70,9 +70,22 @@ def native(floats: tuple[str, ...] = (), **flags: Any) -> Callable[[Callable[...
             return entry()(*args)
 
         ENTRY_POINTS[function.__module__, function.__name__] = entry
+        first_call.compile = entry  # type: ignore[attr-defined]
         return first_call
 
     return decorate
+
+
+def make_ready(*functions: Callable[..., Any]) -> None:
+    """Compile entry points that finalisers call, or take them from the cache, before there is anything to finalise.
+
+    The garbage collector may run a finaliser at any time, also where LLVM calls Python in the middle of its work. A
+    compilation in there would enter LLVM once more, which ends the process.
+    """
+    for function in functions:
+        compile_ = getattr(function, "compile", None)
+        if compile_ is not None:  # otherwise it is compiled already
+            compile_()
 
 
 def helper(function: Callable[..., Any]) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.compiler import make_ready
 from tapegrad.state import EAGER
 from tapegrad.sweep import graph
 from tapegrad.tape import slots
@@ -50,6 +51,7 @@ def noted(slot: int) -> Note:
     if known is None:
         if len(notes) >= _FEW:
             _forget_outlived()
+        make_ready(graph.note, graph.noted_buffer, graph.handles, slots.is_used)  # for Tensors that go
         graph.note(_HEADER, slot, 1)
         known = notes[graph.noted_buffer(_HEADER, slot)] = Note()
     return known

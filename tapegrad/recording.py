@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import loader
+from tapegrad.compiler import make_ready
 from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.ops import CODES
 from tapegrad.state import thread
 from tapegrad.storage import Storage, from_slot
 from tapegrad.sweep import eager
 from tapegrad.sweep.program import forget_results, hold
-from tapegrad.tape import contents, slots
+from tapegrad.tape import columns, contents, slots
 from tapegrad.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.tape.tape import DTYPE_CODES, Tape, words_at
 
@@ -40,6 +41,7 @@ class Recording(Tape):
     recording = True
 
     def __init__(self) -> None:
+        make_ready(columns.close_tape)
         super().__init__(loader.tables(), all_live=True)
         self.inputs: list[int] = []
         self.outputs: list[int] = []

@@ -6,10 +6,13 @@ from contextlib import ContextDecorator, nullcontext
 from typing import Any
 
 from tapegrad import loader
+from tapegrad.compiler import make_ready
 from tapegrad.locks import lock
+from tapegrad.tape import columns, slots
 from tapegrad.tape.tape import Tape
 
 EAGER = Tape(loader.tables())
+make_ready(slots.drop, columns.next_orphan, columns.reuse_orphan)  # for Tensors that go
 
 
 class _ThreadState(threading.local):

@@ -163,6 +163,7 @@ def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
         "typestr": DTYPES[values[D_DTYPE]].str,
         "version": 3,
     }
+    compiler.make_ready(contents.let_go)
     return np.asarray(_Memory(memory, interface) if owner is None else _Borrowed(owner, interface))
 
 

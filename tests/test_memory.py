@@ -1,6 +1,8 @@
 """Nothing leaks: the tape is empty when nobody holds a Tensor, and memory lives while somebody shows it."""
 
 import gc
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -216,6 +218,62 @@ def test_updates_under_no_grad_leave_nothing():
         assert EAGER.words[BUFFERS] <= live_before + 2
 
 
+COLLECTING = """
+import gc
+from numba.core import codegen
+rounds = []
+
+def collecting(hook):
+    def called(cls, *args):
+        rounds.append(len(rounds))
+        if garbage:
+            garbage.pop(0)()
+            gc.collect()
+        return hook(cls, *args)
+    return classmethod(called)
+
+for name in ("_object_getbuffer_hook", "_object_compiled_hook"):  # by these LLVM calls Python
+    setattr(codegen.CPUCodeLibrary, name, collecting(getattr(codegen.CPUCodeLibrary, name).__func__))
+garbage = []
+import numpy as np, tapegrad as tg
+gc.disable()
+
+def lost(*values):
+    "Leave values in a cycle that nobody holds."
+    cycle = list(values)
+    cycle.append(cycle)
+
+def lost_recording():
+    lost(prepared.pop())
+
+x = tg.tensor([1.0, 2.0])
+prepared = [tg.jit(lambda x: x * 2)]
+prepared[0](x.data)
+lent = tg.asarray(np.ones(3))
+lent * 2
+hooked = tg.tensor([3.0])
+hooked.register_hook(lambda gradient: None)
+shown = (tg.ones((1, 2, 3)) * 2).data
+held = [lent, hooked, x * x, shown]
+del lent, hooked, shown
+garbage += [lost_recording, lambda: lost(held.pop()), lambda: lost(held.pop()), lambda: lost(held.pop()),
+            lambda: lost(held.pop())]
+tg.sum(tg.tanh(x) * tg.exp(x)).backward()
+tg.log1p(x)
+assert garbage == [], (len(garbage), rounds)
+print(x.grad.size)
+"""
+
+
+def test_finalisers_run_in_the_middle_of_a_compilation():
+    """The collector runs where LLVM calls Python, and LLVM cannot be entered once more there."""
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", COLLECTING],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
+
+
 def test_parameters_of_what_is_not_recorded_go_at_once():
     """An instruction's parameters are a few words: lost at each of 100,000 of them, they are megabytes."""
     resource = pytest.importorskip("resource")
@@ -316,7 +374,6 @@ def run_in_threads(count, function):
 @pytest.fixture
 def eager_switching():
     """Let threads take turns as often as possible."""
-    import sys
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
