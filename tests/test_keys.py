@@ -58,6 +58,7 @@ KEYS = {
     "slices": np.s_[::-1, 1:3],
     "slice by NumPy's numbers": slice(np.int64(0), np.array(2), np.int8(1)),
     "slice by numbers of others": slice(Number(1), Number(3)),
+    "slices with long steps": np.s_[::100, 3::-50],
     "empty slice": np.s_[2:1],
     "ellipsis": ...,
     "ellipsis and a number": (..., 1),

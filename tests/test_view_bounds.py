@@ -85,6 +85,9 @@ def test_what_lies_inside_is_a_view(make):
     inside = [
         x.data[::-2],
         x.data[2:2],
+        x.data[::100],
+        x.data[:1][::-100],
+        as_strided(x.data, (1, 2, 1), (1 << 62, x.data.strides[0], -(1 << 63))),
         as_strided(x.data, (0, 1 << 40), (1 << 60, 8)),
         x.data[:, None].T,
         np.broadcast_to(x.data, (1 << 40, x.size)),

@@ -141,6 +141,8 @@ def _lies_inside(bytes_, offset, item, ndim, extents, strides):
     below, above = offset, offset + item
     for d in range(ndim):
         steps, by = load_i64(extents, d) - 1, load_i64(strides, d)
+        if steps == 0:  # whatever the stride, nothing is stepped over
+            continue
         if by < -bytes_ or by > bytes_ or (by != 0 and steps > bytes_ // abs(by)):
             return False
         below += min(0, by * steps)
