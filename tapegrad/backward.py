@@ -140,6 +140,8 @@ class BackwardMethods:
         array([2., 4., 6.])
         """
         slot = _root_slot(self)  # type: ignore[arg-type]
+        if not create_graph:
+            self.check_escape("backward() without create_graph")  # type: ignore[attr-defined]
         retain = create_graph if retain_graph is None else retain_graph
         asked = None if inputs is None else [value._slot_on(EAGER) for value in _listed(inputs)]
         if create_graph or watching() is not None:
@@ -238,6 +240,23 @@ class BackwardMethods:
                 gradient[...] = 0
             return
         contents.clear_cotangent(_HEADER, slot, keep_memory)
+
+
+def pull_back(root: "Tensor", inputs: list["Tensor"]) -> None:
+    """Add the gradient of a result to that of Tensors that have slots, and of no others; of a constant, nothing.
+
+    It is ``root.backward(inputs=inputs, retain_graph=True)``, for transforms.
+    """
+    if root._tape is not EAGER:
+        return
+    if not checker.switch.on and watching() is None:
+        wanted = np.array([tensor._slot for tensor in inputs], np.int64)
+        options = _options(retain=True, accumulate=True)
+        status = reverse.reverse_sweep(_HEADER, root._slot_on(EAGER), 0, options, id(wanted), 0)
+        if status in (0, E_CONSTANT):
+            return
+    if not root.constant:  # kernels are to be loaded, or users' functions to be called
+        root.backward(inputs=inputs, retain_graph=True)
 
 
 def _collect_former(tensor: Storage) -> None:

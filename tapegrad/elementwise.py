@@ -82,7 +82,7 @@ def _predicate(row: Op) -> Callable[..., Any]:
     def predicate(*operands: Any) -> Any:
         if modes.active and thread.tape.recording:
             return apply(code, *operands)
-        return test(*[value.data if is_tensor(value) else value for value in operands])
+        return test(*[value.data_or_traced() if is_tensor(value) else value for value in operands])
 
     return predicate
 
@@ -147,7 +147,7 @@ def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, 
     def compare(self: Storage, other: Any) -> Any:
         if modes.active and thread.tape.recording:
             return apply(code, self, other)
-        return of_arrays(self.data, other.data if is_tensor(other) else other)
+        return of_arrays(self.data_or_traced(), other.data_or_traced() if is_tensor(other) else other)
 
     compare.__name__ = f"__{name}__"
     return compare
@@ -164,7 +164,7 @@ _LOGIC: dict[Any, Callable[..., Any]] = {
 def _boolean(function: Any, *operands: Any) -> Any:
     """A logical operator on booleans: by NumPy, or in a recording by arithmetic on 0 and 1, so that it is replayed."""
     if not (modes.active and thread.tape.recording):
-        return function(*[value.data if is_tensor(value) else value for value in operands])
+        return function(*[value.data_or_traced() if is_tensor(value) else value for value in operands])
     for value in operands:
         if getattr(value, "dtype", np.dtype(type(value))).kind != "b":
             raise UnsupportedError(f"{function.__name__} of a Tensor is supported for booleans only")

@@ -18,7 +18,11 @@ class IllegalTapeError(RuntimeError):
 
 
 class TracedValueError(TypeError):
-    """A value of a recording was asked for as a plain number or array."""
+    """A value of a recording, or of a function that is being differentiated, was asked for as a number or array."""
+
+
+class LostGradientWarning(UserWarning):
+    """A Tensor was converted to a plain number, through which no gradient flows."""
 
 
 class OuterTensorError(TracedValueError):

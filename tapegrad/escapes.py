@@ -4,12 +4,13 @@ In eager code they are allowed where they are explicit. While a function is bein
 its arguments is guarded (a replay stops where it is another one, and that way is recorded, too) or refused.
 """
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad import state
-from tapegrad.errors import TracedValueError, UnsupportedError
+from tapegrad.errors import LostGradientWarning, TracedValueError, UnsupportedError
 from tapegrad.ops import CODES
 from tapegrad.record import as_boolean, cast, unary, watch_now
 from tapegrad.shaping import contiguous
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
 _COPY, _TRUTH = CODES["positive"], CODES["truth_guard"]
+_LOST = (
+    "float() of a Tensor that a gradient can flow back from gives a constant (assigning it to an element of a NumPy"
+    " array and math functions call it, too): compute with the Tensor itself, or write t.item() if a number is meant"
+)
 
 
 def guarded_array(tensor: Any) -> np.ndarray:
@@ -41,8 +46,9 @@ def plain_array(tensor: Any, what: str) -> np.ndarray:
     if tensor._recorded():
         if tensor.dtype.kind == "f" and tensor._traced():
             tensor._refuse(what)
+        tensor.check_escape(what)
         return guarded_array(tensor)
-    array: np.ndarray = tensor.data_or_traced()
+    array: np.ndarray = tensor.escaped(what)
     watch_now(array)
     return array
 
@@ -71,7 +77,10 @@ class EscapeMethods:
 
     def __float__(self) -> float:
         _one_element(self, "float()")
-        return float(plain_array(self, "float()").item())
+        number = float(plain_array(self, "float()").item())
+        if state.current() == (state.EAGER, True) and not thread.leaves and not self.constant:  # type: ignore[attr-defined]
+            warnings.warn(_LOST, LostGradientWarning, stacklevel=2)
+        return number
 
     def __int__(self) -> int:
         _one_element(self, "int()")
@@ -97,7 +106,7 @@ class EscapeMethods:
 
     def numpy(self) -> np.ndarray:
         """The primal as a NumPy array on the same memory; the same as `data`."""
-        return self.data  # type: ignore[attr-defined, no-any-return]
+        return self.escaped("numpy()")  # type: ignore[attr-defined, no-any-return]
 
     def tolist(self) -> Any:
         """Elements as nested lists of Python numbers."""
@@ -105,6 +114,7 @@ class EscapeMethods:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self.dtype.kind == "f" and not self._traced():  # type: ignore[attr-defined]
+            self.check_escape("np.asarray()")  # type: ignore[attr-defined]
             _, differentiate = state.current()
             if differentiate and not self.constant:  # type: ignore[attr-defined]
                 raise TypeError(
@@ -156,14 +166,16 @@ class EscapeMethods:
         tape = state.current()[0]
         if target.kind == "f" or own.kind != "f":
             return cast(self, target, tape)  # type: ignore[arg-type]
-        if tape.recording and target.kind == "b":
-            return as_boolean(self, tape)
+        if target.kind == "b":
+            if tape.recording:
+                return as_boolean(self, tape)
+            return from_array(self.data_or_traced().astype(bool), constant=True)  # type: ignore[attr-defined]
         if self._traced():  # type: ignore[attr-defined]
             raise UnsupportedError(
                 f"astype({target}) of a value that is being recorded: use floor(), rint() or trunc(), which stay in"
                 " floating point"
             )
-        return from_array(plain_array(self, "astype()").astype(target), constant=True)
+        return from_array(plain_array(self, f"astype({target})").astype(target), constant=True)
 
 
 def _rebuild(array: np.ndarray, constant: bool) -> "Tensor":

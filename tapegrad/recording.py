@@ -12,7 +12,7 @@ from tapegrad.state import thread
 from tapegrad.storage import Storage, from_slot
 from tapegrad.sweep import eager
 from tapegrad.sweep.program import forget_results, hold
-from tapegrad.tape import columns, contents, slots
+from tapegrad.tape import columns, slots
 from tapegrad.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.tape.tape import DTYPE_CODES, Tape, words_at
 
@@ -35,9 +35,20 @@ class Recording(Tape):
         What Python has seen of recorded integers and booleans, byte for byte; guards compare with it.
     outcomes
         What each guard has seen, in order: two recordings of a function part where these do.
+    closes_over_leaf
+        Whether some Tensor from outside is one that a gradient can flow back from.
     """
 
-    __slots__ = ("_captured", "_entered", "_other", "expected", "inputs", "outcomes", "outputs")
+    __slots__ = (
+        "_captured",
+        "_entered",
+        "_other",
+        "closes_over_leaf",
+        "expected",
+        "inputs",
+        "outcomes",
+        "outputs",
+    )
     recording = True
 
     def __init__(self) -> None:
@@ -47,6 +58,7 @@ class Recording(Tape):
         self.outputs: list[int] = []
         self.expected: list[np.ndarray] = []
         self.outcomes: list[bytes] = []
+        self.closes_over_leaf = False
         self._captured: dict[int, tuple[Any, int]] = {}
         self._other: dict[int, Storage] = {}  # made here, of dtypes that no tape knows
         self._entered: list[
@@ -94,27 +106,17 @@ class Recording(Tape):
 
     def capture(self, tensor: Storage) -> int:
         """The slot of a Tensor from outside: a constant that is read where it lies at each replay."""
+        self.closes_over_leaf |= thread.differentiate and not tensor.constant
         known = self._captured.get(id(tensor))
         if known is not None:
             return known[1]
         if tensor._tape is not None and tensor._tape.recording:
             raise OuterTensorError("a Tensor of one recording was used in another; pass it as an argument")
-        if thread.leaves and not tensor.constant:
-            self._refuse_inner(tensor)
         array = tensor.data_or_traced()
         slot = self._enter_array(array, 0)
         hold(self.header, slot)
         self._captured[id(tensor)] = (tensor, slot)
         return slot
-
-    def _refuse_inner(self, tensor: Storage) -> None:
-        """Refuse a Tensor that a gradient which is being computed around this recording flows through."""
-        leaf = tensor._slot < 0 or tensor._describe()[contents.D_PRODUCER] == NONE
-        if not leaf or any(tensor is other or tensor._base is other for other in thread.leaves):
-            raise OuterTensorError(
-                "a replayed function inside a function that is being differentiated uses a Tensor of that one: its"
-                " gradient would be lost. Pass the Tensor as an argument, or detach() it"
-            )
 
     def guard(self, code: int, dtype: int, slot: int, params: np.ndarray, outcome: bytes) -> None:
         """Record that a replay must find the same in a slot."""

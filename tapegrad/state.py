@@ -25,12 +25,21 @@ class _ThreadState(threading.local):
 
 
 class Modes:
-    """How many modes are entered in all threads; while there are none, nobody has to look at his thread's."""
+    """How many modes are entered in all threads; while there are none, nobody has to look at his thread's.
 
-    __slots__ = ("active",)
+    Attributes
+    ----------
+    active
+        Those that matter to every operation.
+    entered
+        Those, and the gradients that are being computed, which matter to transforms and escapes only.
+    """
+
+    __slots__ = ("active", "entered")
 
     def __init__(self) -> None:
         self.active = 0
+        self.entered = 0
 
 
 thread = _ThreadState()
@@ -42,6 +51,7 @@ def count_mode(by: int) -> None:
     """A mode is entered (1) or left (-1)."""
     with _lock:
         modes.active += by
+        modes.entered += by
 
 
 class no_grad(ContextDecorator):
@@ -103,25 +113,31 @@ class recording:
 
 def eager_mode() -> Any:
     """Append to the eager tape, with derivatives, whatever the thread was doing."""
-    return recording(EAGER) if modes.active else nullcontext()
+    return recording(EAGER) if modes.active else _UNCHANGED
+
+
+_UNCHANGED = nullcontext()
 
 
 class differentiating:
     """Record derivatives on the thread's tape; `leaves` are what they are taken by while this goes on."""
 
+    __slots__ = ("_leaves", "_outer")
+
     def __init__(self, leaves: Iterable[Any] = ()) -> None:
-        self._leaves = tuple(leaves)
-        self._outer: tuple[bool, tuple[Any, ...]] | None = None
+        self._leaves = leaves
+        self._outer: tuple[bool, tuple[Any, ...]] = (True, ())
 
     def __enter__(self) -> None:
-        self._outer = (thread.differentiate, thread.leaves)
-        thread.differentiate, thread.leaves = True, (*thread.leaves, *self._leaves)
-        count_mode(1)
+        self._outer = outer = (thread.differentiate, thread.leaves)
+        thread.differentiate, thread.leaves = True, (*outer[1], *self._leaves)
+        with _lock:
+            modes.entered += 1
 
     def __exit__(self, *exception: object) -> None:
-        assert self._outer is not None
         thread.differentiate, thread.leaves = self._outer
-        count_mode(-1)
+        with _lock:
+            modes.entered -= 1
 
 
 def nested() -> bool:
@@ -129,7 +145,7 @@ def nested() -> bool:
 
     It is inside a function that is being recorded, or differentiated by a transform; or anomalies are looked for.
     """
-    return modes.active > 0 and (thread.tape.recording or bool(thread.leaves) or thread.anomaly is not None)
+    return modes.entered > 0 and (thread.tape.recording or bool(thread.leaves) or thread.anomaly is not None)
 
 
 def current() -> tuple[Any, bool]:

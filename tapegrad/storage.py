@@ -11,6 +11,7 @@ import numpy as np
 
 from tapegrad import compiler
 from tapegrad.copies import Uncopied
+from tapegrad.dependence import depends
 from tapegrad.errors import TracedValueError, UnsupportedError, raise_for
 from tapegrad.locks import lock
 from tapegrad.notes import last_tensor_goes, notes
@@ -302,11 +303,34 @@ class Storage:
         Raises
         ------
         TracedValueError
-            While a function is being recorded, for a value that depends on its arguments.
+            While a function is being recorded, or differentiated by a transform, for a value that depends on its
+            arguments.
         """
+        return self.escaped("data")
+
+    def escaped(self, what: str) -> np.ndarray:
+        """The primal for what asks for it as plain numbers; an error where this would lose a gradient."""
         if self._traced():
-            self._refuse("data")
+            self._refuse(what)
+        self.check_escape(what)
         return self.data_or_traced()
+
+    def check_escape(self, what: str) -> None:
+        """Refuse to leave the graph with a value that a transform is differentiating."""
+        if thread.leaves and thread.differentiate and self._is_differentiated():
+            raise TracedValueError(
+                f"{what} of a Tensor was asked for while a function of it is being differentiated: its gradient"
+                " would be lost. Compute with the Tensor itself, select with where(), or write stop_gradient(t), or"
+                " t.detach(), where a constant is meant"
+            )
+
+    def _is_differentiated(self) -> bool:
+        """Whether it depends on a Tensor that a gradient which is being computed is taken by."""
+        tape = self._tape
+        if tape is None or self.constant:
+            return False
+        inputs = [leaf._slot for leaf in thread.leaves if leaf._tape is tape]
+        return bool(inputs) and depends(tape, self._slot_on(tape), inputs)
 
     def _traced(self) -> bool:
         """Whether the value depends on an argument of a recording that is going on."""

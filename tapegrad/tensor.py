@@ -56,8 +56,10 @@ class Tensor(
 
     def __repr__(self) -> str:
         try:
-            array = self.data
+            array = None if self._traced() else self.data_or_traced()
         except TracedValueError:
+            array = None
+        if array is None:
             return f"Tensor(shape={self.shape}, dtype={self.dtype}, being recorded)"
         text = np.array2string(array, separator=", ", prefix="Tensor(", suffix=")")
         own = array.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
@@ -65,7 +67,11 @@ class Tensor(
         return f"Tensor({text})" if own and array.size else f"Tensor({text}{shape}, dtype={array.dtype})"
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec else str(self)
+        if not spec:
+            return str(self)
+        if self.size != 1 or self._traced():
+            return format(self.item(), spec)  # an error that says why
+        return format(self.data_or_traced().item(), spec)
 
 
 set_tensor_class(Tensor)

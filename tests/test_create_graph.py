@@ -52,7 +52,7 @@ def test_up_to_the_fourth_order():
         y.backward(create_graph=True)
         y = x.grad
         x.null_grad()
-        assert float(y) == pytest.approx(expected, rel=1e-14)
+        assert y.item() == pytest.approx(expected, rel=1e-14)
     gc.collect()
 
 

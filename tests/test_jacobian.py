@@ -158,7 +158,7 @@ def test_constant_and_unused(how):
 
 
 @pytest.mark.parametrize("how", PREPARE)
-@pytest.mark.parametrize("function", [lambda x: (x, x), lambda x: [x], lambda x: 3.0, lambda x: x > 0])
+@pytest.mark.parametrize("function", [lambda x: (x, x), lambda x: [x], lambda x: x > 0])
 def test_results_that_have_no_jacobian(how, function):
     with pytest.raises(TypeError, match="Tensor"):
         tg.jacobian(PREPARE[how](function))(np.ones(2))

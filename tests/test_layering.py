@@ -19,8 +19,8 @@ NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 # The parts of the package from the bottom to the top: each may import what stands before it.
 ORDER = (
     "interpreter", "copies", "cache", "locks", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep",
-    "errors", "fences", "loader", "checker", "views", "show", "state", "notes", "inspection", "storage", "anomaly",
-    "record", "keys", "structural", "shaping", "elementwise", "reductions", "writes", "indexing", "linalg",
+    "errors", "fences", "loader", "checker", "views", "show", "state", "notes", "dependence", "inspection", "storage",
+    "anomaly", "record", "keys", "structural", "shaping", "elementwise", "reductions", "writes", "indexing", "linalg",
     "joining", "creation",
     "escapes", "names", "custom", "outcomes", "predicates", "derivatives", "backward", "protocols", "tensor",
     "recording", "passes", "tree", "transforms", "checking", "optimize", "", "nist", "cli", "__main__",

@@ -534,3 +534,75 @@ def test_arrays_that_outer_functions_change():
     for _ in range(3):
         np.testing.assert_allclose(product(x, v), 6 * x * a * v)
         a += 1.0
+
+
+CLOSED_OVER = {
+    "leaf": lambda: tg.tensor([2.0, 3.0]),
+    "computed": lambda: tg.tensor([1.0, 1.5]) * 2,
+    "view of what was computed": lambda: (tg.tensor([[1.0, 1.5], [0.0, 0.0]]) * 2)[0],
+    "written to": lambda: _written(tg.tensor([2.0, 0.0])),
+    "written to after computing": lambda: _written(tg.tensor([2.0, 0.0]) * 1.0),
+    "constant": lambda: tg.tensor([2.0, 3.0], constant=True),
+}
+
+
+def _written(w):
+    w[1] = 3.0
+    return w
+
+
+OF_CLOSURES = {
+    "grad": (lambda f, x, v: tg.grad(f)(x), 1),
+    "jacobian": (lambda f, x, v: tg.jacobian(f)(x), 1),
+    "jacrev": (lambda f, x, v: tg.jacrev(f)(x), 1),
+    "vjp": (lambda f, x, v: tg.vjp(f, x)[1](1.0)[0], 1),
+    "hessian": (lambda f, x, v: tg.hessian(f)(x), 2),
+    "jacobian of grad": (lambda f, x, v: tg.jacobian(tg.grad(f))(x), 2),
+    "jacrev of grad": (lambda f, x, v: tg.jacrev(tg.grad(f))(x), 2),
+    "jit of hessian": (lambda f, x, v: tg.jit(tg.hessian(f))(x), 2),
+    "hvp": (lambda f, x, v: tg.hvp(f)(x, v), 3),
+    "jvp of grad": (lambda f, x, v: tg.jvp(tg.grad(f), (x,), (v,))[1], 3),
+}
+
+
+@pytest.mark.parametrize("prepare", [tg.jit, lambda f: f], ids=["jit", "plain"])
+@pytest.mark.parametrize("way", OF_CLOSURES)
+@pytest.mark.parametrize("closed", CLOSED_OVER)
+def test_eager_tensors_in_closures_are_constants(closed, way, prepare):
+    w = CLOSED_OVER[closed]()
+    x, v, numbers = np.array([0.5, 0.7]), np.array([1.0, -1.0]), np.array([2.0, 3.0])
+    derivative, kind = OF_CLOSURES[way]
+    second = 6 * x * numbers
+    expected = {1: 3 * x**2 * numbers, 2: np.diag(second), 3: second * v}[kind]
+    for _ in range(2):
+        found = derivative(prepare(lambda x: tg.sum(x**3 * w)), x, v)
+        assert type(found) is np.ndarray
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("closed", [name for name in CLOSED_OVER if name != "constant"])
+def test_recorded_functions_keep_the_gradient_of_what_they_close_over(closed):
+    """Called with arrays in a program with `backward`, they are run as they are."""
+    w = CLOSED_OVER[closed]()
+    g = tg.jit(lambda x: tg.sum(x * w * w))
+    for x in (np.ones(2), np.array([1.0, 2.0]), np.ones(2)):
+        w.null_grad()
+        (g(x) * 2).backward(inputs=[w], retain_graph=True)
+        np.testing.assert_allclose(w.grad, 4 * x * np.array([2.0, 3.0]))
+        with tg.no_grad():
+            assert isinstance(g(x), float)
+    assert tg.value_and_grad(g)(np.ones(2))[1].tolist() == [4, 9]
+    assert isinstance(tg.jit(lambda x: tg.sum(x * w.detach()))(np.ones(2)), float)
+
+
+def test_recorded_functions_keep_the_gradient_through_others():
+    w = tg.tensor([2.0, 3.0])
+    inner = tg.jit(lambda x: x * w)
+    outer = tg.jit(lambda x: tg.sum(inner(np.array([1.0, 10.0])) * x))
+    outer(np.ones(2)).backward()
+    assert w.grad.tolist() == [1, 10]
+    f = tg.tensor([1.0, 1.0])
+    value, gradient = tg.value_and_grad(lambda x: tg.sum(inner(np.ones(2)) * x))(f)
+    value.backward()
+    assert gradient.tolist() == [2, 3]
+    assert w.grad.tolist() == [2, 11]

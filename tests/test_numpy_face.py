@@ -229,7 +229,7 @@ def test_arrays_of_every_layout(kind: str, make: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)], ids=str)
 def test_numbers(shape: tuple[int, ...]) -> None:
-    x = tg.full(shape, 2.5)
+    x = tg.full(shape, 2.5, constant=True)
     assert (x.item(), float(x), int(x), bool(x)) == (2.5, 2.5, 2, True)
     assert type(x.item()) is float
     assert operator.index(tg.full(shape, 3)) == 3

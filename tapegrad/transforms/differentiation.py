@@ -1,23 +1,26 @@
 """`grad` and `value_and_grad`."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tapegrad.ops import CODES
-from tapegrad.passes.purpose import GRADIENT, Purpose
-from tapegrad.record import unary
-from tapegrad.state import differentiating, eager_mode, modes, nested
+from tapegrad.backward import pull_back
+from tapegrad.derivatives.graph import tensor_on
+from tapegrad.passes.purpose import GRADIENT, VALUES, Purpose
+from tapegrad.state import EAGER, differentiating, eager_mode, modes, nested
 from tapegrad.storage import from_array, is_tensor
-from tapegrad.transforms.arguments import Argnums, select
+from tapegrad.transforms.arguments import Argnums, checked_argnums, select
 from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.calling import call, check_scalar, one_array
 from tapegrad.transforms.fast import GradientPath
 from tapegrad.transforms.jit import Jit
-from tapegrad.transforms.on_tensors import Run
+from tapegrad.transforms.on_tensors import Run, new_leaf
+from tapegrad.transforms.recorder import Recorded
 from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
 
-_COPY = CODES["positive"]
+_VALUES = Purpose(VALUES)
 
 
 def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0) -> "ValueAndGrad":
@@ -26,11 +29,12 @@ def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0) -> "Value
     Parameters
     ----------
     function
-        A function whose result is a scalar Tensor. Of a ``jit(f)`` the gradient is replayed: the fast path of the
-        whole library. Other functions are run anew at each call.
+        A function whose result is a scalar Tensor, or a number, which depends on nothing. Of a ``jit(f)`` the gradient
+        is replayed: the fast path of the whole library. Other functions are run anew at each call; arguments that
+        are not differentiated by are handed to them as they are.
     argnums
-        Which positional arguments to differentiate by. Each may be a float or a float array, or a list, tuple or
-        dict of them, nested; the gradient has the same structure.
+        Which positional arguments to differentiate by: a number, or a tuple or list of numbers. Each may be a float
+        or a float array, or a list, tuple or dict of them, nested; the gradient has the same structure.
 
     Returns
     -------
@@ -43,7 +47,7 @@ def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0) -> "Value
     ValueError
         When the result is not a scalar.
     TypeError
-        When an argument to differentiate by is an integer, or the result is not a Tensor.
+        When an argument to differentiate by is an integer, or the result is not one real number.
 
     Examples
     --------
@@ -66,22 +70,10 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0) -> "Grad":
     return Grad(function, argnums)
 
 
-def check_scalar(name: str, shape: tuple[int, ...]) -> None:
-    """Refuse a result that is not a scalar."""
-    if shape != ():
-        raise ValueError(
-            f"{name}: the function returned shape {shape}, but only a scalar has a gradient; sum() it, or use jacobian"
-        )
-
-
-def _check_value(value: Any) -> None:
-    """Refuse a result that is not a scalar Tensor."""
-    if not is_tensor(value):
-        raise TypeError(
-            f"grad: the function returned {type(value).__name__}, not a Tensor: its result was taken out of the"
-            " graph, or does not depend on the argument"
-        )
-    check_scalar("grad", value.shape)
+def _goal(purpose: Purpose, recorded: Recorded) -> Purpose:
+    """What is replayed of a recording: its gradient, or the value of what has none."""
+    scalar = recorded.only_output >= 0 and recorded.output_shape == ()
+    return purpose if scalar else _VALUES
 
 
 class ValueAndGrad(Transform):
@@ -89,7 +81,7 @@ class ValueAndGrad(Transform):
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
-        self._argnums = argnums
+        self._argnums = checked_argnums(argnums)
         self._fast: GradientPath | None = None
 
     @property
@@ -98,7 +90,7 @@ class ValueAndGrad(Transform):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and len(args) == 1 and not kwargs and not (modes.active and nested()):
+        if fast is not None and len(args) == 1 and not kwargs and not (modes.entered and nested()):
             result = fast(args[0])
             if result is not None:
                 return result
@@ -111,9 +103,11 @@ class ValueAndGrad(Transform):
         """The gradient of a recorded function."""
         arguments = take_apart(args, kwargs)
         selection = select(args, self._argnums)
-        wrt = selection.inputs(arguments)
-        purpose = Purpose(GRADIENT, wrt)
-        recorded, (value, *gradients) = function.run(arguments, purpose, _check_recorded)
+        purpose = Purpose(GRADIENT, selection.inputs(arguments))
+        recorded, results = function.run(arguments, functools.partial(_goal, purpose))
+        if _goal(purpose, recorded) is not purpose:
+            return _constant(recorded.result(arguments.arrays, results)), selection.zeros()
+        value, *gradients = results
         if len(args) == 1 and not kwargs and self._argnums == 0:
             self._fast = GradientPath.of(function, recorded, purpose, args[0])
         return value[()], selection.arrange([numpy_scalar(g) for g in gradients])
@@ -122,22 +116,24 @@ class ValueAndGrad(Transform):
         """The gradient by running the function on the eager tape."""
         selection = select(args, self._argnums)
         with eager_mode():
-            tensors = [from_array(np.asarray(leaf), constant=False) for leaf in selection.leaves]
-            with differentiating(tensors):
-                copies = [unary(_COPY, t) for t in tensors]  # the function may write to its arguments
-                value = self.function(*selection.fill_in(copies), **kwargs)
-            _check_value(value)
-            if not value.constant:
-                # Its Tensors go, and the graph with them.
-                value.backward(inputs=tensors, retain_graph=True)
-        return value.data[()], selection.arrange([_gradient_of(t) for t in tensors])
+            given = [new_leaf(leaf) for leaf in selection.leaves]
+            leaves = [
+                tensor_on(EAGER, t._slot) for t in given
+            ]  # the function may write to those that it gets
+            with differentiating(leaves):
+                value = call(self.function, selection.fill_in(given), kwargs)
+            shown = _constant(value)
+            if is_tensor(value):
+                pull_back(value, leaves)  # its Tensors go, and the graph with them
+        return shown, selection.arrange([_gradient_of(t) for t in leaves])
 
     def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient as Tensors, on the tape that the thread is appending to."""
         selection = select(args, self._argnums)
         run = Run(self.function, selection, kwargs)
-        _check_value(run.value)
-        value, *gradients = run.shown([run.value, *run.pull([(run.value, 1.0)])], has_tensor(args, kwargs))
+        _constant(run.value)
+        value = run.value if is_tensor(run.value) else from_array(np.asarray(run.value), constant=True)
+        value, *gradients = run.shown([value, *run.pull([(value, 1.0)])], has_tensor(args, kwargs))
         return value, selection.arrange(gradients)
 
 
@@ -161,8 +157,8 @@ def _gradient_of(tensor: Any) -> Any:
     return numpy_scalar(np.zeros(tensor.shape, tensor.dtype) if gradient is None else gradient)
 
 
-def _check_recorded(recorded: Any) -> None:
-    """The result must be one scalar Tensor."""
-    if recorded.only_output < 0:
-        raise TypeError("grad: the function must return one Tensor that depends on its arguments")
-    check_scalar("grad", recorded.output_shape)
+def _constant(value: Any) -> Any:
+    """A scalar result as a NumPy scalar; an error if it is none."""
+    array = one_array("grad", value)
+    check_scalar("grad", array)
+    return array[()]

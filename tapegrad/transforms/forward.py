@@ -17,6 +17,7 @@ from tapegrad.sweep import tangent
 from tapegrad.tape.layout import E_KERNEL, E_STATUS
 from tapegrad.transforms.arguments import Selection, select
 from tapegrad.transforms.base import replayable
+from tapegrad.transforms.calling import call, check_numbers, check_real
 from tapegrad.transforms.fast import ValueAndDirectionPath
 from tapegrad.transforms.jit import Jit, error_of
 from tapegrad.transforms.on_tensors import Run
@@ -72,7 +73,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
 def _short(function: Jit, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any] | None:
     """The short way through the replay of a function of one array, if there is one."""
     path = function.direction
-    if path is None or not len(primals) == len(tangents) == 1 or (modes.active and nested()):
+    if path is None or not len(primals) == len(tangents) == 1 or (modes.entered and nested()):
         return None
     return path(primals[0], tangents[0])
 
@@ -110,6 +111,7 @@ def directions(selection: Selection, given: Any, name: str) -> list[Any]:
 def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
     """A tangent of the primal's shape and dtype: a Tensor, or an array in C order."""
     primal, array = (each if is_tensor(each) else np.asarray(each) for each in (leaf, value))
+    check_real(f"{name}: the tangent of argument {k}", array, value)
     if array.dtype.kind != "f":
         raise TypeError(
             f"{name}: the tangent of argument {k} is of dtype {array.dtype}; convert it with astype(float)"
@@ -131,6 +133,7 @@ def on_tensors(function: Callable[..., Any], selection: Selection, directions: l
     """Value and tangent as Tensors, on the tape that the thread is appending to."""
     run = Run(function, selection)
     results, definition = flatten(run.value)
+    check_numbers("jvp", results)
     as_tensors = has_tensor((selection.args, directions), {})
     value, tangent = (run.shown(each, as_tensors) for each in (results, run.push(directions, results)))
     return unflatten(definition, value), unflatten(definition, tangent)
@@ -148,6 +151,7 @@ def _replayed(function: Jit, selection: Selection, directions: list[np.ndarray])
     if len(selection.args) == 1 and half == 1:
         function.direction = ValueAndDirectionPath.of(function, recorded, purpose, selection.args[0])
     value = recorded.result(arguments.arrays, results[:half])
+    check_numbers("jvp", flatten(value)[0])
     return value, recorded.tangents(arguments.arrays, results[half:])
 
 
@@ -165,11 +169,12 @@ def swept(
         ]
         with differentiating(leaves):
             copies = [unary(_COPY, leaf) for leaf in leaves]  # the function may write to its arguments
-            results, definition = flatten(function(*selection.fill_in(copies)))
+            results, definition = flatten(call(function, selection.fill_in(copies)))
+        check_numbers("jvp", results)
         found = [y for y in results if is_tensor(y) and not y.constant]
         arrays = iter(push(leaves, directions, found))
         dots = [numpy_scalar(next(arrays)) if is_tensor(y) and not y.constant else _fixed(y) for y in results]
-        values = [numpy_scalar(y.data_or_traced()) if is_tensor(y) else y for y in results]
+        values = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in results]
     return unflatten(definition, values), unflatten(definition, dots)
 
 

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from tapegrad.custom.rules import all_have_forward_rules
-from tapegrad.passes.purpose import COLUMNS, ROWS, Purpose
+from tapegrad.passes.purpose import COLUMNS, ROWS, VALUES, Purpose
 from tapegrad.state import modes, nested
-from tapegrad.storage import is_tensor
-from tapegrad.transforms.arguments import Argnums, Selection, select
+from tapegrad.storage import from_array, is_tensor
+from tapegrad.transforms.arguments import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.calling import one_array
 from tapegrad.transforms.fast import ResultPath
-from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.jit import Jit, run_once
 from tapegrad.transforms.on_tensors import Run
-from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
+from tapegrad.transforms.recorder import Recorded
+from tapegrad.transforms.signature import Arguments, has_tensor, numpy_scalar, take_apart
 
 _MODES = ("auto", "forward", "reverse")
 
@@ -27,8 +29,8 @@ def jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: str = "au
     Parameters
     ----------
     function
-        A function whose result is one Tensor. Of a ``jit(f)`` the Jacobian is replayed; other functions are
-        recorded anew at each call.
+        A function whose result is one Tensor, or constant numbers. Of a ``jit(f)`` the Jacobian is replayed; other
+        functions are recorded anew at each call.
     argnums
         Which positional arguments to differentiate by, as for `grad`.
     mode
@@ -47,7 +49,7 @@ def jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: str = "au
     ValueError
         For another `mode`.
     TypeError
-        When the result is not one Tensor, or an argument to differentiate by is no float.
+        When the result is not one array of real numbers, or an argument to differentiate by is no float.
 
     Examples
     --------
@@ -91,22 +93,20 @@ class Jacobian(Transform):
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums, mode: str) -> None:
         super().__init__(function)
-        self._argnums = argnums
+        self._argnums = checked_argnums(argnums)
         self._mode = mode
         self._fast: ResultPath | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and len(args) == 1 and not kwargs and not (modes.active and nested()):
+        if fast is not None and len(args) == 1 and not kwargs and not (modes.entered and nested()):
             result = fast(args[0])
             if result is not None:
                 return result
         if nested() or has_tensor(args, kwargs):
             return self._on_tensors(args, kwargs)
-        try:
-            return self._replay(args, kwargs)
-        except _Independent as found:
-            return _zeros(found.result, select(args, self._argnums))
+        known = replayable(self.function)
+        return self._recorded_anew(args, kwargs) if known is None else self._replay(known, args, kwargs)
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -116,29 +116,41 @@ class Jacobian(Transform):
         """The Jacobian as a Tensor on the thread's tape, one sweep for each row or column."""
         selection = select(args, self._argnums)
         run = Run(self.function, selection, kwargs)
-        if not is_tensor(run.value):
-            raise _no_tensor()
+        array = one_array("jacobian", run.value)
+        if not is_tensor(run.value) or array.dtype.kind != "f":
+            run.value = from_array(array.astype(float), constant=True)
         inputs = sum(math.prod(np.shape(leaf)) for leaf in selection.leaves)
         forward = self._mode == "forward" or (
             self._mode == "auto" and inputs <= run.value.size and all_have_forward_rules(run.tape)
         )
         return selection.arrange(run.shown(run.jacobian(forward), has_tensor(args, kwargs)))
 
-    def _replay(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The Jacobian of a recorded function; one that is not replayed is recorded anew."""
+    def _replay(self, function: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The Jacobian of a recorded function."""
         arguments = take_apart(args, kwargs)
         selection = select(args, self._argnums)
-        wrt = selection.inputs(arguments)
-        known = replayable(self.function)
-        choose = functools.partial(self._purpose, wrt)
-        recorded, results = (known or Jit(self.function)).run(arguments, choose, _check_recorded)
-        arrays = results[-len(wrt) :] if wrt else []
-        if known is not None and len(args) == 1 and not kwargs and self._argnums == 0:
-            self._fast = ResultPath.of(known, recorded, choose(recorded), args[0])
-        return selection.arrange([numpy_scalar(array) for array in arrays])
+        choose = functools.partial(self._purpose, selection.inputs(arguments))
+        recorded, results = function.run(arguments, choose)
+        if len(args) == 1 and not kwargs and self._argnums == 0 and recorded.only_output >= 0:
+            self._fast = ResultPath.of(function, recorded, choose(recorded), args[0])
+        return _arranged(selection, recorded, arguments, results)
+
+    def _recorded_anew(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The Jacobian of a function that is not replayed: of its run with these arguments."""
+        selection = select(args, self._argnums)
+        arguments = take_apart(tuple(selection.leaves), {})
+
+        def of_leaves(*leaves: Any) -> Any:
+            return self.function(*selection.fill_in(list(leaves)), **kwargs)
+
+        recorded = Recorded(of_leaves, arguments)
+        results = run_once(recorded, arguments, functools.partial(self._purpose, tuple(arguments.places)))
+        return _arranged(selection, recorded, arguments, results)
 
     def _purpose(self, wrt: tuple[int, ...], recorded: Any) -> Purpose:
         """By columns or by rows; forward sweeps are the cheaper ones where there are as many of both."""
+        if recorded.only_output < 0:
+            return Purpose(VALUES)
         if self._mode != "auto":
             return Purpose(COLUMNS if self._mode == "forward" else ROWS, wrt)
         inputs = sum(math.prod(recorded.input_shape(k)) for k in wrt)
@@ -146,28 +158,9 @@ class Jacobian(Transform):
         return Purpose(COLUMNS if forward else ROWS, wrt)
 
 
-class _Independent(Exception):
-    """The function's result depends on none of its arguments."""
-
-    def __init__(self, result: np.ndarray) -> None:
-        self.result = result
-
-
-def _check_recorded(recorded: Any) -> None:
+def _arranged(selection: Selection, recorded: Recorded, arguments: Arguments, results: list[Any]) -> Any:
+    """The Jacobians among a replay's results; zeros if the function's result depends on no float."""
     if recorded.only_output < 0:
-        fixed = recorded.fixed_result
-        if is_tensor(fixed) and fixed.dtype.kind == "f":
-            raise _Independent(fixed.data_or_traced())
-        raise _no_tensor()
-
-
-def _no_tensor() -> TypeError:
-    return TypeError("jacobian: the function must return one Tensor")
-
-
-def _zeros(result: np.ndarray, selection: Selection) -> Any:
-    """The Jacobian of what depends on nothing."""
-    leaves = [np.asarray(leaf) for leaf in selection.leaves]
-    return selection.arrange(
-        [numpy_scalar(np.zeros(result.shape + leaf.shape, leaf.dtype)) for leaf in leaves]
-    )
+        return selection.zeros(one_array("jacobian", recorded.result(arguments.arrays, results)).shape)
+    count = len(selection.leaves)
+    return selection.arrange([numpy_scalar(array) for array in results[len(results) - count :]])

@@ -14,7 +14,7 @@ from tapegrad.locks import lock
 from tapegrad.passes.purpose import COLUMNS, GRADIENT, ROWS, TANGENTS, VALUES, Purpose
 from tapegrad.passes.workspace import Workspace
 from tapegrad.recording import Recording
-from tapegrad.state import modes, thread
+from tapegrad.state import current, modes, thread
 from tapegrad.storage import is_tensor
 from tapegrad.sweep import replay
 from tapegrad.transforms.fast import ResultPath, ValueAndDirectionPath
@@ -70,10 +70,10 @@ class Jit(OfFunction):
             return self.function(*args, **kwargs)
         arguments = take_apart(args, kwargs)
         try:
-            recorded, outputs = self.run(arguments, _VALUES)
+            recorded, outputs = self.run(arguments, _VALUES, _keep_gradients)
         except OuterTensorError:  # it closes over a Tensor of what goes on around it
             return self.function(*args, **kwargs)
-        if len(args) == 1 and not kwargs and len(outputs) == 1:
+        if len(args) == 1 and not kwargs and len(outputs) == 1 and not recorded.recording.closes_over_leaf:
             self._fast = ResultPath.of(self, recorded, _VALUES, args[0])
         return recorded.result(arguments.arrays, outputs)
 
@@ -132,13 +132,20 @@ class Jit(OfFunction):
         return recorded
 
     def run(
-        self, arguments: Arguments, purpose: Goal, check: Any = None, given: Sequence[np.ndarray] = ()
+        self,
+        arguments: Arguments,
+        purpose: Goal,
+        check: Any = None,
+        given: Sequence[np.ndarray] = (),
+        by: Callable[..., tuple[list[Any] | None, int]] | None = None,
     ) -> tuple[Recorded, list[Any]]:
         """Replay the recording whose guards hold, or make it. Returns it and the arrays of its output ports.
 
         `purpose` may be a function that says it of a recording. `check` is called with a recording before its
-        program is made; `given` are arrays for the ports that follow the inputs.
+        program is made; `given` are arrays for the ports that follow the inputs. `by` is what executes a
+        recording, if it is not `execute`.
         """
+        by = by or execute
         ways = self.ways(arguments)
         refuted: list[tuple[bytes, ...]] = []
         tried: list[Recorded] = []
@@ -148,25 +155,46 @@ class Jit(OfFunction):
                 tried.append(recorded)
                 if any(recorded.outcomes[: len(prefix)] == prefix for prefix in refuted):
                     continue
-                outputs, stopped = execute(recorded, arguments, purpose, check, given)
+                outputs, stopped = by(recorded, arguments, purpose, check, given)
                 if outputs is not None:
                     if ways and ways[0] is not recorded:
                         self._move_to_front(ways, recorded)
                     return recorded, outputs
                 refuted.append(recorded.outcomes[: stopped + 1])
             fresh = self._record_unless(tried, ways, arguments)
-        outputs, stopped = execute(fresh, arguments, purpose, check, given)
-        if outputs is None:
-            raise RuntimeError(
-                f"{self.function!r} took another way when it was replayed with the same arguments"
-            )
-        return fresh, outputs
+        return fresh, run_once(fresh, arguments, purpose, check, given, by)
 
     def _move_to_front(self, ways: list[Recorded], recorded: Recorded) -> None:
         with self._lock:
             if recorded in ways:
                 ways.remove(recorded)
                 ways.insert(0, recorded)
+
+
+def run_once(
+    recorded: Recorded,
+    arguments: Arguments,
+    goal: Goal,
+    check: Any = None,
+    given: Sequence[np.ndarray] = (),
+    by: Callable[..., tuple[list[Any] | None, int]] | None = None,
+) -> list[Any]:
+    """Replay a recording with the arguments that it was made with; the arrays of its output ports."""
+    outputs, _ = (by or execute)(recorded, arguments, goal, check, given)
+    if outputs is None:
+        raise RuntimeError(
+            "a recorded function took another way when it was replayed with the same arguments"
+        )
+    return outputs
+
+
+def _keep_gradients(recorded: Recorded) -> None:
+    """Refuse to replay what closes over an eager Tensor that a gradient can flow back to from the result."""
+    if recorded.recording.closes_over_leaf and current()[1]:
+        raise OuterTensorError(
+            "a recorded function closes over a Tensor that can be differentiated by: a replay would lose its gradient."
+            " Pass the Tensor as an argument, or detach() it"
+        )
 
 
 def execute(

@@ -16,12 +16,14 @@ from tapegrad.joining import stack
 from tapegrad.ops import CODES
 from tapegrad.record import unary
 from tapegrad.shaping import reshape
-from tapegrad.state import current, differentiating
-from tapegrad.storage import from_array, is_tensor
+from tapegrad.state import EAGER, current, differentiating
+from tapegrad.storage import copy_of, from_array, is_tensor
 from tapegrad.sweep import graph
 from tapegrad.tape.layout import TRACED
-from tapegrad.transforms.arguments import Selection
+from tapegrad.tape.tape import DTYPE_CODES
+from tapegrad.transforms.arguments import Selection, native
 from tapegrad.transforms.base import plain
+from tapegrad.transforms.calling import call
 from tapegrad.transforms.signature import numpy_scalar
 
 if TYPE_CHECKING:
@@ -51,8 +53,8 @@ class Run:
             copies = [_leaf_on(self.tape, leaf) for leaf in selection.leaves]
         # The function may write to its own.
         self._leaves = [tensor_on(self.tape, copy._slot) for copy in copies]
-        with differentiating(copies):
-            self.value = plain(function)(*selection.fill_in(copies), **(kwargs or {}))
+        with differentiating(self._leaves):
+            self.value = call(plain(function), selection.fill_in(copies), kwargs)
 
     @property
     def slots(self) -> list[int]:
@@ -75,15 +77,19 @@ class Run:
 
     def pull_arrays(self, seeds: "Iterable[tuple[Tensor, Any]]") -> list[np.ndarray]:
         """`pull` by the compiled sweep, as arrays. The graph stays."""
+        self._forget_gradients()  # of a call that failed
         for y, y_bar in seeds:
             if is_tensor(y) and not y.constant:
                 y.backward(y_bar, inputs=self._leaves, retain_graph=True)
         found = [
             np.zeros(leaf.shape, leaf.dtype) if leaf.grad is None else leaf.grad for leaf in self._leaves
         ]
+        self._forget_gradients()
+        return found
+
+    def _forget_gradients(self) -> None:
         for leaf in self._leaves:
             leaf.null_grad()
-        return found
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
         """The tangents of some results for those of the leaves."""
@@ -126,7 +132,7 @@ class Run:
             return value
         if self.tape.recording:
             return value if value.constant else value.detach()
-        return numpy_scalar(value.data_or_traced())
+        return numpy_scalar(value.data_or_traced().copy())
 
     def _depends_on_others(self, value: "Tensor") -> bool:
         if value._slot < 0:
@@ -136,6 +142,16 @@ class Run:
             return bool(value._describe().flags & TRACED)
         own = np.array(self.slots, np.int64)
         return bool(graph.has_other_leaf(self.tape.header, slot, id(own)))
+
+
+def new_leaf(value: Any) -> "Tensor":
+    """An eager Tensor to differentiate by, on a slot, with a copy of an array or a number."""
+    array = np.asarray(value)
+    made = copy_of(array, False) if array.dtype in DTYPE_CODES else None
+    if made is None:
+        made = from_array(np.array(array, native(array.dtype), order="C"), constant=False)
+        made._slot_on(EAGER)
+    return made
 
 
 def _leaf_on(tape: Any, leaf: Any) -> "Tensor":

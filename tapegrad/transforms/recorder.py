@@ -19,6 +19,7 @@ from tapegrad.storage import Description, is_tensor
 from tapegrad.sweep.program import covers, hold
 from tapegrad.tape.contents import D_BUFFER, D_PRODUCER
 from tapegrad.tape.layout import NONE
+from tapegrad.transforms.calling import call
 from tapegrad.transforms.signature import Arguments, numpy_scalar
 from tapegrad.tree import flatten, unflatten
 
@@ -48,7 +49,7 @@ class Recorded(Uncopied):
                 for leaf, place in zip(arguments.leaves, arguments.places, strict=True)
             ]
             args, kwargs = unflatten(arguments.definition, leaves)
-            results, self._definition = flatten(function(*args, **kwargs))
+            results, self._definition = flatten(call(function, args, kwargs))
             self.output_slots: list[int] = []
             self._results = [self._take_result(value) for value in results]
             self.recording.settle()
@@ -99,10 +100,9 @@ class Recorded(Uncopied):
         return self._definition is None and bool(self.output_slots)
 
     @property
-    def fixed_result(self) -> Any:
-        """The one result if it does not depend on the arguments."""
-        single = self._results[0] if self._definition is None else None
-        return single.fixed if isinstance(single, _Fixed) else None
+    def computed(self) -> list[int]:
+        """Which of the leaves of the function's result are the outputs, in order."""
+        return [k for k, result in enumerate(self._results) if isinstance(result, int)]
 
     def tangents(self, inputs: list[np.ndarray], tangents: list[np.ndarray]) -> Any:
         """What the function returns, with these tangents in place of its outputs, and zeros for what is fixed."""

@@ -16,7 +16,7 @@ from tapegrad.shaping import reshape
 from tapegrad.state import modes, nested
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.transforms import forward
-from tapegrad.transforms.arguments import Argnums, Selection, select
+from tapegrad.transforms.arguments import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.differentiation import Grad
 from tapegrad.transforms.fast import DirectionPath
@@ -104,7 +104,7 @@ class HessianProduct(Transform):
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
-        self._argnums = argnums
+        self._argnums = checked_argnums(argnums)
         self._gradient = Grad(function, argnums)
         self._fast: DirectionPath | None = None
         self._forward = True  # until an op turns out to have no forward mode
@@ -115,7 +115,7 @@ class HessianProduct(Transform):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and len(args) == 2 and not kwargs and not (modes.active and nested()):
+        if fast is not None and len(args) == 2 and not kwargs and not (modes.entered and nested()):
             result = fast(*args)
             if result is not None:
                 return result
@@ -184,7 +184,7 @@ class Hessian(Transform):
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
-        self._argnums = argnums
+        self._argnums = checked_argnums(argnums)
         # Of a square Jacobian "auto" takes the columns, unless an op has no forward mode.
         self._of_one = Jacobian(Grad(function, argnums), argnums, "auto")
         self._of_all = Jacobian(_FlatGradient(function, argnums), argnums, "auto")

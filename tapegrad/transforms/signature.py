@@ -63,6 +63,8 @@ def numpy_scalar(array: np.ndarray) -> Any:
 
 def has_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether some leaf of the arguments is a Tensor."""
+    if not kwargs and all(type(arg) is np.ndarray for arg in args):
+        return False
     leaves, _ = flatten((args, kwargs))
     return any(is_tensor(leaf) for leaf in leaves)
 
