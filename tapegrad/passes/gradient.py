@@ -12,47 +12,30 @@ from tapegrad.passes.stream import Port, port_address
 from tapegrad.sweep.program import can_store
 
 
-class GradientProgram(Program):
-    """Value and derivatives of the first output: one forward stream; one reverse stream, which runs once for each row.
+class ReverseProgram(Program):
+    """A program with a reverse stream that starts from the cotangents of some outputs."""
 
-    Attributes
-    ----------
-    seed_count
-        Elements of the output.
-    """
+    _seeded: list[int]  # the buffers of those outputs
 
-    def _choose(self) -> None:
+    def _choose_backwards(self) -> None:
+        """Choose the instructions of both streams."""
         listing = self.listing
-        self.seed_count = math.prod(self.outputs[0].shape)
         self._live = live_instructions(listing, self._output_slots)
-        self._active = active_buffers(listing, self._live, self._wrt, self._outputs[:1])
+        self._active = active_buffers(listing, self._live, self._wrt, self._seeded)
         self._backwards = [i for i in reversed(self._live) if active_operands(listing, i, self._active)]
 
-    def _plan(self) -> None:
-        listing, lifetimes, output = self.listing, self._lifetimes, self._outputs[0]
-        self._plan_forward()
-        lifetimes.use(("primal", output), FOREVER)
-        first = len(self._live)
-        lifetimes.begin(("cotangent", output), listing.bytes[output], first)
-        for step, i in enumerate(self._backwards, first):
+    def _plan_backwards(self, keep: bool) -> None:
+        """Plan the reverse stream; with `keep` it can run again, for what it reads stays."""
+        listing, lifetimes = self.listing, self._lifetimes
+        elsewhere = {*self._wrt, *self._seeded}
+        for step, i in enumerate(self._backwards, len(self._live)):
             lifetimes.use(("cotangent", listing.written(i)), step)
             for j in active_operands(listing, i, self._active):
                 operand = listing.read(i)[j]
-                if operand not in self._wrt:
+                if operand not in elsewhere:
                     lifetimes.begin(("cotangent", operand), listing.bytes[operand], step)
                 for buffer in listing.reads(i, j):
-                    lifetimes.use(("primal", buffer), FOREVER if self.purpose.kind == ROWS else step)
-
-    def _add_ports(self) -> None:
-        rows = self.purpose.kind == ROWS
-        lead = self.outputs[0].shape if rows else ()
-        for k in self.purpose.wrt:
-            port = self._input_ports[k]
-            self.ports.append(Port((*lead, *port.shape), port.dtype, port.bytes if rows else 0))
-
-    def _place(self, primal: np.ndarray, cotangent: np.ndarray) -> None:
-        for k, buffer in enumerate(self._wrt, len(self._inputs)):
-            cotangent[buffer] = port_address(k)
+                    lifetimes.use(("primal", buffer), FOREVER if keep else step)
 
     def _bind(self) -> None:
         super()._bind()
@@ -61,7 +44,7 @@ class GradientProgram(Program):
     def _bind_backwards(self) -> None:
         """Bind the reverse stream. The first instruction to reach a cotangent writes it, or adds to zeros."""
         listing = self.listing
-        touched = {self._outputs[0]}
+        touched = set(self._seeded)
         for i in self._backwards:
             store = 0
             for j in active_operands(listing, i, self._active):
@@ -78,6 +61,39 @@ class GradientProgram(Program):
         for buffer in dict.fromkeys(self._wrt):
             if buffer not in touched:
                 self.reverse.fill(int(self._cotangent[buffer]), listing.bytes[buffer])
+
+
+class GradientProgram(ReverseProgram):
+    """Value and derivatives of the first output: one forward stream; one reverse stream, which runs once for each row.
+
+    Attributes
+    ----------
+    seed_count
+        Elements of the output.
+    """
+
+    def _choose(self) -> None:
+        self.seed_count = math.prod(self.outputs[0].shape)
+        self._seeded = self._outputs[:1]
+        self._choose_backwards()
+
+    def _plan(self) -> None:
+        lifetimes, output = self._lifetimes, self._outputs[0]
+        self._plan_forward()
+        lifetimes.use(("primal", output), FOREVER)
+        lifetimes.begin(("cotangent", output), self.listing.bytes[output], len(self._live))
+        self._plan_backwards(self.purpose.kind == ROWS)
+
+    def _add_ports(self) -> None:
+        rows = self.purpose.kind == ROWS
+        lead = self.outputs[0].shape if rows else ()
+        for k in self.purpose.wrt:
+            port = self._input_ports[k]
+            self.ports.append(Port((*lead, *port.shape), port.dtype, port.bytes if rows else 0))
+
+    def _place(self, primal: np.ndarray, cotangent: np.ndarray) -> None:
+        for k, buffer in enumerate(self._wrt, len(self._inputs)):
+            cotangent[buffer] = port_address(k)
 
     def output_offset(self, kind: str) -> int:
         """Where the primal or the cotangent of the differentiated output lies in the workspace."""

@@ -124,9 +124,10 @@ class Program(Uncopied):
         listing = self.listing
         self._primal = np.array(listing.primal, np.int64)
         self._cotangent = np.zeros_like(self._primal)
+        columns_by_kind = {"primal": self._primal, "cotangent": self._cotangent, "tangent": self._cotangent}
         for (kind, buffer), block in self._lifetimes.blocks.items():
-            column = self._primal if kind == "primal" else self._cotangent
-            column[buffer] = WORKSPACE + block.offset
+            if kind in columns_by_kind:
+                columns_by_kind[kind][buffer] = WORKSPACE + block.offset
         for k, buffer in enumerate(self._inputs):
             self._primal[buffer] = port_address(k)
         self._place(self._primal, self._cotangent)

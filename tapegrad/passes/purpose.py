@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 VALUES, GRADIENT, ROWS, TANGENTS, COLUMNS = "values", "gradient", "rows", "tangents", "columns"
+PULLBACK = "pullback"
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,8 @@ class Purpose:
     ----------
     kind
         VALUES: the outputs. GRADIENT: value and gradient of the first output. ROWS, COLUMNS: its Jacobian, by reverse
-        or forward sweeps. TANGENTS: tangents of all outputs along tangents of the inputs that are given.
+        or forward sweeps. TANGENTS: tangents of all outputs along tangents of the inputs that are given. PULLBACK:
+        the outputs, and the gradient for cotangents of them that are given later.
     wrt
         Numbers of the inputs to differentiate by.
     values

@@ -11,7 +11,8 @@ from tapegrad.kernels import frame as word
 from tapegrad.passes.gradient import GradientProgram
 from tapegrad.passes.listing import Listing
 from tapegrad.passes.program import Program
-from tapegrad.passes.purpose import COLUMNS, TANGENTS, VALUES, Purpose
+from tapegrad.passes.pullback import PullbackProgram
+from tapegrad.passes.purpose import COLUMNS, PULLBACK, TANGENTS, VALUES, Purpose
 from tapegrad.passes.stream import PORT_SHIFT
 from tapegrad.passes.tangents import TangentProgram
 from tapegrad.recording import Recording
@@ -24,7 +25,12 @@ _ALIGNMENT = 64
 
 def make_program(recording: Recording, listing: Listing, outputs: list[int], purpose: Purpose) -> Program:
     """The program of a recording for a purpose."""
-    kinds = {VALUES: Program, TANGENTS: TangentProgram, COLUMNS: TangentProgram}
+    kinds = {
+        VALUES: Program,
+        TANGENTS: TangentProgram,
+        COLUMNS: TangentProgram,
+        PULLBACK: PullbackProgram,
+    }
     return kinds.get(purpose.kind, GradientProgram)(recording, listing, outputs, purpose)
 
 
@@ -35,11 +41,15 @@ class Workspace(Uncopied):
     ----------
     address
         Address of the block of words that compiled code knows the workspace by.
+    base
+        Address of its memory.
     value
         The differentiated output, an array on the workspace's memory.
+    outputs
+        All outputs, if they lie there for a pullback.
     """
 
-    __slots__ = ("_keep", "_words", "address", "value")
+    __slots__ = ("_keep", "_memory", "_words", "address", "base", "outputs", "value")
 
     def __init__(self, program: Program) -> None:
         memory, base = _memory(program)
@@ -54,10 +64,19 @@ class Workspace(Uncopied):
         ]
         ports, kept = _ports(program, frames, places[1:])
         self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
-        self._keep = (program, memory, frames, streams, ports, kept)
+        self._keep = (program, frames, streams, ports, kept)
         self.address = int(self._words.ctypes.data)
+        self.base = base
         self._fill_words(program, base, streams, ports)
-        self.value = _value(program, memory, base)
+        self._memory = memory
+        self.value = None
+        if isinstance(program, GradientProgram):
+            output = program.outputs[0]
+            self.value = self._view(program.output_offset("primal"), output.shape, output.dtype)
+        self.outputs: list[np.ndarray] = []
+        if isinstance(program, PullbackProgram):
+            placed = zip(program.output_offsets(), program.outputs, strict=True)
+            self.outputs = [self._view(offset, output.shape, output.dtype) for offset, output in placed]
 
     def _fill_words(self, program: Program, base: int, streams: list[np.ndarray], ports: np.ndarray) -> None:
         words = self._words
@@ -74,6 +93,10 @@ class Workspace(Uncopied):
         if isinstance(program, TangentProgram):
             words[replay.CHUNK], words[replay.SEED_COUNT] = program.chunk, program.seed_count
             words[replay.WRT] = len(program.purpose.wrt)
+
+    def _view(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """An array on the workspace's memory."""
+        return np.ndarray(shape, dtype, self._memory.data, self.base - self._memory.ctypes.data + offset)
 
     @property
     def stopped_at(self) -> int:
@@ -128,12 +151,3 @@ def _ports(program: Program, frames: np.ndarray, places: list[Any]) -> tuple[np.
         row[replay.PORT_RELOCATIONS], row[replay.PORT_RELOCATION_COUNT] = pairs.ctypes.data, len(pairs)
         row[replay.PORT_ROW_BYTES] = port.row_bytes
     return ports, kept
-
-
-def _value(program: Program, memory: np.ndarray, base: int) -> np.ndarray | None:
-    """The differentiated output as an array."""
-    if not isinstance(program, GradientProgram):
-        return None
-    output = program.outputs[0]
-    offset = base - memory.ctypes.data + program.output_offset("primal")
-    return np.ndarray(output.shape, output.dtype, memory.data, offset)

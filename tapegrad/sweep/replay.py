@@ -166,6 +166,25 @@ def replay_values(program, arrays):
     return _forward(program) if _plug_all(program, array_data(arrays)) else MISFIT
 
 
+@native(nogil=True)
+def replay_forward(program, arrays):
+    """The forward stream alone, on the ports that the caller gives first; `arrays` holds the ids of those."""
+    for k in range(load_i64(program, INPUTS)):
+        if not _plug(program, k, load_i64(array_data(arrays), k)):
+            return MISFIT
+    return _forward(program)
+
+
+@native(nogil=True)
+def replay_backward(program, arrays):
+    """The reverse stream alone, after `replay_forward`; `arrays` holds the ids of the arrays for the other ports."""
+    first = load_i64(program, INPUTS)
+    for k in range(first, load_i64(program, PORT_COUNT)):
+        if not _plug(program, k, load_i64(array_data(arrays), k - first)):
+            return MISFIT
+    return _reverse(program)
+
+
 @helper
 def _place_rows(program, arrays, row):
     """Let the gradients of this sweep go to row `row` of the Jacobians."""

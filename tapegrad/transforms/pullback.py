@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad import elementwise, reductions
-from tapegrad.passes.purpose import GRADIENT, Purpose
-from tapegrad.state import eager_mode, nested
+from tapegrad.locks import lock
+from tapegrad.passes.purpose import PULLBACK, Purpose
+from tapegrad.state import current, eager_mode, nested
 from tapegrad.storage import is_tensor
 from tapegrad.transforms.arguments import Selection, select
-from tapegrad.transforms.base import Transform, plain, replayable
+from tapegrad.transforms.base import replayable
+from tapegrad.transforms.calling import check_numbers, check_real
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.on_tensors import Run
+from tapegrad.transforms.primals import Primals
 from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
 from tapegrad.tree import flatten, unflatten
 
@@ -36,12 +38,15 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:
         What `function` returns.
     pullback : callable
         Takes a cotangent of the structure, shapes and dtypes of the value and returns a tuple with the cotangent of
-        each argument. It may be called again.
+        each argument. It may be called again, and belongs to this value: what happens to the arguments, or to arrays
+        and variables that the function sees, does not change it.
 
     Raises
     ------
     ValueError
         By `pullback`, for a cotangent of another structure or shape than the value.
+    TypeError
+        For a cotangent that is complex or no number, and where the function returns something that has no derivative.
 
     Examples
     --------
@@ -60,23 +65,26 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:
 
 
 def _checked(y_bar: Any, leaves: list[Any], definition: Any) -> list[Any]:
-    """The leaves of a cotangent, which must look like those of the value."""
+    """The leaves of a cotangent, which must look like those of the value: Tensors, or arrays of real numbers."""
     given, own = flatten(y_bar)
     if own != definition:
         raise ValueError("pullback: the cotangent has another structure than the function's value")
-    for k, (bar, leaf) in enumerate(zip(given, leaves, strict=True)):
-        if np.shape(bar) != np.shape(leaf):
+    bars = [bar if is_tensor(bar) else np.asarray(bar) for bar in given]
+    for k, (bar, leaf) in enumerate(zip(bars, leaves, strict=True)):
+        which = f" (leaf {k})" if len(leaves) > 1 else ""
+        check_real(f"pullback: a cotangent{which}", bar, given[k])
+        if bar.shape != np.shape(leaf):
             raise ValueError(
-                f"pullback: a cotangent of shape {np.shape(bar)} for a value of shape {np.shape(leaf)}"
-                + (f" (leaf {k})" if len(leaves) > 1 else "")
+                f"pullback: a cotangent of shape {bar.shape} for a value of shape {np.shape(leaf)}{which}"
             )
-    return given
+    return bars
 
 
 def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
     """On the tape that the thread is appending to."""
     run = Run(function, selection)
     values, definition = flatten(run.value)
+    check_numbers("vjp", values)
     as_tensors = has_tensor(selection.args, {})
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
@@ -92,46 +100,35 @@ def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, P
     with eager_mode():
         run = Run(function, selection)
         values, definition = flatten(run.value)
-        shown = run.shown(values, False)
+        check_numbers("vjp", values)
+        shown = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in values]
+    alone = lock()  # the sweep leaves its gradients in the leaves of the run
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         bars = _checked(y_bar, values, definition)
-        with eager_mode():
+        if current()[0] is run.tape and has_tensor((y_bar,), {}):
+            return selection.arrange(run.pull(zip(values, bars, strict=True)))  # type: ignore[no-any-return]
+        with alone, eager_mode():
             pulled = run.pull_arrays(zip(values, bars, strict=True))
         return selection.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
 
     return unflatten(definition, shown), pullback
 
 
-class _InnerProduct(Transform):
-    """The sum of a function's results, each times a weight of its shape."""
-
-    def __call__(self, weights: list[Any], *args: Any) -> Any:
-        values, _ = flatten(plain(self.function)(*args))
-        total: Any = 0.0
-        for value, weight in zip(values, weights, strict=True):
-            if is_tensor(value) and value.dtype.kind == "f":
-                total = total + reductions.sum(elementwise.FUNCTIONS["multiply"](value, weight))
-        return total
-
-
 def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
-    """By replays: of the function, and of the gradient of its inner product with the cotangent."""
-    value = function(*selection.args)
+    """By replays: a forward sweep now, and a reverse sweep at each call of the pullback."""
+    arguments = take_apart(selection.args, {})
+    arguments.arrays[:] = [array.copy() for array in arguments.arrays]  # the caller's may change
+    purpose = Purpose(PULLBACK, selection.inputs(arguments))
+    recorded, (primals,) = function.run(arguments, purpose, by=Primals.computed)
+    value = recorded.result(arguments.arrays, primals.outputs())
     values, definition = flatten(value)
-    weighted = replayable(_InnerProduct(function))
-    assert weighted is not None
+    check_numbers("vjp", values)
+    seeded = [recorded.computed[k] for k in primals.program.seeded]
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        bars = [
-            np.array(bar, getattr(each, "dtype", float))
-            for bar, each in zip(_checked(y_bar, values, definition), values, strict=True)
-        ]
-        args = (bars, *selection.args)
-        chosen = select(args, tuple(range(1, len(args))))
-        arguments = take_apart(args, {})
-        purpose = Purpose(GRADIENT, chosen.inputs(arguments))
-        _, (_, *pulled) = weighted.run(arguments, purpose)
-        return chosen.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
+        bars = _checked(y_bar, values, definition)
+        pulled = primals.pull([bars[k] for k in seeded])
+        return selection.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
 
     return value, pullback

@@ -1,0 +1,75 @@
+"""The primals of one forward sweep of a replay, kept for reverse sweeps."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.locks import lock
+from tapegrad.passes.pullback import PullbackProgram
+from tapegrad.passes.purpose import Purpose
+from tapegrad.passes.workspace import Workspace
+from tapegrad.sweep import replay
+from tapegrad.transforms.jit import error_of
+from tapegrad.transforms.recorder import GUARD_FAILED, Recorded
+from tapegrad.transforms.signature import Arguments
+
+
+class Primals:
+    """A workspace of a pullback's program, with what the forward sweep has left for some arguments.
+
+    It goes back to the others when nobody can ask for a pullback any more.
+    """
+
+    __slots__ = ("_alone", "_free", "_inputs", "_workspace", "program")
+
+    def __init__(self, program: PullbackProgram, free: list[Workspace], inputs: list[np.ndarray]) -> None:
+        self.program = program
+        self._free = free
+        self._inputs = inputs  # the reverse sweep reads them where they lie
+        self._alone = lock()
+        try:
+            self._workspace = free.pop()
+        except IndexError:
+            self._workspace = Workspace(program)
+
+    def __del__(self) -> None:
+        workspace = getattr(self, "_workspace", None)  # there is none if it could not be made
+        if workspace is not None:
+            self._free.append(workspace)
+
+    @classmethod
+    def computed(
+        cls, recorded: Recorded, arguments: Arguments, purpose: Purpose, *_: Any
+    ) -> tuple[list[Any] | None, int]:
+        """A forward sweep by a recording: the primals, or `None` and the guard that did not hold."""
+        program = recorded.program(purpose)
+        assert isinstance(program, PullbackProgram)
+        made = cls(program, recorded.workspaces(purpose), arguments.arrays)
+        ids = _ids(arguments.arrays)
+        status = replay.replay_forward(made._workspace.address, id(ids))
+        if status == GUARD_FAILED:
+            return None, program.guards.get(made._workspace.stopped_at, -1)
+        if status != 0:
+            raise error_of(status)
+        program.freeze(made._workspace.base)
+        return [made], -1
+
+    def outputs(self) -> list[np.ndarray]:
+        """Copies of the function's outputs."""
+        return [output.copy() for output in self._workspace.outputs]
+
+    def pull(self, cotangents: list[np.ndarray]) -> list[np.ndarray]:
+        """The cotangents of the inputs for those of the float outputs: a reverse sweep."""
+        ports = self.program.ports[self.program.given :]
+        seeds = [np.array(bar, port.dtype, order="C") for bar, port in zip(cotangents, ports, strict=False)]
+        results = [np.empty(port.shape, port.dtype) for port in ports[len(seeds) :]]
+        ids = _ids([*seeds, *results])
+        with self._alone:
+            status = replay.replay_backward(self._workspace.address, id(ids))
+        if status != 0:
+            raise error_of(status)
+        return results
+
+
+def _ids(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.array([id(array) for array in arrays], np.int64)
