@@ -266,10 +266,9 @@ def _collect_former(tensor: Storage) -> None:
         return
     for slot in former:
         contents.move_cotangent(_HEADER, slot, tensor._slot)
-    used = [slot for slot in former if slots.is_used(_HEADER, slot)]
+    formers[id(tensor)] = used = [slot for slot in former if slots.is_used(_HEADER, slot)]
     for slot in set(former) - set(used):
         slots.drop(_HEADER, slot)
-    formers[id(tensor)] = used
 
 
 def _listed(inputs: Any) -> list[Storage]:

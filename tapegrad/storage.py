@@ -278,8 +278,8 @@ class Storage:
         assert base is not None
         assert tape is not None
         slot = checked(slots.view_again(tape.header, self._slot, base._slot_on(tape)), "view", self.shape)
-        slots.drop(tape.header, self._slot)
-        self._slot, self._version = slot, base._version
+        before, self._slot, self._version = self._slot, slot, base._version
+        slots.drop(tape.header, before)
 
     def _describe(self) -> Description:
         assert self._tape is not None

@@ -1,5 +1,6 @@
 """In-place writes: a new version of the memory, whatever the dtype; what was recorded from the old one stays right."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tapegrad.storage import Description, checked, formers, from_array, is_tenso
 from tapegrad.structural import as_tensor, record_into
 from tapegrad.sweep import eager
 from tapegrad.tape import contents, slots
+from tapegrad.tape.layout import NONE
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -117,15 +119,36 @@ def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> "Tensor":
 # --- versions --------------------------------------------------------------------------------------------------
 
 
-def _new_version(base: "Tensor", slot: int) -> None:
+def _in_new_version(base: "Tensor", write: Callable[[int, int], Any], stays_leaf: bool = False) -> None:
+    """Have `write` record how a new version of `base` comes about, from slots over all of its old and new buffer.
+
+    Where nothing is recorded, because no derivative flows through the write or because it raised, the cotangent of
+    the new contents flows to the old as if nothing had been written; unless `base` stays a leaf, whose graphs from
+    before send their gradients to its old slot.
+    """
+    tape = base._tape
+    assert tape is not None
+    old, new = _take_over(base)
+    try:
+        write(old, new)
+    finally:
+        if not stays_leaf and Description(tape.header, new)[contents.D_PRODUCER] == NONE:
+            eager.append_identity(tape.header, _COPY, new, old)
+        _new_version(base, new, stays_leaf)
+        slots.drop(tape.header, old)
+
+
+def _new_version(base: "Tensor", slot: int, remember: bool) -> None:
     """Let `base` show the whole of the buffer on which `slot`, a handle of its own, lies."""
     tape, array = base._tape, base.data_or_traced()
     assert tape is not None
     own = checked(slots.view_array(tape.header, slot, id(array)), "setitem", array.shape)
-    slots.drop(tape.header, base._slot)
+    before, base._slot, base._version = base._slot, own, base._version + 1
+    if remember:
+        formers.setdefault(id(base), []).append(before)
+    else:
+        slots.drop(tape.header, before)
     slots.drop(tape.header, slot)
-    base._slot = own
-    base._version = base._version + 1
 
 
 def _take_over(base: "Tensor") -> tuple[int, int]:
@@ -160,12 +183,13 @@ def _write_region(base: "Tensor", region: np.ndarray, value: "Tensor", different
     assert tape is not None
     slot, offset = value._slot_on(tape), _offset(base, region)
     seen = np.broadcast_to(value.data_or_traced(), region.shape)
-    old, new = _take_over(base)
-    total = Description(tape.header, new).shape[0]
-    params = [total, offset, region.ndim, *region.shape, *region.strides, *seen.strides]
-    record_into(tape, _WRITE, new, [old, slot], np.array(params, np.int64), "setitem", differentiate)
-    slots.drop(tape.header, old)
-    _new_version(base, new)
+    where = [offset, region.ndim, *region.shape, *region.strides, *seen.strides]
+
+    def write(old: int, new: int) -> None:
+        params = np.array([Description(tape.header, new).shape[0], *where], np.int64)
+        record_into(tape, _WRITE, new, [old, slot], params, "setitem", differentiate)
+
+    _in_new_version(base, write)
 
 
 def _write_elements(
@@ -181,13 +205,14 @@ def _write_elements(
     if spread and (value.shape != full.shape or not value.data_or_traced().flags.c_contiguous):
         value = contiguous(view_of(value, full))
     operands = [value._slot_on(tape), index._slot_on(tape)]
-    old, new = _take_over(base)
-    total = Description(tape.header, new).shape[0]
     item = base.itemsize
-    params = np.array([total, item, 1, item, 0, total, item if spread else 0], np.int64)
-    record_into(tape, _SCATTER, new, [old, *operands], params, "setitem", differentiate)
-    slots.drop(tape.header, old)
-    _new_version(base, new)
+
+    def write(old: int, new: int) -> None:
+        total = Description(tape.header, new).shape[0]
+        params = np.array([total, item, 1, item, 0, total, item if spread else 0], np.int64)
+        record_into(tape, _SCATTER, new, [old, *operands], params, "setitem", differentiate)
+
+    _in_new_version(base, write)
 
 
 def _buffer_numbers(base: "Tensor", x: "Tensor") -> np.ndarray:
@@ -212,12 +237,7 @@ def _write_constant(base: "Tensor", array: np.ndarray, key: tuple[Any, ...], val
     if base._tape is None or not _is_kept(base):
         array[key] = value
         return
-    old, new = _take_over(base)
-    try:
-        array[key] = value
-    finally:
-        slots.drop(EAGER.header, old)
-        _new_version(base, new)
+    _in_new_version(base, lambda old, new: array.__setitem__(key, value))
 
 
 def _is_kept(base: "Tensor") -> bool:
@@ -235,28 +255,4 @@ def _write_undifferentiated(
         array[key] = value
         return
     leaf = base._describe()[contents.D_PRODUCER] < 0
-    old, new = _take_over(base)
-    array[key] = value
-    if leaf:
-        _remember_former(base)
-    else:
-        _record_identity(base, old, new)
-    slots.drop(tape.header, old)
-    if leaf:
-        whole = base.data_or_traced()
-        own = checked(slots.view_array(tape.header, new, id(whole)), "setitem", whole.shape)
-        slots.drop(tape.header, new)
-        base._slot, base._version = own, base._version + 1
-        return
-    _new_version(base, new)
-
-
-def _remember_former(base: "Tensor") -> None:
-    """Keep a leaf's old slot, into whose buffer graphs recorded before the write still send their gradient."""
-    formers.setdefault(id(base), []).append(base._slot)
-
-
-def _record_identity(base: "Tensor", old: int, new: int) -> None:
-    """Let the cotangent of the new contents flow to the old as if nothing had been written."""
-    assert base._tape is EAGER
-    eager.append_identity(EAGER.header, _COPY, new, old)
+    _in_new_version(base, lambda old, new: array.__setitem__(key, value), leaf)

@@ -856,6 +856,82 @@ def test_an_exception_of_a_compiled_function() -> None:
     assert np.isfinite(f(X, 1.0))
 
 
+# --- Tensors that a function closes over -----------------------------------------------------------------------
+
+
+def closing_over(w: Any, read: Any) -> Any:
+    """An op that computes with a Tensor which is not its argument."""
+    return tg.custom_op("closing", lambda x: x * read(w), vjp=lambda y_bar, y, x: y_bar)
+
+
+READS = {
+    "itself": lambda w: w,
+    "a function of it": tg.exp,
+    "an array": np.asarray,
+    "a sum": lambda w: tg.sum(w) * np.ones(3),
+}
+DIFFERENTIATED = {
+    "grad": lambda f: tg.grad(f)(X),
+    "value_and_grad": lambda f: tg.value_and_grad(f)(X),
+    "grad of a recording": lambda f: tg.grad(tg.jit(f))(X),
+    "vjp": lambda f: tg.vjp(f, X),
+    "jvp": lambda f: tg.jvp(f, (X,), (X,)),
+    "jacobian": lambda f: tg.jacobian(f)(X),
+    "hessian": lambda f: tg.hessian(f)(X),
+    "hvp": lambda f: tg.hvp(f)(X, X),
+    "jit": lambda f: tg.jit(f)(X),
+    "backward": lambda f: f(tg.tensor(X)).backward(),
+    "create_graph": lambda f: f(tg.tensor(X)).backward(create_graph=True),
+    "grad in no_grad": tg.no_grad()(lambda f: tg.grad(f)(X)),
+}
+
+
+@pytest.mark.parametrize("way", DIFFERENTIATED)
+@pytest.mark.parametrize("read", READS)
+def test_a_function_that_closes_over_what_is_differentiated(read: str, way: str) -> None:
+    with pytest.raises(TypeError, match=r"closing|gradient|recorded|differentiated") as caught:
+        DIFFERENTIATED[way](lambda w: tg.sum(closing_over(w, READS[read])(w * 2.0)))
+    assert "closing" in "".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
+def test_a_function_that_closes_over_a_constant() -> None:
+    w = tg.tensor(X, constant=True)
+    f = closing_over(w, READS["itself"])
+    np.testing.assert_array_equal(tg.grad(lambda x: tg.sum(f(x)))(X), np.ones(3))
+    detached = closing_over(tg.tensor(X), lambda w: w.detach())
+    np.testing.assert_array_equal(tg.grad(lambda x: tg.sum(detached(x)))(X), np.ones(3))
+
+
+# --- large integers --------------------------------------------------------------------------------------------
+
+
+@numba.njit
+def shifted(x: Any, k: Any) -> Any:
+    return x + (k - (2**53 - 8))
+
+
+@numba.njit
+def shifted_vjp(y_bar: Any, y: Any, x: Any, k: Any) -> Any:
+    return y_bar, None
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_integers_are_exact_or_refused(compiled: bool) -> None:
+    op = tg.custom_op(
+        "shifted", *((shifted, shifted_vjp) if compiled else (shifted.py_func, shifted_vjp.py_func))
+    )
+    f = tg.value_and_grad(tg.jit(lambda x, k: tg.sum(op(x, k))))
+    for _ in range(3):  # by Python, and then without
+        value, gradient = f(np.zeros(2), np.array([2**53 - 7, 2**53 - 1]))
+        assert value == 8
+        assert gradient.tolist() == [1, 1]
+    for large in (2**53, 2**53 + 1, -(2**53), 2**62):
+        with pytest.raises(ValueError, match=r"'shifted': integers must be smaller than 2\*\*53"):
+            f(np.zeros(2), np.array([0, large]))
+        with pytest.raises(ValueError, match=r"'shifted': integers must be smaller than 2\*\*53"):
+            op(tg.tensor([0.0, 0.0]), np.array([0, large]))
+
+
 # --- second derivatives without a jvp ----------------------------------------------------------------------------
 
 by_tensors = tg.custom_op(

@@ -48,6 +48,9 @@ def custom_op(
 
     Notes
     -----
+    A gradient flows back to the arguments only. A Tensor that the functions close over must be a constant: what they
+    compute with another one is refused.
+
     Functions are given read-only arrays, which show what they show during the call: copy what is to be kept. In a
     replay the sweep calls them for that one instruction and goes on; they must be pure, for a replay calls them as
     often as it needs their results. Integers and booleans are passed by way of float64, and must be smaller than

@@ -72,7 +72,7 @@ class Functions:
         return [self._output(k, value) for k, value in enumerate(values)], single
 
     def _output(self, k: int, value: Any) -> np.ndarray:
-        array = as_array(value)
+        array = self.as_array("forward", value)
         if array.dtype not in _FLOATS:
             raise TypeError(
                 f"custom op {self.name!r}: output {k} of forward is {_described(value, array)}; return arrays of"
@@ -104,6 +104,17 @@ class Functions:
                 )
         return found
 
+    def as_array(self, role: str, value: Any) -> np.ndarray:
+        """What a function has returned as an array; a constant Tensor counts as what it holds."""
+        if not is_tensor(value):
+            return np.asarray(value)
+        if not value.constant:
+            raise TypeError(
+                f"custom op {self.name!r}: {role} computed with a Tensor that a gradient flows back to, which is not"
+                " an argument of the op, so that its gradient would be lost: pass it by position, or detach() it"
+            )
+        return value.data  # type: ignore[no-any-return]
+
     def _counted(self, role: str, what: str, values: Any, count: int) -> Sequence[Any]:
         if not isinstance(values, tuple | list):
             raise TypeError(
@@ -118,7 +129,7 @@ class Functions:
         return values
 
     def _checked(self, role: str, what: str, value: Any, part: Part) -> np.ndarray:
-        array = np.asarray(value, part.dtype) if type(value) in (int, float) else as_array(value)
+        array = np.asarray(value, part.dtype) if type(value) in (int, float) else self.as_array(role, value)
         if array.dtype != part.dtype:
             raise TypeError(
                 f"custom op {self.name!r}: {what} of {role} is {_described(value, array)} instead of {part.dtype};"
@@ -143,11 +154,6 @@ def _apart() -> Iterator[None]:
             yield
     finally:
         thread.leaves = leaves
-
-
-def as_array(value: Any) -> np.ndarray:
-    """What a function has returned as an array; Tensors that are not being recorded count as what they hold."""
-    return value.data if is_tensor(value) else np.asarray(value)  # type: ignore[no-any-return]
 
 
 def _described(value: Any, array: np.ndarray) -> str:

@@ -16,10 +16,10 @@ from numba.extending import intrinsic, overload
 
 from tapegrad import compiler
 from tapegrad.custom.call import Call
-from tapegrad.custom.parts import Part
+from tapegrad.custom.parts import EXACT, Part
 from tapegrad.kernels.custom import FORWARD, REVERSE, TANGENT
 from tapegrad.kernels.frame import STORE, X_BAR, Y_BAR, X, Y
-from tapegrad.kernels.native import load_i64
+from tapegrad.kernels.native import load_f64, load_i64
 
 _FAILED = 1
 _ROLES = {FORWARD: "forward", REVERSE: "vjp", TANGENT: "jvp"}
@@ -45,6 +45,15 @@ def _pointer(typingctx: Any, address: Any, zero: Any) -> Any:
 def _piece(address: int, start: int, shape: Any, size: int, zero: Any, dtype: Any) -> Any:
     """A copy of the array of `shape` that lies `start` elements after an address."""
     return numba.carray(_pointer(address, zero), start + size)[start:].astype(dtype).reshape(shape)
+
+
+@numba.njit(error_model="numpy")
+def _are_exact(address: int, size: int) -> bool:
+    """Whether the integers that lie at an address as float64 are those that were given."""
+    exact = True
+    for k in range(size):
+        exact &= abs(load_f64(address, k)) < EXACT
+    return exact
 
 
 def _put(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
@@ -82,7 +91,8 @@ class _Source:
     def __init__(self, call: Call, role: str) -> None:
         self.call = call
         self.names: dict[str, Any] = {
-            "load": load_i64, "piece": _piece, "pointer": _pointer, "put": _put, "carray": numba.carray,
+            "load": load_i64, "are_exact": _are_exact,
+            "piece": _piece, "pointer": _pointer, "put": _put, "carray": numba.carray,
             "function": call.functions.on_arrays(role), "zero": call.dtype.type(0), "zero_rest": np.float64(0),
         }  # fmt: skip
         self.lines: list[str] = []
@@ -105,6 +115,9 @@ class _Source:
         return found
 
     def inputs(self) -> list[str]:
+        if self.call.others:
+            self.lines.append(f"    if not are_exact(load(frame, {X + 2}), {self.call.rest_size}):")
+            self.lines.append(f"        return {_FAILED}")
         floats = iter(self.pieces(X, self.call.floats))
         others = iter(self.pieces(X + 2, self.call.others, "zero_rest"))
         return [next(floats) if part.dtype.kind == "f" else next(others) for part in self.call.inputs]
