@@ -54,8 +54,8 @@ newaxis = None
 
 # The functions' names stand in the table of ops and in the modules that define them, and nowhere else.
 globals().update(_FUNCTIONS)
-globals().update({_function.__name__: _function for _function in _CREATION})
-for _function in _FUNCTIONS.values():
+globals().update(_CREATION)
+for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
     if getattr(_sys.modules.get(_function.__module__), _function.__name__, None) is not _function:
         _function.__module__ = __name__  # made at run time: by its name a pickle finds it here
 

@@ -14,7 +14,7 @@ from tapegrad.errors import FreedGraphError, TracedValueError, raise_for
 from tapegrad.notes import any_hooks, notes
 from tapegrad.shaping import broadcast_to
 from tapegrad.state import EAGER, eager_mode
-from tapegrad.storage import Description, Storage, formers, from_array, is_tensor, show
+from tapegrad.storage import Description, Storage, formers, from_array, is_same_memory, is_tensor, show
 from tapegrad.sweep import reverse
 from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, OVERWRITE, STOP_AT_NOTES
 from tapegrad.tape import contents, slots
@@ -161,6 +161,10 @@ class BackwardMethods:
 
         After a sweep with ``create_graph=True`` it is a Tensor.
         The gradient of a view is the same view of its base's gradient.
+
+        The array is the accumulator itself: the next sweep adds to it, and what you write into it (``t.grad *= 0.5``,
+        ``t.grad[...] = values``) is what it adds to. Take ``t.grad.copy()`` to keep one gradient. ``t.grad = None``
+        is `null_grad`.
         """
         slot, tape = self._slot, self._tape  # type: ignore[attr-defined]
         if slot < 0:
@@ -177,6 +181,22 @@ class BackwardMethods:
             if gradient is not None:
                 return gradient
         return show(EAGER, slot, True)
+
+    @grad.setter
+    def grad(self, values: Any) -> None:
+        if values is None:
+            self._clear(False)
+            return
+        own = self.grad
+        if own is None:
+            raise AttributeError("there is no gradient to write to: backward() makes it")
+        if is_same_memory(*(each.data if is_tensor(each) else np.asarray(each) for each in (own, values))):
+            return  # an in-place operator has written there already
+        if is_tensor(own):
+            raise AttributeError(
+                "the gradient is a Tensor: write to it in place, or clear it with null_grad()"
+            )
+        own[...] = values.data if is_tensor(values) else values
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHook:
         """Have a function called with this Tensor's gradient, each time that a sweep has completed it.

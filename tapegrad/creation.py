@@ -1,11 +1,14 @@
 """Make Tensors."""
 
+import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad.ops import CODES
 from tapegrad.record import as_float, read_now, unary
+from tapegrad.shaping import check_order
 from tapegrad.state import modes, thread
 from tapegrad.storage import check_dtype, copy_of, from_array, is_tensor
 
@@ -16,10 +19,16 @@ if TYPE_CHECKING:
 _FLOAT64 = np.dtype(np.float64)
 
 
+def _check_constant(constant: Any) -> None:
+    if constant is not None and not isinstance(constant, bool | np.bool_):
+        raise TypeError(f"constant must be True, False or None, not {constant!r}")
+
+
 def _checked(array: np.ndarray, constant: bool | None) -> "Tensor":
     """A Tensor on an array, if dtype and `constant` go together."""
+    _check_constant(constant)
     check_dtype(array.dtype, "tensor")
-    if constant is False and array.dtype.kind != "f":
+    if constant is not None and not constant and array.dtype.kind != "f":
         raise ValueError(
             f"a Tensor of dtype {array.dtype} is always constant; write tensor(..., dtype=float)"
         )
@@ -38,7 +47,8 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
     constant
         ``True``: no gradient flows into it.
     copy
-        ``False``: use an array's own memory where that is possible.
+        ``False``: use an array's own memory where that is possible. What is written to the array afterwards, the
+        tape does not know of: see `asarray`.
 
     Raises
     ------
@@ -67,6 +77,8 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
 
 def _recorded_copy(source: Any, dtype: np.dtype[Any], constant: bool | None) -> "Tensor":
     """A copy, of an array or of a constant, that each replay makes anew."""
+    _check_constant(constant)
+    dtype = dtype.newbyteorder("=")
     if dtype.kind != "f":
         return _checked(np.array(read_now(source), dtype), constant)
     check_dtype(dtype, "tensor")
@@ -74,90 +86,108 @@ def _recorded_copy(source: Any, dtype: np.dtype[Any], constant: bool | None) -> 
     return copy.detach() if constant else copy
 
 
-def asarray(a: Any, dtype: Any = None, *, constant: bool | None = None) -> "Tensor":
-    """`a` as a Tensor: a Tensor as it is, an array without a copy of its memory."""
-    if is_tensor(a) and (dtype is None or a.dtype == dtype) and (constant is None or a.constant == constant):
-        return a  # type: ignore[no-any-return]
-    if is_tensor(a) and constant is None and dtype is not None:
-        return a.astype(dtype)  # type: ignore[no-any-return]
-    return tensor(a, dtype, constant=constant, copy=False)
-
-
-def zeros(shape: Any, dtype: Any = float, *, constant: bool | None = None) -> "Tensor":
-    """Zeros."""
-    return _checked(np.zeros(shape, dtype), constant)
-
-
-def ones(shape: Any, dtype: Any = float, *, constant: bool | None = None) -> "Tensor":
-    """Ones."""
-    return _checked(np.ones(shape, dtype), constant)
-
-
-def empty(shape: Any, dtype: Any = float, *, constant: bool | None = None) -> "Tensor":
-    """Memory whose contents are not set."""
-    return _checked(np.empty(shape, dtype), constant)
-
-
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, constant: bool | None = None) -> "Tensor":
-    """`fill_value` everywhere."""
-    return _checked(np.full(shape, fill_value, dtype), constant)
-
-
-def eye(
-    N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, constant: bool | None = None
-) -> "Tensor":
-    """Ones on the `k`-th diagonal, zeros elsewhere."""
-    return _checked(np.eye(N, M, k, dtype), constant)
-
-
-def arange(*arguments: Any, dtype: Any = None, constant: bool | None = None) -> "Tensor":
-    """Numbers from `start` to before `stop` in steps, as NumPy's `arange`."""
-    return _checked(np.arange(*arguments, dtype=dtype), constant)
-
-
-def linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    *,
-    endpoint: bool = True,
+def asarray(
+    a: Any,
     dtype: Any = None,
+    order: Any = None,
+    *,
     constant: bool | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
 ) -> "Tensor":
-    """`num` numbers at equal distances from `start` to `stop`."""
-    return _checked(np.linspace(start, stop, num, endpoint=endpoint, dtype=dtype), constant)
+    """`a` as a Tensor: a Tensor as it is, an array without a copy of its memory.
+
+    Parameters
+    ----------
+    a
+        Array, number, nested sequence or Tensor.
+    dtype, order, device, copy, like
+        As for ``numpy.asarray``.
+    constant
+        ``True``: no gradient flows into it.
+
+    Notes
+    -----
+    The Tensor and the array share memory, so each sees what is written to the other. The tape keeps old contents
+    where a write goes through the Tensor, but it does not see one that goes through the array, nor one to
+    ``t.data``: a graph that was recorded before gives wrong gradients after it. With ``TAPEGRAD_CHECK=1`` in the
+    environment `backward` says so instead: it raises `ChangedValueError`.
+    """
+    _check_constant(constant)
+    if not is_tensor(a):
+        array = np.asarray(a, dtype, order, device=device, copy=copy, like=like)
+        if array is a or not (modes.active and thread.tape.recording):
+            return _checked(array, constant)
+        return tensor(a, dtype, constant=constant, copy=bool(copy))
+    check_order(order, "asarray")
+    if dtype is not None and np.dtype(dtype).newbyteorder("=") != a.dtype:
+        if copy is False:
+            raise ValueError("asarray: a copy is needed to convert the dtype")
+        a = a.astype(dtype)
+    elif copy:
+        a = a.copy()
+    if constant is None or a.constant == constant:
+        return a  # type: ignore[no-any-return]
+    return tensor(a, constant=constant, copy=False)
 
 
-def _like(a: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    array = a if is_tensor(a) else np.asarray(a)
-    return array.shape, array.dtype
+def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A creation function of NumPy's, with its very arguments, that makes a Tensor."""
+
+    def make(*args: Any, constant: bool | None = None, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        if isinstance(made, tuple):  # linspace(retstep=True)
+            return _checked(made[0], constant), made[1]
+        return _checked(made, constant)
+
+    return _described(make, function)
 
 
-def zeros_like(a: Any, dtype: Any = None, *, constant: bool | None = None) -> "Tensor":
-    """Zeros of the shape and dtype of `a`."""
-    shape, own = _like(a)
-    return zeros(shape, dtype or own, constant=constant)
+def _maker_like(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same of a function whose first argument is an example of shape and dtype."""
+
+    def make(*args: Any, constant: bool | None = None, **kwargs: Any) -> "Tensor":
+        args = (*map(_example, args[:1]), *args[1:])
+        kwargs = {k: _example(v) if k in ("a", "prototype") else v for k, v in kwargs.items()}
+        return _checked(np.asarray(function(*args, **kwargs)), constant)
+
+    return _described(make, function)
 
 
-def ones_like(a: Any, dtype: Any = None, *, constant: bool | None = None) -> "Tensor":
-    """Ones of the shape and dtype of `a`."""
-    shape, own = _like(a)
-    return ones(shape, dtype or own, constant=constant)
+def _example(a: Any) -> Any:
+    """An array of a Tensor's shape and dtype, whose contents nobody looks at."""
+    return a.data_or_traced() if is_tensor(a) else a
 
 
-def empty_like(a: Any, dtype: Any = None, *, constant: bool | None = None) -> "Tensor":
-    """Memory of the shape and dtype of `a` whose contents are not set."""
-    shape, own = _like(a)
-    return empty(shape, dtype or own, constant=constant)
+def _described(make: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function the name and the arguments of NumPy's."""
+    name = function.__name__
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"{_SUMMARIES[name]} A Tensor, with the arguments of ``numpy.{name}`` and `constant`."
+    try:
+        known = inspect.signature(function)
+    except ValueError:  # NumPy before 2.4 does not say it of what is written in C
+        return make
+    constant = inspect.Parameter("constant", inspect.Parameter.KEYWORD_ONLY, default=None)
+    vars(make)["__signature__"] = known.replace(parameters=[*known.parameters.values(), constant])
+    return make
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, *, constant: bool | None = None) -> "Tensor":
-    """`fill_value` in the shape and dtype of `a`."""
-    shape, own = _like(a)
-    return full(shape, fill_value, dtype or own, constant=constant)
-
-
-CREATION = (
-    tensor, asarray, zeros, ones, empty, full, eye, arange, linspace, zeros_like, ones_like, empty_like, full_like,
-)  # fmt: skip
-FUNCTIONS = {function.__name__: function for function in (zeros_like, ones_like, empty_like, full_like)}
+_SUMMARIES = {
+    "zeros": "Zeros.",
+    "ones": "Ones.",
+    "empty": "Memory whose contents are not set.",
+    "full": "`fill_value` everywhere.",
+    "eye": "Ones on the `k`-th diagonal, zeros elsewhere.",
+    "arange": "Numbers from `start` to before `stop` in steps.",
+    "linspace": "`num` numbers at equal distances from `start` to `stop`.",
+    "zeros_like": "Zeros of the shape and dtype of `a`.",
+    "ones_like": "Ones of the shape and dtype of `a`.",
+    "empty_like": "Memory of the shape and dtype of `prototype` whose contents are not set.",
+    "full_like": "`fill_value` in the shape and dtype of `a`.",
+}
+_LIKE = {name: _maker_like(getattr(np, name)) for name in _SUMMARIES if name.endswith("_like")}
+_MADE = {name: _maker(getattr(np, name)) for name in _SUMMARIES if name not in _LIKE}
+CREATION: dict[str, Callable[..., Any]] = {"tensor": tensor, "asarray": asarray, **_MADE, **_LIKE}
+FUNCTIONS = _LIKE

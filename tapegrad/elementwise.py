@@ -106,28 +106,16 @@ FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in _ALIASES.items()})
 
 
 def where(condition: Any, x: Any, y: Any, /) -> "Tensor":
-    """Elements of `x` where `condition` holds, of `y` elsewhere.
-
-    An element that is not selected gets the gradient 0, whatever its partial.
-
-    Parameters
-    ----------
-    condition, x, y
-        Tensors, arrays or numbers that broadcast. `condition` is taken as true where it is not 0.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([0.0, 4.0])
-    >>> tg.where(x > 0, tg.sqrt(x), 0).backward()
-    >>> x.grad
-    array([0.  , 0.25])
-    """
+    """Elements of `x` where `condition`, a number that is not 0, holds, of `y` elsewhere."""
     return apply(CODES["where"], condition, x, y)
 
 
-def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> "Tensor":
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None
+) -> "Tensor":
     """Limit elements to the closed interval from `a_min` to `a_max`, or from `min` to `max`; `None` is no limit."""
+    if out is not None:
+        raise UnsupportedError("clip: the argument 'out' is not supported for Tensors; use the result")
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
     if low is not None and high is not None:
         return apply(CODES["clip"], a, low, high)
@@ -154,7 +142,7 @@ def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, 
 
 
 _LOGIC: dict[Any, Callable[..., Any]] = {
-    np.logical_not: lambda x: FUNCTIONS["equal"](x, 0.0),
+    np.invert: lambda x: FUNCTIONS["equal"](x, 0.0),
     np.bitwise_and: lambda x, y: FUNCTIONS["not_equal"](x * y, 0.0),
     np.bitwise_or: lambda x, y: FUNCTIONS["not_equal"](x + y, 0.0),
     np.bitwise_xor: lambda x, y: FUNCTIONS["not_equal"](x, y),
@@ -208,7 +196,7 @@ class ElementwiseMethods:
     __rmod__ = __mod__
 
     def __invert__(self) -> Any:
-        return _boolean(np.logical_not, self)
+        return _boolean(np.invert, self)
 
     def __and__(self, other: Any) -> Any:
         return _boolean(np.bitwise_and, self, other)
@@ -229,6 +217,6 @@ class ElementwiseMethods:
     __ne__ = _compare("not_equal", operator.ne)  # type: ignore[assignment]
     __hash__ = object.__hash__
 
-    def clip(self, min: Any = None, max: Any = None) -> "Tensor":
+    def clip(self, min: Any = None, max: Any = None, out: None = None) -> "Tensor":
         """Limit elements to the closed interval from `min` to `max`; `None` is no limit."""
-        return clip(self, min, max)
+        return clip(self, min, max, out)

@@ -13,7 +13,7 @@ from tapegrad import state
 from tapegrad.errors import LostGradientWarning, TracedValueError, UnsupportedError
 from tapegrad.ops import CODES
 from tapegrad.record import as_boolean, cast, unary, watch_now
-from tapegrad.shaping import contiguous
+from tapegrad.shaping import check_order, contiguous
 from tapegrad.state import thread
 from tapegrad.storage import check_dtype, from_array
 from tapegrad.tape import contents
@@ -68,11 +68,15 @@ class EscapeMethods:
 
         Raises
         ------
-        TypeError
-            If there is not exactly one element, or while the function that computed it is being recorded.
+        ValueError
+            Without an index, if there is not exactly one element.
+        TracedValueError
+            While the function that computed it is being recorded.
         """
-        if not index:
-            _one_element(self, "item()")
+        if not index and self.size != 1:  # type: ignore[attr-defined]
+            raise ValueError(
+                f"item() of a Tensor of shape {self.shape}: only one of size one can be converted; give an index"  # type: ignore[attr-defined]
+            )
         return plain_array(self, "item()").item(*index)
 
     def __float__(self) -> float:
@@ -152,15 +156,29 @@ class EscapeMethods:
         with state.no_grad():
             return unary(_COPY, self)  # type: ignore[arg-type]
 
-    def copy(self) -> "Tensor":
+    def copy(self, order: str = "C") -> "Tensor":
         """A copy on memory of its own; the gradient flows through."""
+        check_order(order, "copy")
         return contiguous(self)  # type: ignore[arg-type]
 
-    def astype(self, dtype: Any, copy: bool = True) -> "Tensor":
-        """Elements converted to another dtype; to integers and booleans without a gradient."""
-        target = np.dtype(dtype)
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    ) -> "Tensor":
+        """Elements converted to another dtype; to integers and booleans without a gradient.
+
+        Parameters
+        ----------
+        dtype
+            float64 or float32, or integers or booleans; always taken in the machine's byte order.
+        order, casting, subok, copy
+            As for ``numpy.ndarray.astype``.
+        """
+        target = np.dtype(dtype).newbyteorder("=")
         check_dtype(target, "astype")
+        check_order(order, "astype")
         own: np.dtype[Any] = self.dtype  # type: ignore[attr-defined]
+        if not np.can_cast(own, target, casting):
+            raise TypeError(f"astype: cannot convert {own} to {target} according to the rule {casting!r}")
         if target == own:
             return self.copy() if copy else self  # type: ignore[return-value]
         tape = state.current()[0]

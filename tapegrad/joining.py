@@ -8,6 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad import loader, state
 from tapegrad.anomaly import watch
+from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES
 from tapegrad.shaping import expand_dims
 from tapegrad.storage import from_array
@@ -23,8 +24,27 @@ if TYPE_CHECKING:
 _COPY = CODES["positive"]
 
 
-def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> "Tensor":
+def concatenate(
+    arrays: Sequence[Any],
+    /,
+    axis: int | None = 0,
+    out: None = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+) -> "Tensor":
     """Join along an axis that is there already; with ``axis=None``, join the flattened arrays.
+
+    Parameters
+    ----------
+    arrays
+        Tensors and arrays that agree in all extents but the one along `axis`.
+    axis
+        Axis along which to join.
+    out
+        Not supported.
+    dtype, casting
+        Dtype of the result, and which conversions to it are allowed, as for ``numpy.concatenate``.
 
     Raises
     ------
@@ -37,7 +57,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> "Tensor":
     >>> tg.concatenate([tg.zeros(2), tg.ones(1)])
     Tensor([0., 0., 1.])
     """
-    pieces = [as_tensor(a, "concatenate") for a in arrays]
+    pieces = [_piece(as_tensor(a, "concatenate"), out, dtype, casting, "concatenate") for a in arrays]
     if not pieces:
         raise ValueError("concatenate: need at least one array to join")
     if axis is None:
@@ -48,6 +68,13 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> "Tensor":
     pieces = [p if p.dtype == dtype else p.astype(dtype) for p in pieces]
     shape = _joined_shape([p.shape for p in pieces], axis)
     return _join(pieces, normalize_axis_index(axis, len(shape)), shape, dtype)
+
+
+def _piece(x: "Tensor", out: Any, dtype: Any, casting: Any, name: str) -> "Tensor":
+    """An operand in the dtype that is asked for."""
+    if out is not None:
+        raise UnsupportedError(f"{name}: the argument 'out' is not supported for Tensors; use the result")
+    return x if dtype is None else x.astype(dtype, casting=casting, copy=False)
 
 
 def _joined_shape(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
@@ -79,15 +106,17 @@ def _join(pieces: list["Tensor"], axis: int, shape: tuple[int, ...], dtype: np.d
     return result
 
 
-def stack(arrays: Sequence[Any], axis: int = 0) -> "Tensor":
-    """Join along a new axis.
+def stack(
+    arrays: Sequence[Any], axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> "Tensor":
+    """Join along a new axis, with the arguments of `concatenate`.
 
     Raises
     ------
     ValueError
         If there is nothing to join or the shapes differ.
     """
-    pieces = [as_tensor(a, "stack") for a in arrays]
+    pieces = [_piece(as_tensor(a, "stack"), out, dtype, casting, "stack") for a in arrays]
     if not pieces:
         raise ValueError("stack: need at least one array to join")
     shapes = {p.shape for p in pieces}

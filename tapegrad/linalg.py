@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import state
+from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES
 from tapegrad.shaping import contiguous, expand_dims, reshape
 from tapegrad.storage import from_array
@@ -87,8 +88,10 @@ def _addressable(x: "Tensor") -> "Tensor":
     return x if by_rows or by_columns else contiguous(x)
 
 
-def dot(a: Any, b: Any) -> "Tensor":
+def dot(a: Any, b: Any, out: None = None) -> "Tensor":
     """Product of arrays over the last axis of `a` and the second-to-last of `b`, as NumPy's `dot`."""
+    if out is not None:
+        raise UnsupportedError("dot: the argument 'out' is not supported for Tensors; use the result")
     x, y = as_tensor(a, "dot"), as_tensor(b, "dot")
     if x.ndim == 0 or y.ndim == 0:
         return x * y
@@ -121,6 +124,6 @@ class ProductMethods:
     def __rmatmul__(self, other: Any) -> "Tensor":
         return matmul(other, self)
 
-    def dot(self, other: Any) -> "Tensor":
+    def dot(self, other: Any, out: None = None) -> "Tensor":
         """Product over the last axis of this and the second-to-last of `other`."""
-        return dot(self, other)
+        return dot(self, other, out)

@@ -118,6 +118,32 @@ def _in_order(mask: Any) -> Any:
     return mask if mask.data_or_traced().flags.c_contiguous else _equal(select(mask, 1.0, 0.0), 1.0)
 
 
+def where(condition: Any, /, *choices: Any) -> Any:
+    """Elements of `x` where `condition` holds, of `y` elsewhere: ``where(condition, x, y)``.
+
+    An element that is not selected gets the gradient 0, whatever its partial.
+
+    Parameters
+    ----------
+    condition, x, y
+        Tensors, arrays or numbers that broadcast. `condition` is taken as true where it is not 0. Without `x` and
+        `y` the positions where it holds are returned, as by `nonzero`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([0.0, 4.0])
+    >>> tg.where(x > 0, tg.sqrt(x), 0).backward()
+    >>> x.grad
+    array([0.  , 0.25])
+    """
+    if not choices:
+        return FUNCTIONS["nonzero"](condition)
+    if len(choices) == 1:
+        raise ValueError("where: give both x and y, or neither for the positions where `condition` holds")
+    return select(condition, *choices)
+
+
 def _extreme_at(name: str, extreme: Callable[..., Any]) -> Callable[..., Any]:
     function = getattr(np, name)
 
@@ -275,7 +301,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
         function.__name__: function
         for function in (
-            any, all, count_nonzero, argmax, argmin, isclose, allclose, array_equal, array_equiv
+            any, all, where, count_nonzero, argmax, argmin, isclose, allclose, array_equal, array_equiv
         )
     },
     **{name: _logical(name) for name in _LOGIC},
@@ -343,4 +369,4 @@ class PredicateMethods:
         return look(np.searchsorted, self, v, side, sorter)
 
     def __contains__(self, value: Any) -> bool:
-        return bool(any(ELEMENTWISE["equal"](self, value)))
+        return bool(any(self == value))

@@ -1,5 +1,6 @@
 """Record an elementwise op: operands of any kind in, a Tensor out."""
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -133,14 +134,15 @@ def _is_read(row: Op, operand: int) -> bool:
 def _without_tape(row: Op, values: list[Any]) -> "Tensor":
     """The op on integers and booleans, which are constants: NumPy computes it, in float64 if not in integers."""
     arrays = [value if type(value) is int else read_now(value) for value in values]
-    result = _by_numpy(row, arrays)
-    if (
-        result.dtype.kind == "f"
-    ):  # NumPy has float16 for small integers, and unsigned ones wrap around when negated
-        result = _by_numpy(
-            row, [x if j in row.boolean_operands else np.asarray(x, float) for j, x in enumerate(arrays)]
-        )
-    return from_array(result, constant=True)
+    if _gives_floats(row):  # NumPy would take float16 for small integers, and objects for very large ones
+        arrays = [x if j in row.boolean_operands else np.asarray(x, float) for j, x in enumerate(arrays)]
+    return from_array(_by_numpy(row, arrays), constant=True)
+
+
+@functools.cache
+def _gives_floats(row: Op) -> bool:
+    """Whether an op of integers is a float."""
+    return _by_numpy(row, [np.ones((), np.int64)] * row.arity).dtype.kind == "f"
 
 
 def _by_numpy(row: Op, arrays: list[Any]) -> np.ndarray:

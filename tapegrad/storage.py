@@ -15,7 +15,7 @@ from tapegrad.dependence import depends
 from tapegrad.errors import TracedValueError, UnsupportedError, raise_for
 from tapegrad.locks import lock
 from tapegrad.notes import last_tensor_goes, notes
-from tapegrad.state import EAGER, modes, thread
+from tapegrad.state import EAGER, modes, no_grad, thread
 from tapegrad.sweep import export
 from tapegrad.tape import contents, slots
 from tapegrad.tape.contents import (
@@ -194,6 +194,12 @@ def _is_plain(array: np.ndarray) -> bool:
     return True
 
 
+def is_same_memory(array: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays show the same elements in the same places."""
+    places = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (array, other)]
+    return places[0] == places[1]
+
+
 def checked(slot: int, what: str, shape: tuple[int, ...]) -> int:
     """A slot that the engine has made; an exception if it is an error number."""
     if slot < 0:
@@ -300,13 +306,32 @@ class Storage:
     def data(self) -> np.ndarray:
         """The primal as a NumPy array on the Tensor's own memory. What is done with it is not differentiated.
 
+        ``t.data = values`` and ``t.data -= step`` write without a gradient, as ``t[...] = values`` does inside
+        `no_grad`.
+
         Raises
         ------
         TracedValueError
             While a function is being recorded, or differentiated by a transform, for a value that depends on its
             arguments.
+
+        Notes
+        -----
+        What is written into the array itself (``t.data[0] = v``, ``t.data -= step``) the tape does not see: a graph
+        that was recorded before, and that reads the old contents, gives wrong gradients after it. Write between
+        `backward` and the next forward pass, or through the Tensor, whose old contents are kept. With
+        ``TAPEGRAD_CHECK=1`` in the environment `backward` raises `ChangedValueError` instead.
         """
         return self.escaped("data")
+
+    @data.setter
+    def data(self, values: Any) -> None:
+        own = self.escaped("data")
+        values = values.data if is_tensor(values) else np.asarray(values)
+        if is_same_memory(values, own):  # an in-place operator has written there already
+            return
+        with no_grad():
+            self[...] = values  # type: ignore[index]
 
     def escaped(self, what: str) -> np.ndarray:
         """The primal for what asks for it as plain numbers; an error where this would lose a gradient."""

@@ -69,7 +69,11 @@ class Tensor(
     def __format__(self, spec: str) -> str:
         if not spec:
             return str(self)
-        if self.size != 1 or self._traced():
+        if self.size != 1:
+            raise TypeError(
+                f"a format is for one number, and this Tensor has shape {self.shape}; format its elements"
+            )
+        if self._traced():
             return format(self.item(), spec)  # an error that says why
         return format(self.data_or_traced().item(), spec)
 

@@ -520,7 +520,7 @@ UNSUPPORTED = [
     (np.sort, "sort"), (np.linalg.norm, "norm"), (np.fft.fft, "fft"),
     (lambda x: np.heaviside(x, 1), "heaviside"),
     (np.add.accumulate, "add.accumulate"), (lambda x: np.add.at(x, [0], 1), "add.at"),
-    (lambda x: np.add(x, x, out=np.ones(2)), "out"), (lambda x: np.sum(x, initial=3), "initial"),
+    (lambda x: np.add(x, x, out=np.ones(2)), "out"), (lambda x: np.sum(x, out=np.ones(())), "out"),
     (lambda x: x // 2, "floor_divide"), (lambda x: x % 2, "remainder"), (lambda x: np.divmod(x, 2), "divmod"),
     (lambda x: np.ones(2).__iadd__(x), "out"),
 ]  # fmt: skip
