@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import tapegrad as tg
-from tapegrad import checker
+from tapegrad import checker, fences
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +14,10 @@ def legal_tapes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(checker.switch, "on", True)
     yield
     tg.check_tape()
+
+
+@pytest.fixture
+def plain_memory() -> None:
+    """For tests of sizes, and of more blocks than a system lays apart."""
+    if fences.on:
+        pytest.skip("memory is laid between guard pages")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import checker, fences
+from tapegrad import checker
 from tapegrad.state import EAGER
 from tapegrad.tape.layout import (
     BUFFERS,
@@ -303,7 +303,7 @@ def test_errors_leave_nothing():
     assert live() == before
 
 
-@pytest.mark.skipif(fences.on, reason="more blocks than a system lays apart")
+@pytest.mark.usefixtures("plain_memory")
 def test_long_chain():
     """A hundred thousand instructions forwards, backwards, and let go, without recursion."""
     length = 100_000

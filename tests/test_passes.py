@@ -160,6 +160,7 @@ def test_tangents_need_only_the_primals_that_they_read():
     assert rows(found.program(Purpose(TANGENTS, (0,))))[0] == 3 + 5
 
 
+@pytest.mark.usefixtures("plain_memory")
 def test_only_seeds_that_reach_an_instruction_are_carried():
     def model(b):
         t = np.linspace(0, 1, 1000)
@@ -213,6 +214,7 @@ def test_a_chain_takes_turns_in_two_blocks():
     assert size == 128
 
 
+@pytest.mark.usefixtures("plain_memory")
 def test_workspace_of_a_chain_is_small():
     def function(x):
         for _ in range(200):
@@ -295,6 +297,7 @@ def test_replays_allocate_nothing_that_stays():
     assert resident_bytes() - before < 10_000_000
 
 
+@pytest.mark.usefixtures("plain_memory")
 def test_a_recording_keeps_no_results():
     def function(x):
         for _ in range(20):
@@ -336,6 +339,7 @@ def test_plain_jacobians_leave_nothing_behind():
     assert resident_bytes() - before < 10_000_000
 
 
+@pytest.mark.usefixtures("plain_memory")
 @pytest.mark.parametrize("shape", [(), (3,)])
 def test_twenty_thousand_instructions(shape):
     def function(x):
@@ -354,6 +358,7 @@ def test_twenty_thousand_instructions(shape):
     assert tg.jit(function)(np.full(shape, 1.0)) == pytest.approx(slope * max(1, np.prod(shape)), rel=1e-10)
 
 
+@pytest.mark.usefixtures("plain_memory")
 def test_many_arguments_and_results():
     f = tg.jit(lambda xs: [x * 2 for x in xs])
     g = tg.grad(tg.jit(lambda xs: sum(tg.sum(x * k) for k, x in enumerate(xs))))
