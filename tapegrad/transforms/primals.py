@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.copies import Uncopied
 from tapegrad.locks import lock
 from tapegrad.passes.pullback import PullbackProgram
 from tapegrad.passes.purpose import Purpose
@@ -14,7 +15,7 @@ from tapegrad.transforms.recorder import GUARD_FAILED, Recorded
 from tapegrad.transforms.signature import Arguments
 
 
-class Primals:
+class Primals(Uncopied):
     """A workspace of a pullback's program, with what the forward sweep has left for some arguments.
 
     It goes back to the others when nobody can ask for a pullback any more.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.copies import Uncopied
 from tapegrad.locks import lock
 from tapegrad.passes.purpose import PULLBACK, Purpose
 from tapegrad.state import current, eager_mode, nested
@@ -18,7 +19,21 @@ from tapegrad.transforms.primals import Primals
 from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
 from tapegrad.tree import flatten, unflatten
 
-Pullback = Callable[[Any], tuple[Any, ...]]
+
+class Pullback(Uncopied):
+    """What `vjp` returns beside the value. It is copied as a function is, by being itself, and not pickled."""
+
+    def __init__(self, pull: Callable[[Any], tuple[Any, ...]]) -> None:
+        self._pull = pull
+
+    def __call__(self, y_bar: Any) -> tuple[Any, ...]:
+        return self._pull(y_bar)
+
+    def __copy__(self) -> "Pullback":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Pullback":
+        return self
 
 
 def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:
@@ -92,7 +107,7 @@ def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any
         pulled = run.pull(zip(values, bars, strict=True))
         return selection.arrange(run.shown(pulled, as_tensors or has_tensor((y_bar,), {})))  # type: ignore[no-any-return]
 
-    return unflatten(definition, run.shown(values, as_tensors)), pullback
+    return unflatten(definition, run.shown(values, as_tensors)), Pullback(pullback)
 
 
 def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
@@ -112,7 +127,7 @@ def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, P
             pulled = run.pull_arrays(zip(values, bars, strict=True))
         return selection.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
 
-    return unflatten(definition, shown), pullback
+    return unflatten(definition, shown), Pullback(pullback)
 
 
 def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
@@ -131,4 +146,4 @@ def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
         pulled = primals.pull([bars[k] for k in seeded])
         return selection.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
 
-    return value, pullback
+    return value, Pullback(pullback)
