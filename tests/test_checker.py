@@ -15,7 +15,7 @@ from tapegrad.checker.check import RULES
 from tapegrad.checker.parameters import lengths
 from tapegrad.ops import CODES
 from tapegrad.tape import layout
-from tapegrad.tape.layout import F32, I64
+from tapegrad.tape.layout import DIFFERENTIABLE, EXTERNAL, F32, I64
 from tapegrad.tape.snapshot import Snapshot
 from tapegrad.tape.tape import Tape, words_at
 
@@ -125,6 +125,7 @@ BROKEN: list[tuple[str, Callable[[Case], Place], int]] = [
     ("producer_writes_the_buffer", lambda c: c.of_result("producer", "sin"), -1),
     ("producer_writes_the_buffer", lambda c: c.of_operand("producer", "sin"), 0),
     ("derivatives_come_from_an_operand", lambda c: c.of_operand("flags", "sin"), 0),
+    ("only_floats_have_derivatives", lambda c: c.of_operand("flags", "gather", 1), EXTERNAL | DIFFERENTIABLE),
     ("users_are_counted", lambda c: c.of_operand("users", "sin"), 99),
     ("users_are_counted", lambda c: c.of_operand("handles", "sin"), 99),
     ("users_are_counted", lambda c: c.of_operand("slot_refs", "sin"), 99),

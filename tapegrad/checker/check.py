@@ -35,6 +35,7 @@ INSTRUCTION_RULES: tuple[Rule, ...] = (
 BUFFER_RULES: tuple[Rule, ...] = (
     rules.producer_writes_the_buffer,
     rules.derivatives_come_from_an_operand,
+    rules.only_floats_have_derivatives,
     rules.users_are_counted,
     rules.keeps_are_counted,
     rules.kept_primal_is_there,

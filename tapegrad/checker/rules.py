@@ -14,6 +14,7 @@ from tapegrad.tape.layout import (
     DIFFERENTIABLE,
     DTYPE_COUNT,
     ELEMENTWISE,
+    F32,
     F64,
     I64,
     LINES,
@@ -240,6 +241,13 @@ def derivatives_come_from_an_operand(t: Snapshot, b: int) -> str:
     if writers and not flows and not t.all_live:
         return f"instruction {writers[-1]} writes it, but it is constant"
     return ""
+
+
+def only_floats_have_derivatives(t: Snapshot, b: int) -> str:
+    """No cotangent flows into integers or booleans, whatever wrote them: no kernel could take it further."""
+    dtypes = {t.slots[s].dtype for s in t.slots_on[b]}
+    flows = bool(t.buffers[b].flags & DIFFERENTIABLE) and not dtypes <= {F64, F32}
+    return f"it is differentiable, but seen as {', '.join(map(_dtype_name, sorted(dtypes)))}" if flows else ""
 
 
 def users_are_counted(t: Snapshot, b: int) -> str:
