@@ -262,21 +262,22 @@ class BackwardMethods:
         contents.clear_cotangent(_HEADER, slot, keep_memory)
 
 
-def pull_back(root: "Tensor", inputs: list["Tensor"]) -> None:
+def pull_back(root: "Tensor", inputs: list["Tensor"], seed: np.ndarray | None = None) -> None:
     """Add the gradient of a result to that of Tensors that have slots, and of no others; of a constant, nothing.
 
-    It is ``root.backward(inputs=inputs, retain_graph=True)``, for transforms.
+    It is ``root.backward(seed, inputs=inputs, retain_graph=True)``, for transforms; `seed` is an array of the root's
+    shape and dtype in C order.
     """
     if root._tape is not EAGER:
         return
     if not checker.switch.on and watching() is None:
         wanted = np.array([tensor._slot for tensor in inputs], np.int64)
         options = _options(retain=True, accumulate=True)
-        status = reverse.reverse_sweep(_HEADER, root._slot_on(EAGER), 0, options, id(wanted), 0)
-        if status in (0, E_CONSTANT):
+        arguments = (_HEADER, root._slot_on(EAGER), id_of(seed), options, id(wanted), 0)
+        if reverse.reverse_sweep(*arguments) in (0, E_CONSTANT):
             return
     if not root.constant:  # kernels are to be loaded, or users' functions to be called
-        root.backward(inputs=inputs, retain_graph=True)
+        root.backward(seed, inputs=inputs, retain_graph=True)
 
 
 def _collect_former(tensor: Storage) -> None:

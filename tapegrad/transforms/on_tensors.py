@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.backward import pull_back
 from tapegrad.derivatives.graph import tensor_on
 from tapegrad.derivatives.sweeps import forward, reverse
 from tapegrad.joining import stack
@@ -49,8 +50,7 @@ class Run:
         self, function: Callable[..., Any], selection: Selection, kwargs: Mapping[str, Any] | None = None
     ) -> None:
         self.tape = current()[0]
-        with differentiating():
-            copies = [_leaf_on(self.tape, leaf) for leaf in selection.leaves]
+        copies = [_leaf_on(self.tape, leaf) for leaf in selection.leaves]
         # The function may write to its own.
         self._leaves = [tensor_on(self.tape, copy._slot) for copy in copies]
         with differentiating(self._leaves):
@@ -77,19 +77,16 @@ class Run:
 
     def pull_arrays(self, seeds: "Iterable[tuple[Tensor, Any]]") -> list[np.ndarray]:
         """`pull` by the compiled sweep, as arrays. The graph stays."""
-        self._forget_gradients()  # of a call that failed
-        for y, y_bar in seeds:
-            if is_tensor(y) and not y.constant:
-                y.backward(y_bar, inputs=self._leaves, retain_graph=True)
-        found = [
-            np.zeros(leaf.shape, leaf.dtype) if leaf.grad is None else leaf.grad for leaf in self._leaves
-        ]
-        self._forget_gradients()
-        return found
-
-    def _forget_gradients(self) -> None:
         for leaf in self._leaves:
-            leaf.null_grad()
+            leaf.null_grad()  # of the last call, which may have failed half way
+        for y, y_bar in seeds:
+            if is_tensor(y) and y.dtype.kind == "f":
+                pull_back(y, self._leaves, np.array(y_bar, y.dtype, order="C"))
+        found = [leaf.grad for leaf in self._leaves]
+        return [
+            np.zeros(leaf.shape, leaf.dtype) if x_bar is None else x_bar
+            for leaf, x_bar in zip(self._leaves, found, strict=True)
+        ]
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
         """The tangents of some results for those of the leaves."""
@@ -156,8 +153,11 @@ def new_leaf(value: Any) -> "Tensor":
 
 def _leaf_on(tape: Any, leaf: Any) -> "Tensor":
     """A differentiable copy of an argument on the tape."""
+    if tape is EAGER and not is_tensor(leaf):
+        return new_leaf(leaf)
     tensor = leaf if is_tensor(leaf) else from_array(np.asarray(leaf), constant=True)
-    copy = unary(_COPY, tensor)
+    with differentiating():
+        copy = unary(_COPY, tensor)
     graph.make_differentiable(tape.header, copy._slot_on(tape))
     return copy
 

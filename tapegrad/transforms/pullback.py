@@ -79,20 +79,24 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:
     return _eagerly(function, selection) if replayed is None else _replay(replayed, selection)
 
 
-def _checked(y_bar: Any, leaves: list[Any], definition: Any) -> list[Any]:
+def _checked(y_bar: Any, shapes: list[tuple[int, ...]], definition: Any) -> list[Any]:
     """The leaves of a cotangent, which must look like those of the value: Tensors, or arrays of real numbers."""
     given, own = flatten(y_bar)
     if own != definition:
         raise ValueError("pullback: the cotangent has another structure than the function's value")
     bars = [bar if is_tensor(bar) else np.asarray(bar) for bar in given]
-    for k, (bar, leaf) in enumerate(zip(bars, leaves, strict=True)):
-        which = f" (leaf {k})" if len(leaves) > 1 else ""
+    for k, (bar, shape) in enumerate(zip(bars, shapes, strict=True)):
+        which = f" (leaf {k})" if len(shapes) > 1 else ""
         check_real(f"pullback: a cotangent{which}", bar, given[k])
-        if bar.shape != np.shape(leaf):
+        if bar.shape != shape:
             raise ValueError(
-                f"pullback: a cotangent of shape {bar.shape} for a value of shape {np.shape(leaf)}{which}"
+                f"pullback: a cotangent of shape {bar.shape} for a value of shape {shape}{which}"
             )
     return bars
+
+
+def _shapes(values: list[Any]) -> list[tuple[int, ...]]:
+    return [value.shape if is_tensor(value) else np.shape(value) for value in values]
 
 
 def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
@@ -100,10 +104,10 @@ def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any
     run = Run(function, selection)
     values, definition = flatten(run.value)
     check_numbers("vjp", values)
-    as_tensors = has_tensor(selection.args, {})
+    as_tensors, shapes = has_tensor(selection.args, {}), _shapes(values)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        bars = _checked(y_bar, values, definition)
+        bars = _checked(y_bar, shapes, definition)
         pulled = run.pull(zip(values, bars, strict=True))
         return selection.arrange(run.shown(pulled, as_tensors or has_tensor((y_bar,), {})))  # type: ignore[no-any-return]
 
@@ -117,11 +121,11 @@ def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, P
         values, definition = flatten(run.value)
         check_numbers("vjp", values)
         shown = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in values]
-    alone = lock()  # the sweep leaves its gradients in the leaves of the run
+    alone, shapes = lock(), _shapes(shown)  # the sweep leaves its gradients in the leaves of the run
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        bars = _checked(y_bar, values, definition)
-        if current()[0] is run.tape and has_tensor((y_bar,), {}):
+        bars = _checked(y_bar, shapes, definition)
+        if current()[0] is run.tape and any(is_tensor(bar) for bar in bars):
             return selection.arrange(run.pull(zip(values, bars, strict=True)))  # type: ignore[no-any-return]
         with alone, eager_mode():
             pulled = run.pull_arrays(zip(values, bars, strict=True))
@@ -139,10 +143,11 @@ def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
     value = recorded.result(arguments.arrays, primals.outputs())
     values, definition = flatten(value)
     check_numbers("vjp", values)
+    shapes = _shapes(values)
     seeded = [recorded.computed[k] for k in primals.program.seeded]
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        bars = _checked(y_bar, values, definition)
+        bars = _checked(y_bar, shapes, definition)
         pulled = primals.pull([bars[k] for k in seeded])
         return selection.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
 
