@@ -23,6 +23,7 @@ from tapegrad.custom.define import custom_op as custom_op
 from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError
+from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnsupportedError as UnsupportedError

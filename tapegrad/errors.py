@@ -25,6 +25,10 @@ class LostGradientWarning(UserWarning):
     """A Tensor was converted to a plain number, through which no gradient flows."""
 
 
+class InconclusiveError(RuntimeError):
+    """`check_grads` found nothing wrong, but some derivative that no numbers can confirm."""
+
+
 class OuterTensorError(TracedValueError):
     """A function that is being recorded uses a Tensor that is differentiated, or recorded, around it."""
 

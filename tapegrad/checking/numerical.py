@@ -1,14 +1,16 @@
-"""Directional derivatives by numbers alone, with an estimate of their error.
+"""Directional derivatives by numbers alone, with an estimate of their error that knows the noise of the function.
 
-Differences: C. J. F. Ridders, "Accurate computation of F'(x) and F'(x)F''(x)", Advances in Engineering Software 4
-(1982) 75-76. Central differences of smaller and smaller steps are extrapolated to step zero, in a tableau as
-Richardson's and Neville's; the entry counts that differs least from its neighbours, and that difference is the
-estimate. Added to it here is what rounding of the function's values and of the points does to a difference, without
-which two entries that agree by chance would count.
+Differences: at one scale the function is sampled at Chebyshev points on both sides, and half the differences between
+the sides are expanded in odd Chebyshev polynomials. The coefficients of a smooth function fall until they reach its
+noise, and stay there: the level of the last ones is the noise, the first ones beyond the cut are what is cut off, and
+the derivative at the middle is a sum of those before. It is J. J. More and S. M. Wild's way, "Estimating computational
+noise", SIAM J. Sci. Comput. 33 (2011) 1292-1314, with a spectrum in place of their table of differences: many samples
+say what the noise is, where two differences may agree by chance. Z. Battles and L. N. Trefethen, "An extension of
+MATLAB to continuous functions and operators", SIAM J. Sci. Comput. 25 (2004) 1743-1770, cut spectra so.
 
 Complex step: W. Squire and G. Trapp, "Using complex variables to estimate derivatives of real functions", SIAM Review
 40 (1998) 110-112. Exact to rounding, but only for analytic functions: one that takes absolute values gives a wrong
-number without a word. So it counts only where it agrees with the differences.
+number without a word. So it counts only where it agrees with differences that say something.
 """
 
 import warnings
@@ -20,8 +22,49 @@ import numpy as np
 
 Along = Callable[[float], np.ndarray]
 
-_LARGEST, _RATIO, _STEPS = 2.0**-5, 4.0, 12
+POINTS = 12  # on each side
+MARGIN = 8.0  # estimated errors by which a number may be off
+_TERMS = 6  # at most so many are summed, so that half of them or more say what the noise is
 _IMAGINARY = 1e-30
+
+_ODD = 2.0 * np.arange(1, POINTS + 1) - 1
+_ANGLES = _ODD * np.pi / (4 * POINTS)
+NODES = np.cos(_ANGLES)
+_TRANSFORM = 2 / POINTS * np.cos(np.outer(_ODD, _ANGLES))
+_BEHIND = POINTS - 1.0 - np.arange(_TERMS)  # coefficients behind each cut
+_GAIN = np.sqrt(
+    np.cumsum(_ODD**2)[1 : _TERMS + 1]
+)  # of the noise in what is summed, and in the first behind it
+_SLOPES = _ODD * (-1.0) ** np.arange(POINTS)  # of the polynomials at 0
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A function's values at one scale, on both sides of a point.
+
+    Attributes
+    ----------
+    step
+        The distance of the outermost points.
+    odd
+        Half of the differences between the sides, a row for each of `NODES` and a column for each element.
+    size
+        The largest absolute value of each element.
+    flat
+        Whether an element has the same value at most neighbouring points: it is constant, or the step is too small.
+    """
+
+    step: float
+    odd: np.ndarray
+    size: np.ndarray
+    flat: np.ndarray
+
+    def projected(self, weights: np.ndarray) -> "Samples":
+        """The samples of the weighted sum of the elements."""
+        used = weights != 0
+        odd, w = self.odd[:, used], weights[used]
+        size = np.sum(np.abs(w) * self.size[used], keepdims=True)
+        return Samples(self.step, (odd @ w)[:, None], size, np.any(self.flat[used], keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -32,64 +75,82 @@ class Estimate:
     ----------
     number, error
         The derivative, and the estimate of its error: infinite where nothing could be found.
+    noise
+        Of the function's values, where the error is that of noise and not of a step that is too long; else infinite.
+    suspect
+        Where the function seems constant, but only at small steps, so that it may be rounded.
+    step
+        The scale; that of the longest steps where a number is made of several, and infinite without steps.
     how
         ``differences`` or ``complex step``.
     """
 
     number: np.ndarray
     error: np.ndarray
-    how: str
+    noise: np.ndarray
+    suspect: np.ndarray
+    step: float = np.inf
+    how: str = "differences"
 
 
-def steps(eps: float | None) -> list[float]:
-    """Steps to take differences by, from the largest to the smallest."""
-    if eps is None:
-        return [_LARGEST / _RATIO**k for k in range(_STEPS)]
-    return [eps / _RATIO**k for k in range(3)]
+def composed(number: np.ndarray, error: np.ndarray, how: str, step: float = np.inf) -> Estimate:
+    """An estimate that is not of one scale."""
+    nowhere = np.zeros(number.shape, bool)
+    return Estimate(number, error, np.full(number.shape, np.inf), nowhere, step, how)
 
 
-def differences(along: Along, sizes: Sequence[float], unit: float, enough: float) -> Estimate:
-    """Ridders' extrapolation of central differences.
-
-    Parameters
-    ----------
-    along
-        The result at a distance from the point, in the direction.
-    sizes
-        Steps, each a quarter of the one before.
-    unit
-        Relative rounding error of the results.
-    enough
-        Error at which no smaller step is tried, relative to the largest derivative.
-    """
-    before: list[np.ndarray] = []
-    number = error = np.zeros(0)
-    for step in sizes:
-        above, below = along(step), along(-step)
-        row = _row((above - below) / (2 * step), before)
-        if not before:
-            number, error = row[0], np.full(row[0].shape, np.inf)
-        noise = unit * (np.maximum(np.abs(above), np.abs(below)) + np.abs(row[0])) / step
-        for j in range(1, len(row)):
-            off = np.maximum(np.abs(row[j] - row[j - 1]), np.abs(row[j] - before[j - 1])) + noise
-            number, error = np.where(off < error, row[j], number), np.where(off < error, off, error)
-        if np.all(error <= enough * np.max(np.abs(number), initial=0.0)):
-            break
-        before = row
-    return Estimate(number, error, "differences")
+def sample(along: Along, step: float) -> Samples:
+    """The samples at a scale."""
+    with np.errstate(all="ignore"):
+        above = np.stack([along(step * node) for node in NODES])
+        below = np.stack([along(-step * node) for node in NODES])
+        values = np.concatenate([above, below[::-1]])
+        equal = np.sum(values[1:] == values[:-1], axis=0)
+        return Samples(step, (above - below) / 2, np.max(np.abs(values), axis=0), equal >= POINTS)
 
 
-def _row(difference: np.ndarray, before: list[np.ndarray]) -> list[np.ndarray]:
-    """A row of the tableau: the difference, and its extrapolations with those of the steps before."""
-    row = [difference]
-    for j, coarse in enumerate(before):
-        row.append(row[j] + (row[j] - coarse) / (_RATIO ** (2 * j + 2) - 1))
-    return row
+def estimates(taken: Sequence[Samples], unit: float) -> list[Estimate]:
+    """The derivatives by the samples of each scale, from the largest to the smallest."""
+    found = []
+    constant: Any = True
+    for samples in sorted(taken, key=lambda samples: -samples.step):
+        constant = constant & samples.flat
+        found.append(_estimate(samples, unit, samples.flat & ~constant))
+    return found
+
+
+def _estimate(samples: Samples, unit: float, suspect: np.ndarray) -> Estimate:
+    """The cut of the spectrum that has the least error, for each element."""
+    with np.errstate(all="ignore"):
+        scale = np.where(samples.size > 0, samples.size, 1.0)  # squares neither overflow nor vanish
+        spectrum = _TRANSFORM @ (samples.odd / scale)
+        finite = np.isfinite(np.sum(spectrum, axis=0))
+        numbers = np.cumsum(_SLOPES[:_TERMS, None] * spectrum[:_TERMS], axis=0)
+        errors = _errors(np.abs(spectrum), 0.25 * unit * np.sqrt(2 / POINTS) * (samples.size > 0))
+        best = np.argmin(np.where(finite, errors, np.inf), axis=0)[None]
+        number, error = (np.take_along_axis(a, best, 0)[0] * scale / samples.step for a in (numbers, errors))
+        is_level = finite & (_level(spectrum[-3:]) >= 0.2 * _level(spectrum[-6:-3]))  # it falls no further
+        noise = np.where(is_level, _level(spectrum[-6:]) * scale, np.inf)
+    return Estimate(number, np.where(finite, error, np.inf), noise, suspect, samples.step)
+
+
+def _errors(spectrum: np.ndarray, rounding: np.ndarray) -> np.ndarray:
+    """The error of each cut: the noise in it, what may be hidden by noise behind it, and what stands out there."""
+    squares = np.cumsum(spectrum[::-1] ** 2, axis=0)[::-1][1 : _TERMS + 1]
+    noise = np.maximum(np.sqrt(squares / _BEHIND[:, None]), rounding)
+    behind = sum(
+        _ODD[k : k + _TERMS, None] * np.maximum(spectrum[k : k + _TERMS] - 2 * noise, 0) for k in (1, 2)
+    )
+    return np.asarray(noise * _GAIN[:, None] + behind)
+
+
+def _level(coefficients: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.mean(coefficients**2, axis=0))
 
 
 def complex_step(
-    function: Callable[..., Any], primals: Sequence[np.ndarray], direction: Sequence[np.ndarray], unit: float
-) -> Estimate | None:
+    function: Callable[..., Any], primals: Sequence[np.ndarray], direction: Sequence[np.ndarray]
+) -> np.ndarray | None:
     """The derivative by a step into the complex plane; `None` where the function does not go there."""
     points = [x + 1j * _IMAGINARY * d.astype(np.float64) for x, d in zip(primals, direction, strict=True)]
     try:
@@ -101,6 +162,4 @@ def complex_step(
     if not all(isinstance(r, np.ndarray | np.generic) and r.dtype.kind == "c" for r in results):
         return None
     number = np.concatenate([np.zeros(0), *(np.imag(r).ravel() / _IMAGINARY for r in results)])
-    if not np.all(np.isfinite(number)):
-        return None
-    return Estimate(number, 4 * unit * np.abs(number), "complex step")
+    return number if np.all(np.isfinite(number)) else None

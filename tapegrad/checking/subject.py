@@ -1,7 +1,7 @@
 """What is checked: a function of the float leaves of its arguments, and in turn its derivatives as such functions."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from tapegrad.transforms.forward import jvp
 from tapegrad.transforms.jit import Jit, jit
 from tapegrad.transforms.pullback import vjp
 from tapegrad.tree import flatten, paths, unflatten
+
+SINGLE = 1e-8  # rounding errors above this are those of single precision
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,14 @@ class Subject:
         What the function is called.
     analytic
         The function as it may be called with complex arrays, `None` where there is no such.
+    linear_from
+        The number of the first primal that a derivative depends on linearly, `None` for what is no derivative.
+    wide
+        Whether differences are taken in double precision though the primals have less.
+    unit
+        Relative rounding error of the values that differences are taken of.
+    size
+        The largest value of the function whose derivative this is: what may have cancelled in it.
     """
 
     function: Callable[..., list[Any]]
@@ -36,6 +46,10 @@ class Subject:
     names: list[str]
     title: str
     analytic: Callable[..., list[Any]] | None = None
+    linear_from: int | None = None
+    wide: bool = False
+    unit: float = float(np.finfo(np.float64).eps)
+    size: float = 0.0
 
     def results(self, point: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The results at a point."""
@@ -47,10 +61,34 @@ class Subject:
         """The results as one vector, at a distance from the point in a direction."""
 
         def vector(step: float) -> np.ndarray:
-            moved = [np.asarray(x + step * d, x.dtype) for x, d in zip(self.primals, direction, strict=True)]
-            return as_vector(self.results(moved))
+            moved = (x + step * d.astype(np.float64) for x, d in zip(self.primals, direction, strict=True))
+            return as_vector(self.results([self._cast(x, k) for k, x in enumerate(moved)]))
 
         return vector
+
+    def _cast(self, x: Any, k: int) -> np.ndarray:
+        return np.asarray(x, np.float64 if self.wide else self.primals[k].dtype)
+
+    def widened(self) -> "Subject":
+        """The same, with differences in double precision if the function computes in that what it does in its own."""
+        own = self.results(self.primals)
+        unit = coarsest([*own, *self.primals])
+        if unit < SINGLE:
+            return self
+        wide = replace(self, wide=True)
+        try:
+            values = wide.results([x.astype(np.float64) for x in self.primals])
+        except Exception:  # it insists on its own precision
+            return replace(self, unit=unit)
+        same = all(a.shape == b.shape and _close(a, b) for a, b in zip(values, own, strict=True))
+        return replace(wide, unit=coarsest(values)) if same else replace(self, unit=unit)
+
+    def nudged(self, rng: np.random.Generator) -> "Subject":
+        """The same at a point that rounds to this one: what changes in a derivative is its rounding error."""
+        signs = (rng.choice([-1.0, 1.0], x.shape) for x in self.primals)
+        steps = (sign * np.finfo(x.dtype).eps for sign, x in zip(signs, self.primals, strict=True))
+        primals = (np.asarray(x * (1 + step), x.dtype) for step, x in zip(steps, self.primals, strict=True))
+        return replace(self, primals=list(primals))
 
     def push(self, direction: Sequence[np.ndarray]) -> np.ndarray:
         """The derivative in a direction by the tangent sweep, as one vector."""
@@ -82,12 +120,32 @@ class Subject:
 
     def _derived(self, function: Any, primals: list[np.ndarray], names: list[str], mode: str) -> "Subject":
         replayed = jit(function) if isinstance(self.function, Jit) else function
-        return Subject(replayed, primals, names, f"the {mode} of {self.title}")
+        sizes = np.abs(as_vector(self.results(self.primals)))
+        size = max(self.size, float(np.max(sizes, initial=0.0, where=np.isfinite(sizes))))
+        title = f"the {mode} of {self.title}"
+        return Subject(replayed, primals, names, title, None, len(self.primals), self.wide, self.unit, size)
 
 
 def as_vector(arrays: Sequence[Any]) -> np.ndarray:
     """All elements of several arrays, in float64."""
     return np.concatenate([np.zeros(0), *(np.asarray(a, np.float64).ravel() for a in arrays)])
+
+
+def inner(xs: Sequence[np.ndarray], ys: Sequence[np.ndarray]) -> float:
+    """The inner product of several arrays with as many others, in float64."""
+    with np.errstate(all="ignore"):
+        return float(as_vector(xs) @ as_vector(ys))
+
+
+def coarsest(arrays: Sequence[np.ndarray]) -> float:
+    """The largest relative rounding error of any of the arrays' dtypes."""
+    return float(max((np.finfo(a.dtype).eps for a in arrays), default=np.finfo(np.float64).eps))
+
+
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(
+        np.allclose(a, b, rtol=1e-2, atol=1e-2 * float(np.max(np.abs(b), initial=0.0)), equal_nan=True)
+    )
 
 
 class _OfLeaves(Transform):
@@ -136,6 +194,5 @@ def subject_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Subject:
     of_leaves = _OfLeaves(function, definition, leaves)
     primals = [np.array(leaf) for leaf in leaves if is_float(leaf)]
     title = name_of(function)
-    return Subject(
-        jit(of_leaves) if isinstance(function, Jit) else of_leaves, primals, names, title, of_leaves
-    )
+    replayed = jit(of_leaves) if isinstance(function, Jit) else of_leaves
+    return Subject(replayed, primals, names, title, of_leaves).widened()
