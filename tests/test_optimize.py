@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from collections import namedtuple
 
 import numpy as np
@@ -225,6 +226,48 @@ def test_infinite_outside_a_region():
     np.testing.assert_array_equal(gradient, 0.0)
 
 
+NORMAL = np.random.default_rng(11).normal(2.0, 1.5, 40)
+
+
+def likelihood(p):
+    """Less the logarithm of the normal distribution's, with the guard at its head that everyone writes."""
+    if p[1] <= 0:
+        return np.inf
+    return NORMAL.size * np.log(p[1]) + np.sum(((NORMAL - p[0]) / p[1]) ** 2) / 2
+
+
+def likelihood_gradient(p):
+    if p[1] <= 0:
+        return np.zeros(2)
+    z = (NORMAL - p[0]) / p[1]
+    return np.array([-np.sum(z) / p[1], (NORMAL.size - np.sum(z**2)) / p[1]])
+
+
+@pytest.mark.parametrize("prepare", [lambda f: f, tg.jit], ids=["plain", "replayed"])
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "CG", "TNC", "Nelder-Mead", "Powell"])
+def test_a_guard_at_the_head_is_infinite_as_for_scipy(method, prepare):
+    """From a start so near the border that the first long step leaves the region."""
+    start = np.array([2.0, 0.05])
+    gradient = None if method in VALUES else likelihood_gradient
+    with np.errstate(all="ignore"):
+        by_hand = scipy.optimize.minimize(likelihood, start, jac=gradient, method=method)
+        ours = minimize(prepare(likelihood), start, method=method)
+    assert ours.success == by_hand.success
+    np.testing.assert_allclose(ours.x, by_hand.x, rtol=1e-4)
+    value, gradient = objective(prepare(likelihood), start).fun(np.array([1.0, -1.0]))
+    assert value == np.inf
+    np.testing.assert_array_equal(gradient, 0.0)
+
+
+@pytest.mark.parametrize("method", ["Newton-CG", "trust-ncg", "trust-exact", "trust-krylov", "trust-constr"])
+def test_a_guard_that_is_not_reached_does_no_harm_to_second_derivatives(method):
+    found = minimize(tg.jit(likelihood), np.array([1.5, 1.6]), method=method)
+    np.testing.assert_allclose(found.x, [np.mean(NORMAL), np.std(NORMAL)], rtol=1e-3)
+    border = objective(likelihood, np.ones(2))
+    np.testing.assert_array_equal(border.hess(np.array([1.0, -1.0])), np.zeros((2, 2)))
+    np.testing.assert_array_equal(border.hessp(np.array([1.0, -1.0]), np.ones(2)), np.zeros(2))
+
+
 def test_a_variable_of_the_function_that_is_bound_anew_is_seen():
     centre = 1.0
 
@@ -324,6 +367,82 @@ def test_residuals_with_arguments():
     np.testing.assert_allclose(found.x, least_squares(decay, [1.0, 1.0]).x, rtol=1e-6)
 
 
+def test_arguments_by_name():
+    def model(b, times, *, measured, offset=0.0):
+        return b[0] * tg.exp(-b[1] * times) + offset - measured
+
+    named = {"measured": MEASURED, "offset": 0.1}
+    for progress in (False, True):
+        found = least_squares(model, [1.0, 1.0], (TIMES,), kwargs=named, progress=progress)
+        expected = scipy.optimize.least_squares(lambda b: decay(b) + 0.1, [1.0, 1.0])
+        np.testing.assert_allclose(found.x, expected.x, rtol=1e-5)
+
+
+def test_residuals_that_are_not_finite_are_scipys_to_judge():
+    def guarded(b):
+        return np.full(15, np.inf) if b[1] < 0 else decay(b)
+
+    np.testing.assert_allclose(
+        least_squares(guarded, [1.0, 0.1]).x, least_squares(decay, [1.0, 1.0]).x, rtol=1e-5
+    )
+    for nothing in (lambda b: b / 0.0, lambda b: np.inf):
+        with np.errstate(all="ignore"), pytest.raises(ValueError, match="not finite in the initial point"):
+            least_squares(nothing, [1.0, 1.0])
+
+
+# --- the table of options: fields and types as SciPy's --------------------------------------------------------------
+
+SUM_IS_ONE = {"type": "eq", "fun": lambda x: np.sum(x) - 1, "jac": lambda x: np.ones(4)}
+IN_BALL = {"type": "ineq", "fun": lambda x, radius: radius**2 - np.sum(x**2), "args": (3.0,)}
+OPTIONS = {
+    "plain": {},
+    "tolerance": {"tol": 1e-3},
+    "options": {"options": {"maxiter": 3}},
+    "no derivatives of the caller's": {"hess": None, "hessp": None, "jac": None},
+    "no gradient of the caller's": {"jac": False},
+    "nothing": {"bounds": None, "constraints": (), "callback": None, "options": None, "tol": None},
+    "bounds": {"bounds": [(0.5, 1.95)] * 4},
+    "bounds of SciPy's": {"bounds": scipy.optimize.Bounds(np.full(4, 0.5), np.full(4, 1.95))},
+    "constraint": {"constraints": SUM_IS_ONE},
+    "constraints": {"constraints": [SUM_IS_ONE, IN_BALL]},
+    "arguments": {"args": (2.0,)},
+    "one argument": {"args": 2.0},
+}
+BOUNDED = {None, "L-BFGS-B", "TNC", "SLSQP", "trust-constr", "Nelder-Mead", "Powell"}
+CONSTRAINED = {None, "SLSQP", "trust-constr"}
+METHODS = [*GRADIENTS, "Newton-CG", "trust-constr", "Nelder-Mead", "Powell"]
+TABLE = [
+    (method, name)
+    for method in METHODS
+    for name in OPTIONS
+    if (method in BOUNDED or "bounds" not in name) and (method in CONSTRAINED or "constraint" not in name)
+]
+
+
+def shifted(x, shift=0.0):
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2) + shift
+
+
+@pytest.mark.parametrize(("method", "name"), TABLE)
+def test_options_give_results_of_scipys_fields_and_types(method, name):
+    options = OPTIONS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy's, of methods that go by differences, or stop early
+        ours = minimize(fun=shifted, x0=START, method=method, **options)
+        if method == "Newton-CG":  # SciPy's has no differences of its own
+            options = {
+                **options,
+                "jac": lambda x, *args: scipy.optimize.approx_fprime(x, shifted, 1e-8, *args),
+            }
+        by_differences = scipy.optimize.minimize(shifted, START, method=method, **options)
+    assert set(ours) == set(by_differences)
+    for field in ("x", "fun", "success", "message", "nit", "nfev", "status", "jac", "hess_inv"):
+        assert type(ours.get(field)) is type(by_differences.get(field)), field
+        assert np.shape(ours.get(field)) == np.shape(by_differences.get(field)), field
+    if by_differences.success and ours.success:
+        assert ours.fun <= by_differences.fun + 1e-2
+
+
 # --- progress and callbacks -----------------------------------------------------------------------------------------
 
 
@@ -413,7 +532,52 @@ REFUSED = {
         ValueError,
         r"vector_valued returned shape \(4,\).*sum",
     ),
-    "text": (lambda: minimize(lambda x: "low", START), TypeError, "returned str"),
+    "text": (lambda: minimize(lambda x: "low", START), TypeError, "returned str.*must return a scalar value"),
+    "digits": (lambda: minimize(lambda x: "1.5", START), TypeError, "returned str"),
+    "none": (
+        lambda: minimize(lambda x: None, START),
+        TypeError,
+        "None.* a scalar value; is a return missing",
+    ),
+    "none for SciPy": (lambda: minimize(lambda x: None, START), ValueError, "scalar value"),
+    "none by values": (lambda: minimize(lambda x: None, START, method="Powell"), TypeError, "returned None"),
+    "none replayed": (lambda: minimize(tg.jit(lambda x: None), START), TypeError, "returned None"),
+    "none on one side": (
+        lambda: minimize(lambda x: tg.sum(x**4) if x[0] > 1.2 else None, START),
+        TypeError,
+        "returned None",
+    ),
+    "shape": (lambda: minimize(vector_valued, START), TypeError, r"shape \(4,\)"),
+    "empty": (lambda: minimize(lambda x: x[:0], START), TypeError, r"shape \(0,\)"),
+    "pair": (lambda: minimize(lambda x: (tg.sum(x), x), START), TypeError, "returned tuple"),
+    "mapping": (lambda: minimize(lambda x: {"f": 1.0}, START), TypeError, "returned dict"),
+    "complex value": (lambda: minimize(lambda x: 1j, START), TypeError, "returned complex"),
+    "no residuals": (
+        lambda: least_squares(lambda x: None, START),
+        TypeError,
+        "returned None.*return missing",
+    ),
+    "text for residuals": (lambda: least_squares(lambda x: ["a"], START), TypeError, "returned str"),
+    "tensor argument": (
+        lambda: minimize(shifted, START, tg.tensor(1.0)),
+        TypeError,
+        r"args\[0\] is a Tensor",
+    ),
+    "tensor inside": (
+        lambda: minimize(shifted, START, (1.0, {"c": tg.tensor(1.0)}), "Nelder-Mead"),
+        TypeError,
+        r"args\[1\]\['c'\] is a Tensor",
+    ),
+    "tensor for residuals": (
+        lambda: least_squares(lambda x, a: x - a, START, (tg.tensor(START),)),
+        TypeError,
+        r"args\[0\] is a Tensor.*pass its \.data",
+    ),
+    "tensor by name": (
+        lambda: least_squares(lambda x, a: x - a, START, kwargs={"a": tg.tensor(START)}),
+        TypeError,
+        r"kwargs\['a'\] is a Tensor",
+    ),
     "jac": (lambda: minimize(rosenbrock, START, jac=True), TypeError, "leave out the argument jac"),
     "jacobian": (lambda: least_squares(decay, START, jac="2-point"), TypeError, "leave out the argument jac"),
     "leaf": (lambda: minimize(bowl, {"a": ["x"]}), TypeError, r"x0\['a'\]\[0\] is str"),

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.checking.numerical import MARGIN, Estimate
 
-_DOUBT = 0.5  # up to which relative error noise excuses a derivative
+_DOUBT = 0.3  # up to which relative error noise excuses a derivative: so little that it is told from zero
 _LENIENT = 2.0  # how much more noise may be off there than elsewhere, for it is no random one
 _EXCUSED = 2e-3  # up to which relative difference it is taken for the solver's
 _NEGLIGIBLE = 2e4  # rounding errors of the function's value, by which a derivative of zero is told

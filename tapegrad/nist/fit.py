@@ -76,15 +76,15 @@ class _Timed(Residuals):
     seconds = 0.0
     started: frozenset[str] = frozenset()
 
-    def fun(self, x: Any, *args: Any) -> Array:
+    def fun(self, x: Any, *args: Any, **kwargs: Any) -> Array:
         begun = time.perf_counter()
-        values = super().fun(x, *args)
+        values = super().fun(x, *args, **kwargs)
         self._count("fun", begun)
         return values
 
-    def jac(self, x: Any, *args: Any) -> Array:
+    def jac(self, x: Any, *args: Any, **kwargs: Any) -> Array:
         begun = time.perf_counter()
-        rows = super().jac(x, *args)
+        rows = super().jac(x, *args, **kwargs)
         self._count("jac", begun)
         return rows
 

@@ -14,6 +14,13 @@ from tapegrad.transforms.jit import Jit, jit
 from tapegrad.tree import flatten
 
 
+class NotScalarError(TypeError, ValueError):
+    """An objective returned something else than a number: of another type, or of another shape.
+
+    SciPy raises a `ValueError` for both.
+    """
+
+
 class _OfVector(Transform):
     """A function of a vector. It is taken apart on the tape, so that no Python runs for a leaf when it is replayed."""
 
@@ -25,8 +32,8 @@ class _OfVector(Transform):
     def settings(self) -> tuple[Any, ...]:
         return (self._layout,)
 
-    def _value(self, x: Any, args: tuple[Any, ...]) -> Any:
-        return plain(self.function)(self._layout.trace(x), *args)
+    def _value(self, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+        return plain(self.function)(self._layout.trace(x), *args, **(kwargs or {}))
 
 
 class Scalar(_OfVector):
@@ -35,11 +42,11 @@ class Scalar(_OfVector):
     def __call__(self, x: Any, *args: Any) -> Any:
         value = self._value(x, args)
         if not is_tensor(value):
-            value = _constant(value, x, f"the objective {name_of(self.function)}")
+            value = _constant(value, x, f"the objective {name_of(self.function)}", "a scalar value")
         if value.size != 1:
-            raise ValueError(
-                f"the objective {name_of(self.function)} returned shape {value.shape}, but only a scalar can be"
-                " minimised; sum() it, or pass residuals to least_squares"
+            raise NotScalarError(
+                f"the objective {name_of(self.function)} returned shape {value.shape}, but it must return a scalar"
+                " value; sum() it, or pass residuals to least_squares"
             )
         return _double(value.reshape(()) if value.ndim else value)
 
@@ -47,12 +54,12 @@ class Scalar(_OfVector):
 class Vector(_OfVector):
     """Residuals: a vector of float64 of everything that the function returns."""
 
-    def __call__(self, x: Any, *args: Any) -> Any:
-        leaves, _ = flatten(self._value(x, args))
+    def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        leaves, _ = flatten(self._value(x, args, kwargs))
         subject = f"the residuals {name_of(self.function)}"
-        pieces = [r if is_tensor(r) else _constant(r, x, subject) for r in leaves]
+        pieces = [r if is_tensor(r) else _constant(r, x, subject, "Tensors or numbers") for r in leaves]
         if not pieces:
-            raise ValueError(f"{subject} returned nothing")
+            raise NotScalarError(f"{subject} returned nothing; return an array, or several")
         vectors = [_double(r if r.ndim == 1 else shaping.ravel(r)) for r in pieces]
         return vectors[0] if len(vectors) == 1 else joining.concatenate(vectors)
 
@@ -61,13 +68,23 @@ def _double(value: Any) -> Any:
     return value if value.dtype == np.float64 else value.astype(np.float64)
 
 
-def _constant(value: Any, x: Any, subject: str) -> Any:
+def _constant(value: Any, x: Any, subject: str, wanted: str) -> Any:
     """A result that does not depend on the arguments, such as an infinity for what is not allowed, as one that does."""
-    try:
-        array = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{subject} returned {type(value).__name__}; return a Tensor or numbers") from None
+    array = _numbers(value)
+    if array is None:
+        what = "None" if value is None else type(value).__name__
+        hint = "; is a return missing?" if value is None else ""
+        raise NotScalarError(f"{subject} returned {what}, but must return {wanted}{hint}")
     return reductions.sum(x[:0]) + array
+
+
+def _numbers(value: Any) -> Any:
+    """Real numbers as an array of float64; `None` for anything else, a text of digits included."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        return None
+    return array.astype(np.float64) if array.dtype.kind in "biuf" else None
 
 
 def recorded(kind: type[_OfVector], function: Callable[..., Any], layout: Layout) -> Jit:

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on
 from tapegrad.optimize.objective import Residuals, residuals
 from tapegrad.optimize.progress import Progress
 
 
 def least_squares(
-    function: Callable[..., Any] | Residuals,
+    fun: Callable[..., Any] | Residuals,
     x0: Any,
     args: Any = (),
     *,
@@ -22,21 +23,21 @@ def least_squares(
 
     Parameters
     ----------
-    function
+    fun
         Takes an array, or a list, tuple or dict of arrays like `x0`, then `args`; returns residuals: an array of
         any shape, or several. It is recorded and replayed. For many runs pass a ``jit(f)`` or `residuals`, whose
         recordings are kept.
     x0
         Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
     args
-        Further arguments of `function`.
+        Further arguments of `fun`: numbers, arrays, or anything that is no Tensor.
     progress
         Show iteration, half the sum of squares and the norm of its gradient on stderr, whenever the Jacobian is
         evaluated.
     **options
-        All other arguments as SciPy takes them: ``bounds``, ``method``, ``loss``, ``x_scale``, tolerances. What
-        they say of the parameters they say of the vector of them all: the leaves of `x0` one after the other, each
-        in C order.
+        All other arguments as SciPy takes them: ``kwargs`` (arguments of `fun` by name), ``bounds``, ``method``,
+        ``loss``, ``x_scale``, tolerances. What they say of the parameters they say of the vector of them all: the
+        leaves of `x0` one after the other, each in C order.
 
     Returns
     -------
@@ -47,7 +48,8 @@ def least_squares(
     Raises
     ------
     TypeError
-        For an argument ``jac``: the Jacobian is known.
+        For an argument ``jac`` other than `None`: the Jacobian is known. For a Tensor in `args` or ``kwargs``, and
+        when `fun` returns `None` or something else that holds no numbers (a `NotScalarError`).
 
     Examples
     --------
@@ -62,16 +64,19 @@ def least_squares(
     """
     from scipy.optimize import least_squares as scipy_least_squares
 
-    if "jac" in options:
-        raise TypeError("least_squares: the Jacobian is computed; leave out the argument jac")
-    target = residuals(function, x0)
+    options = without_defaults(options, "Jacobian", "least_squares")
+    args = further(args)
+    if options.get("kwargs") is not None:
+        further(options["kwargs"], "kwargs")
+    else:
+        options.pop("kwargs", None)
+    target = residuals(fun, x0)
     if options.get("callback") is not None:  # SciPy has it from version 1.16 on
         options["callback"] = callback_on(options["callback"], target.layout)
     shown = Progress("least_squares") if progress else None
-    fun, jac = (target.fun, target.jac) if shown is None else _shown(target, shown)
-    args = args if isinstance(args, tuple) else (args,)
+    f, jac = (target.fun, target.jac) if shown is None else _shown(target, shown)
     try:
-        result = scipy_least_squares(fun, target.layout.ravel(x0), jac, args=args, **options)
+        result = scipy_least_squares(f, target.layout.ravel(x0), jac, args=args, **options)
     finally:
         if shown is not None:
             shown.close()
@@ -86,15 +91,15 @@ def _shown(target: Residuals, progress: Progress) -> tuple[Any, Any]:
     """
     known: dict[bytes, np.ndarray] = {}
 
-    def fun(x: np.ndarray, *args: Any) -> np.ndarray:
+    def fun(x: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
         known.clear()
-        known[x.tobytes()] = r = target.fun(x, *args)
+        known[x.tobytes()] = r = target.fun(x, *args, **kwargs)
         return r
 
-    def jac(x: np.ndarray, *args: Any) -> np.ndarray:
-        j = target.jac(x, *args)
+    def jac(x: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
+        j = target.jac(x, *args, **kwargs)
         r = known.get(x.tobytes())
-        r = target.fun(x, *args) if r is None else r
+        r = target.fun(x, *args, **kwargs) if r is None else r
         progress.step(0.5 * np.dot(r, r), j.T @ r)
         return j
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on, structured
 from tapegrad.optimize.objective import Objective, objective
 from tapegrad.optimize.progress import Progress
@@ -14,7 +15,7 @@ _HESSIANS = frozenset({"dogleg", "trust-exact"})
 
 
 def minimize(
-    function: Callable[..., Any] | Objective,
+    fun: Callable[..., Any] | Objective,
     x0: Any,
     args: Any = (),
     method: Any = None,
@@ -27,13 +28,13 @@ def minimize(
 
     Parameters
     ----------
-    function
+    fun
         Takes an array, or a list, tuple or dict of arrays like `x0`, then `args`; returns a scalar. It is recorded
         and replayed. For many runs pass a ``jit(f)`` or an `objective`, whose recordings are kept.
     x0
         Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
     args
-        Further arguments of `function`.
+        Further arguments of `fun`: numbers, arrays, or anything that is no Tensor.
     method
         As in SciPy. The gradient is given to the methods that use one, the Hessian to ``trust-exact`` and
         ``dogleg``, products with it to ``Newton-CG``, ``trust-ncg``, ``trust-krylov`` and ``trust-constr``.
@@ -43,8 +44,8 @@ def minimize(
         As in SciPy, in either form. It gets structures like `x0`.
     **options
         All other arguments as SciPy takes them: ``bounds``, ``constraints``, ``tol``, ``options``, and ``hess`` or
-        ``hessp`` to replace the exact ones. What they say of the parameters they say of the vector of them all:
-        the leaves of `x0` one after the other, each in C order.
+        ``hessp`` to replace the exact ones where they are not `None`. What they say of the parameters they say of
+        the vector of them all: the leaves of `x0` one after the other, each in C order.
 
     Returns
     -------
@@ -53,10 +54,15 @@ def minimize(
 
     Raises
     ------
-    ValueError
-        When `function` returns something else than a scalar.
+    NotScalarError
+        When `fun` returns something else than a scalar, such as `None`. It is a `TypeError` and, as SciPy's, a
+        `ValueError`.
     TypeError
-        For an argument ``jac``: the gradient is known.
+        For an argument ``jac`` other than `None` and `False`: the gradient is known. For a Tensor in `args`.
+
+    Notes
+    -----
+    ``return np.inf`` for what is not allowed is a value without a gradient, as for SciPy.
 
     Examples
     --------
@@ -70,13 +76,12 @@ def minimize(
     """
     from scipy.optimize import minimize as scipy_minimize
 
-    if "jac" in options:
-        raise TypeError("minimize: the gradient is computed; leave out the argument jac")
-    target = objective(function, x0)
+    options = without_defaults(options, "gradient", "minimize")
+    args = further(args)
+    target = objective(fun, x0)
     kind = method.lower() if isinstance(method, str) else ""
     values_only = kind in _VALUES
     shown = Progress(method if isinstance(method, str) else "minimize") if progress else None
-    args = args if isinstance(args, tuple) else (args,)
     report = None if shown is None else _reporter(shown, target, args, values_only)
     try:
         result = scipy_minimize(
@@ -97,7 +102,7 @@ def minimize(
 
 def _second_derivatives(kind: str, target: Objective, options: dict[str, Any]) -> dict[str, Any]:
     """The Hessian or products with it, where the method uses them and the caller has not given his own."""
-    if options.get("hess") is not None or options.get("hessp") is not None:
+    if "hess" in options or "hessp" in options:
         return {}
     if kind in _PRODUCTS:
         return {"hessp": target.hessp}

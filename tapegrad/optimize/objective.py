@@ -129,15 +129,15 @@ class Residuals(_OfVector):
         super()._take(layout)
         self._jacobian = jacobian(self._replayed)
 
-    def fun(self, x: Any, *args: Any) -> np.ndarray:
+    def fun(self, x: Any, *args: Any, **kwargs: Any) -> np.ndarray:
         """The residuals at a vector, as a new vector."""
         x = self._vector(x)
-        return self._replayed(x, *args)  # type: ignore[no-any-return]
+        return self._replayed(x, *args, **kwargs)  # type: ignore[no-any-return]
 
-    def jac(self, x: Any, *args: Any) -> np.ndarray:
+    def jac(self, x: Any, *args: Any, **kwargs: Any) -> np.ndarray:
         """Their Jacobian, a new matrix with a row for each residual."""
         x = self._vector(x)
-        return self._jacobian(x, *args)  # type: ignore[no-any-return]
+        return self._jacobian(x, *args, **kwargs)  # type: ignore[no-any-return]
 
 
 def objective(function: Callable[..., Any] | Objective, x0: Any = None) -> Objective:

@@ -1,0 +1,38 @@
+"""Arguments of SciPy's that have a meaning of their own here."""
+
+from typing import Any
+
+from tapegrad.storage import is_tensor
+from tapegrad.tree import flatten, paths
+
+
+def further(args: Any, name: str = "args") -> Any:
+    """The further arguments of the user's function: a tuple, or one argument by itself; named ones as they are.
+
+    Raises
+    ------
+    TypeError
+        For a Tensor among them: an optimiser computes with arrays, so nothing could be differentiated by it.
+    """
+    args = args if isinstance(args, tuple | dict) else (args,)
+    for leaf, path in zip(flatten(args)[0], paths(args), strict=True):
+        if is_tensor(leaf):
+            raise TypeError(
+                f"{name}{path} is a Tensor, but an optimiser calls with arrays and differentiates by x0 only;"
+                " pass its .data"
+            )
+    return args
+
+
+def without_defaults(options: dict[str, Any], derivative: str, who: str) -> dict[str, Any]:
+    """The options without those that say nothing: ``jac``, ``hess`` or ``hessp`` of `None`.
+
+    Raises
+    ------
+    TypeError
+        For an argument ``jac`` that says something.
+    """
+    if options.get("jac") is not None and options["jac"] is not False:
+        raise TypeError(f"{who}: the {derivative} is computed; leave out the argument jac")
+    silent = {"jac", *(name for name in ("hess", "hessp") if options.get(name) is None)}
+    return {name: value for name, value in options.items() if name not in silent}
