@@ -595,6 +595,21 @@ def test_recorded_functions_keep_the_gradient_of_what_they_close_over(closed):
     assert isinstance(tg.jit(lambda x: tg.sum(x * w.detach()))(np.ones(2)), float)
 
 
+def test_optimisers_take_what_is_closed_over_as_constants():
+    t, seen = tg.tensor([0.0, 1.0, 2.0, 3.0]), tg.tensor([2.0, 1.1, 0.7, 0.5]) * 1.0
+
+    def residuals(p):
+        return p[0] * tg.exp(-p[1] * t) - seen
+
+    def loss(p):
+        return tg.sum(residuals(p) ** 2)
+
+    best = tg.optimize.least_squares(residuals, np.ones(2)).x
+    for method in ("BFGS", "Nelder-Mead", "trust-exact"):
+        np.testing.assert_allclose(tg.optimize.minimize(loss, np.ones(2), method=method).x, best, atol=1e-3)
+    tg.check_grads(tg.jit(loss), (best + 0.1,))
+
+
 def test_recorded_functions_keep_the_gradient_through_others():
     w = tg.tensor([2.0, 3.0])
     inner = tg.jit(lambda x: x * w)

@@ -1,6 +1,7 @@
 """`vjp`: the pullback belongs to the value that came with it, whatever happens afterwards, and after any exception."""
 
 import gc
+import pickle
 import threading
 
 import numpy as np
@@ -153,6 +154,16 @@ def test_in_threads(prepare):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("prepare", PREPARE)
+def test_dtype_objects_of_their_own(prepare):
+    """Arrays that come out of a pickle are of equal dtypes that are other objects."""
+    x, one, bar = pickle.loads(pickle.dumps((X, np.array(2.0), BAR)))
+    f = PREPARE[prepare](lambda x: (tg.sum(x * x), x * 3.0))
+    assert tg.vjp(f, x)[1]((one, bar))[0].tolist() == (4 * X + 3 * BAR).tolist()
+    assert tg.jvp(f, (x,), (bar,))[1][1].tolist() == (3 * BAR).tolist()
+    assert tg.jvp(f, (one,), (one,))[1][0] == 8
 
 
 def test_workspaces_come_back():

@@ -49,7 +49,7 @@ def replayable(function: Callable[..., Any]) -> Jit | None:
         return None
     assert isinstance(function, Transform)
     known = inner.derived.get(function.key)
-    return inner.derived.setdefault(function.key, Jit(function)) if known is None else known
+    return inner.derived.setdefault(function.key, Jit(function, derived=True)) if known is None else known
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

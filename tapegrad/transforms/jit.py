@@ -32,8 +32,10 @@ Goal = Purpose | Callable[[Recorded], Purpose]
 class Jit(OfFunction):
     """A function that is recorded once for each signature and replayed after; made by `jit`."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], derived: bool = False) -> None:
         self.function = function
+        # To transforms, Tensors in closures are constants; called itself, a recorded function keeps their gradient.
+        self._check = None if derived else _keep_gradients
         self._recorded: dict[Any, list[Recorded]] = {}
         self._lock = lock()
         self.derived: dict[Any, Jit] = {}  # recorded transforms of this function, by what they are
@@ -70,10 +72,11 @@ class Jit(OfFunction):
             return self.function(*args, **kwargs)
         arguments = take_apart(args, kwargs)
         try:
-            recorded, outputs = self.run(arguments, _VALUES, _keep_gradients)
+            recorded, outputs = self.run(arguments, _VALUES, self._check)
         except OuterTensorError:  # it closes over a Tensor of what goes on around it
             return self.function(*args, **kwargs)
-        if len(args) == 1 and not kwargs and len(outputs) == 1 and not recorded.recording.closes_over_leaf:
+        keeps = self._check is not None and recorded.recording.closes_over_leaf
+        if len(args) == 1 and not kwargs and len(outputs) == 1 and not keeps:
             self._fast = ResultPath.of(self, recorded, _VALUES, args[0])
         return recorded.result(arguments.arrays, outputs)
 

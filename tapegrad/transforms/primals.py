@@ -62,7 +62,7 @@ class Primals(Uncopied):
     def pull(self, cotangents: list[np.ndarray]) -> list[np.ndarray]:
         """The cotangents of the inputs for those of the float outputs: a reverse sweep."""
         ports = self.program.ports[self.program.given :]
-        seeds = [np.array(bar, port.dtype, order="C") for bar, port in zip(cotangents, ports, strict=False)]
+        seeds = [_copied(bar, port.shape, port.dtype) for bar, port in zip(cotangents, ports, strict=False)]
         results = [np.empty(port.shape, port.dtype) for port in ports[len(seeds) :]]
         ids = _ids([*seeds, *results])
         with self._alone:
@@ -70,6 +70,13 @@ class Primals(Uncopied):
         if status != 0:
             raise error_of(status)
         return results
+
+
+def _copied(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """A copy with this very dtype object, by which compiled code knows it: `np.array` may take over an equal one."""
+    copy = np.empty(shape, dtype)
+    copy[...] = value
+    return copy
 
 
 def _ids(arrays: list[np.ndarray]) -> np.ndarray:
