@@ -21,6 +21,7 @@ from tapegrad.checking import check_grads as check_grads
 from tapegrad.creation import CREATION as _CREATION
 from tapegrad.custom.define import custom_op as custom_op
 from tapegrad.errors import AnomalyError as AnomalyError
+from tapegrad.errors import ChangedValueError as ChangedValueError
 from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import InconclusiveError as InconclusiveError

@@ -8,6 +8,7 @@ import numpy as np
 from tapegrad import checker, loader
 from tapegrad.anomaly import watching
 from tapegrad.derivatives import delivery, hooks, pausing
+from tapegrad.derivatives.changes import check_unchanged
 from tapegrad.derivatives.graph import FREED, id_of, slot_numbers
 from tapegrad.derivatives.hooks import RemovableHook
 from tapegrad.errors import FreedGraphError, TracedValueError, raise_for
@@ -144,6 +145,9 @@ class BackwardMethods:
             self.check_escape("backward() without create_graph")  # type: ignore[attr-defined]
         retain = create_graph if retain_graph is None else retain_graph
         asked = None if inputs is None else [value._slot_on(EAGER) for value in _listed(inputs)]
+        if checker.switch.on:
+            checker.check(EAGER)
+            check_unchanged(slot, asked)
         if create_graph or watching() is not None:
             given = _seed_tensor(self, gradient, create_graph)  # type: ignore[arg-type]
             _check_differentiable(slot)

@@ -17,6 +17,10 @@ class IllegalTapeError(RuntimeError):
     """A tape breaks a rule that the sweeps rely on: a fault of the engine, or of whoever wrote into the columns."""
 
 
+class ChangedValueError(RuntimeError):
+    """A reverse sweep would read contents that were written to since they were computed with; found by checks only."""
+
+
 class TracedValueError(TypeError):
     """A value of a recording, or of a function that is being differentiated, was asked for as a number or array."""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from contextlib import ContextDecorator, nullcontext
 from typing import Any
 
-from tapegrad import loader
+from tapegrad import checker, loader
 from tapegrad.compiler import make_ready
 from tapegrad.locks import lock
 from tapegrad.tape import columns, slots
@@ -13,6 +13,7 @@ from tapegrad.tape.tape import Tape
 
 EAGER = Tape(loader.tables())
 make_ready(slots.drop, columns.next_orphan, columns.reuse_orphan)  # for Tensors that go
+checker.switch.follow(EAGER)
 
 
 class _ThreadState(threading.local):

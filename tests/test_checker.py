@@ -1,5 +1,6 @@
 """The checker of legal tapes: what is legal passes, and whatever breaks a rule is named and not swept."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -18,6 +19,13 @@ from tapegrad.tape import layout
 from tapegrad.tape.layout import DIFFERENTIABLE, EXTERNAL, F32, I64
 from tapegrad.tape.snapshot import Snapshot
 from tapegrad.tape.tape import Tape, words_at
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_left() -> None:
+    """Graphs that exceptions of other tests still hold are not those that are spoilt here."""
+    gc.collect()
+
 
 Place = tuple[np.ndarray, int]
 _WIDTHS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}

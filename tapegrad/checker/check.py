@@ -8,6 +8,7 @@ from tapegrad.checker import rules
 from tapegrad.checker.parameters import lengths, parameters_fit
 from tapegrad.errors import IllegalTapeError
 from tapegrad.ops import CODES
+from tapegrad.tape import checksums
 from tapegrad.tape.snapshot import Snapshot
 from tapegrad.tape.tape import Tape
 
@@ -46,7 +47,25 @@ RULES = (rules.lists_end, *SLOT_RULES, *INSTRUCTION_RULES, *BUFFER_RULES)
 class _Switch:
     """Whether every tape is checked before it is swept or made into a program."""
 
-    on = os.environ.get("TAPEGRAD_CHECK", "0") not in ("", "0")
+    def __init__(self) -> None:
+        self._on = os.environ.get("TAPEGRAD_CHECK", "0") not in ("", "0")
+        self._followers: list[Tape] = []
+
+    @property
+    def on(self) -> bool:
+        return self._on
+
+    @on.setter
+    def on(self, on: bool) -> None:
+        self._on = on
+        for tape in self._followers:
+            checksums.switch_checksums(tape.header, on)
+
+    def follow(self, tape: Tape) -> None:
+        """Take checksums on a tape whenever checks are switched on."""
+        self._followers.append(tape)
+        if self._on:
+            checksums.switch_checksums(tape.header, True)
 
 
 switch = _Switch()

@@ -3,11 +3,13 @@
 from tapegrad.compiler import helper, native
 from tapegrad.kernels.native import calloc, free, load_i64, malloc, realloc, store_i64
 from tapegrad.tape.blocks import release_block
+from tapegrad.tape.checksums import note_reads
 from tapegrad.tape.layout import (
     ALL_LIVE,
     BUFFER_CAPACITY,
     BUFFER_COLUMNS,
     BUFFERS,
+    CHECKSUMS,
     DEAD,
     DEAD_OP,
     DIFFERENTIABLE,
@@ -106,6 +108,7 @@ def close_tape(header):
         free(load_i64(header, word))
         store_i64(header, word, 0)
     free(load_i64(header, LITERALS))
+    free(load_i64(header, CHECKSUMS))
     store_i64(header, SLOT_CAPACITY, 0)  # says that the tape is closed
 
 
@@ -243,6 +246,8 @@ def append(header, op, result, a, b, c, params):
     _keep_all(header, mask, a, b, c, 1)
     if mask & READS_Y:
         _keep(header, result, 1)
+    if load_i64(header, CHECKSUMS) != 0:
+        note_reads(header, result, a, b, c, mask)
     set_refs(header, result, get_refs(header, result) + 1)
     set_producer(header, get_buffer(header, result), i)
     return i

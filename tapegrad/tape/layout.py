@@ -39,6 +39,7 @@ from numba.extending import intrinsic
     ALL_LIVE,  # 1 on a recording: every instruction is appended, also those that only touch constants
     LITERALS,  # address of the table of constant scalars used last
     CALLS,  # 1 once an instruction was appended that runs a user's functions
+    CHECKSUMS,  # address of the table of what reverse rules read; 0 unless checks are switched on
     _OP,
     _RESULT,
     _OPERAND0,
@@ -60,7 +61,7 @@ from numba.extending import intrinsic
     _KEEPS,
     _PRODUCER,
     _FLAGS,
-) = range(38)
+) = range(39)
 HEADER_WORDS = 40
 
 # Bytes of an element of each column, in the order of the words above.
