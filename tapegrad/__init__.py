@@ -26,6 +26,7 @@ from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
+from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnsupportedError as UnsupportedError
 from tapegrad.inspection import check_tape as check_tape

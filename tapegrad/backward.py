@@ -15,7 +15,7 @@ from tapegrad.errors import FreedGraphError, TracedValueError, raise_for
 from tapegrad.notes import any_hooks, notes
 from tapegrad.shaping import broadcast_to
 from tapegrad.state import EAGER, eager_mode
-from tapegrad.storage import Description, Storage, formers, from_array, is_same_memory, is_tensor, show
+from tapegrad.storage import Description, Storage, formers, from_array, is_same_memory, is_tensor, plain, show
 from tapegrad.sweep import reverse
 from tapegrad.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, OVERWRITE, STOP_AT_NOTES
 from tapegrad.tape import contents, slots
@@ -39,7 +39,7 @@ _WORDS = EAGER.words
 
 def _seed(root: "Tensor", gradient: Any) -> np.ndarray:
     """The gradient that was given, in the root's dtype and shape."""
-    value = gradient.data if is_tensor(gradient) else np.asarray(gradient)
+    value = gradient.data if is_tensor(gradient) else plain(gradient, "backward")
     if value.dtype.kind not in "biuf":
         raise TypeError(f"backward: a gradient of dtype {value.dtype} for a Tensor of dtype {root.dtype}")
     try:

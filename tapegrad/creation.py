@@ -10,7 +10,7 @@ from tapegrad.ops import CODES
 from tapegrad.record import as_float, read_now, unary
 from tapegrad.shaping import check_order
 from tapegrad.state import modes, thread
-from tapegrad.storage import check_dtype, copy_of, from_array, is_tensor
+from tapegrad.storage import check_dtype, copy_of, from_array, is_tensor, plain, refuse_subclass
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -68,6 +68,7 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
         if made is not None:
             return made
     source = data.data if is_tensor(data) else data
+    refuse_subclass(source, "tensor")
     if modes.active and thread.tape.recording and isinstance(source, np.ndarray):
         target = source.dtype if dtype is None else np.dtype(dtype)
         if copy or target != source.dtype:
@@ -157,7 +158,7 @@ def _maker_like(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _example(a: Any) -> Any:
     """An array of a Tensor's shape and dtype, whose contents nobody looks at."""
-    return a.data_or_traced() if is_tensor(a) else a
+    return a.data_or_traced() if is_tensor(a) else plain(a, "a creation function")
 
 
 def _described(make: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:

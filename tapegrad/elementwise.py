@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES, ELEMENTWISE, Op
-from tapegrad.record import apply, as_float, binary_operator, reflected_operator, unary
+from tapegrad.record import apply, as_float, binary_operator, reflected_operator, unary, unary_operator
 from tapegrad.state import modes, thread
 from tapegrad.storage import Storage, is_tensor
 
@@ -65,7 +65,7 @@ def _function(row: Op) -> Callable[..., "Tensor"]:
         operate = binary_operator(code)
 
         def function(x1: Any, x2: Any, /) -> "Tensor":
-            return operate(x1, x2) if is_tensor(x1) else apply(code, x1, x2)
+            return operate(x1, x2) if is_tensor(x1) and not modes.active else apply(code, x1, x2)
 
     else:
 
@@ -174,17 +174,17 @@ class ElementwiseMethods:
     def __pow__(self, exponent: Any) -> "Tensor":
         kind = type(exponent)
         if (kind is int or kind is float) and exponent in _POWERS and self._slot >= 0:  # type: ignore[attr-defined]
-            return unary(_POWERS[exponent], self)  # type: ignore[arg-type]
+            return unary_operator(_POWERS[exponent], self)  # type: ignore[arg-type]
         return _power(self, exponent)
 
     def __neg__(self) -> "Tensor":
-        return unary(NEGATIVE, self)  # type: ignore[arg-type]
+        return unary_operator(NEGATIVE, self)  # type: ignore[arg-type]
 
     def __pos__(self) -> "Tensor":
-        return unary(POSITIVE, self)  # type: ignore[arg-type]
+        return unary_operator(POSITIVE, self)  # type: ignore[arg-type]
 
     def __abs__(self) -> "Tensor":
-        return unary(ABSOLUTE, self)  # type: ignore[arg-type]
+        return unary_operator(ABSOLUTE, self)  # type: ignore[arg-type]
 
     def __floordiv__(self, other: Any) -> "Tensor":
         raise UnsupportedError("floor_divide of Tensors is not supported; write floor(x / y)")

@@ -45,6 +45,10 @@ class NoForwardModeError(UnsupportedError):
     """A forward sweep came to an op of the user's that has no `jvp`."""
 
 
+class RecordingWarning(UserWarning):
+    """A function is recorded anew again and again, where a replay was meant."""
+
+
 def name_of(function: Any) -> str:
     """What a message calls a function of the user's."""
     return str(getattr(function, "__qualname__", None) or repr(function))

@@ -33,11 +33,15 @@ _LOST = (
 def guarded_array(tensor: Any) -> np.ndarray:
     """The contents of a recorded Tensor, guarded byte for byte."""
     array = tensor.data_or_traced()
+    if array.dtype not in DTYPE_CODES and tensor._base is not None:
+        guarded_array(tensor._base)  # more than is used, which at worst records anew without need
+        return array.copy()  # type: ignore[no-any-return]
     if not array.flags.c_contiguous:
         tensor = contiguous(tensor)
         array = tensor.data_or_traced()
     tape = tensor._tape
-    tape.guard_bytes(DTYPE_CODES[array.dtype], tensor._slot_on(tape), array)
+    seen = tape.widened(array)
+    tape.guard_bytes(DTYPE_CODES[seen.dtype], tensor._slot_on(tape), seen)
     return array.copy()  # type: ignore[no-any-return]
 
 
@@ -102,9 +106,11 @@ class EscapeMethods:
             raise ValueError(
                 f"the truth value of a Tensor of shape {self.shape} is ambiguous; use where()"  # type: ignore[attr-defined]
             )
+        if not self._traced():  # type: ignore[attr-defined]
+            return bool(plain_array(self, "bool()").item())
         truth = bool(self.data_or_traced().item())  # type: ignore[attr-defined]
         if self._traced():  # type: ignore[attr-defined]
-            tape, code = self._tape, DTYPE_CODES[self.dtype]  # type: ignore[attr-defined]
+            tape, code = self._tape, DTYPE_CODES[self._describe().dtype]  # type: ignore[attr-defined]
             tape.guard(_TRUTH, code, self._slot_on(tape), np.array([truth], np.int64), bytes([truth]))  # type: ignore[attr-defined]
         return truth
 

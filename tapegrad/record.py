@@ -11,7 +11,7 @@ from tapegrad.anomaly import watch
 from tapegrad.errors import raise_for
 from tapegrad.ops import CODES, Op, evaluate_numpy
 from tapegrad.state import EAGER, modes, thread
-from tapegrad.storage import Description, check_dtype, from_array, from_slot, is_tensor
+from tapegrad.storage import Description, check_dtype, from_array, from_slot, is_tensor, plain
 from tapegrad.sweep import eager
 from tapegrad.tape import slots
 from tapegrad.tape.contents import D_DTYPE
@@ -38,6 +38,11 @@ def unary(code: int, x: "Tensor") -> "Tensor":
     return apply(code, x)
 
 
+def unary_operator(code: int, x: "Tensor") -> "Tensor":
+    """`unary` for an operator, see `apply_operator`."""
+    return apply_operator(code, x) if modes.active else unary(code, x)
+
+
 def binary_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
     """The method ``x.op(other)`` of a binary op."""
 
@@ -54,10 +59,10 @@ def binary_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
                 second = other._slot if other._base is None else other._slot_on(EAGER)
                 slot = eager.record_elementwise(_HEADER, code, self._slot, second, -1, 1)
             else:
-                return apply(code, self, other)
+                return apply_operator(code, self, other)
             if slot >= 0:
                 return from_slot(EAGER, slot)
-        return apply(code, self, other)
+        return apply_operator(code, self, other)
 
     return operate
 
@@ -76,7 +81,7 @@ def reflected_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
                 slot = eager.record_with_number(_HEADER, code, self._slot, other, 1, 1)
                 if slot >= 0:
                     return from_slot(EAGER, slot)
-        return apply(code, other, self)
+        return apply_operator(code, other, self)
 
     return operate
 
@@ -96,12 +101,15 @@ def apply(code: int, *operands: Any) -> "Tensor":
     values = [
         value if is_tensor(value) or type(value) in (int, float) else _array(value, row) for value in operands
     ]
+    tape, differentiate = state.current()
     floats = [value for j, value in enumerate(values) if j not in row.boolean_operands]
-    dtype = np.result_type(*[getattr(value, "dtype", value) for value in floats])
+    kinds = [getattr(value, "dtype", value) for value in floats]
+    if tape.recording:
+        kinds = [0.0 if tape.is_weak(value) else kind for value, kind in zip(floats, kinds, strict=True)]
+    dtype = np.result_type(*kinds)
     if all(getattr(value, "dtype", _INTEGER).kind != "f" and type(value) is not float for value in floats):
         return _without_tape(row, values)
     check_dtype(dtype, row.name)
-    tape, differentiate = state.current()
     tensors = [
         as_boolean(value, tape)
         if j in row.boolean_operands
@@ -119,9 +127,18 @@ def apply(code: int, *operands: Any) -> "Tensor":
 _INTEGER, _BOOLEAN = np.dtype(np.int64), np.dtype(np.bool_)
 
 
+def apply_operator(code: int, *operands: Any) -> "Tensor":
+    """`apply` for an operator: of Python numbers alone it makes another of them."""
+    result = apply(code, *operands)
+    tape = thread.tape
+    if tape.recording and all(type(each) in _NUMBERS or tape.is_weak(each) for each in operands):  # type: ignore[attr-defined]
+        tape.weak.add(result._slot)  # type: ignore[attr-defined]
+    return result
+
+
 def _array(value: Any, row: Op) -> np.ndarray:
     """An operand that is neither a Tensor nor a Python number, as an array of a supported dtype."""
-    array = np.asarray(value)
+    array = plain(value, row.name)
     check_dtype(array.dtype, row.name)
     return array
 
@@ -230,7 +247,7 @@ def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
 
     Integers and booleans are converted by NumPy, in a recording by an instruction or guarded where no kernel does it.
     """
-    by_kernel = tensor.dtype in DTYPE_CODES and dtype in DTYPE_CODES and tape.recording
+    by_kernel = dtype in DTYPE_CODES and tape.recording and _has_kernel(tensor, tape)
     if tensor.dtype.kind != "f" and not by_kernel:
         return from_array(read_now(tensor).astype(dtype, order="C"), constant=True)
     code = _CASTS[DTYPE_CODES[dtype]]
@@ -240,6 +257,13 @@ def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
     result = from_slot(tape, slot)
     watch(tape, slot, "astype")
     return result
+
+
+def _has_kernel(tensor: Any, tape: Any) -> bool:
+    """Whether the engine has a Tensor's elements as they are: integers of other dtypes as 64-bit ones."""
+    if tensor._tape is tape:
+        return not tape.wraps(tensor)
+    return bool(tensor.dtype in DTYPE_CODES)
 
 
 def run(tape: Tape, code: int, operands: list[int], differentiate: bool) -> int:

@@ -1,5 +1,8 @@
 """The tape of a function that is recorded for replay."""
 
+import sys
+import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +12,11 @@ from tapegrad.compiler import make_ready
 from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.ops import CODES
 from tapegrad.state import thread
-from tapegrad.storage import Storage, from_slot
+from tapegrad.storage import Description, Storage, borrowed, from_slot
 from tapegrad.sweep import eager
 from tapegrad.sweep.program import forget_results, hold
 from tapegrad.tape import columns, slots
+from tapegrad.tape.contents import D_BUFFER
 from tapegrad.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.tape.tape import DTYPE_CODES, Tape, words_at
 
@@ -20,6 +24,21 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
 _GUARD = CODES["guard"]
+_HEAD_WORDS = 6  # of NumPy's array object: data, number of dimensions, extents, strides, base, dtype
+_OWN_REFERENCES = (
+    4  # to an array that nobody but the tape has: from a table of its own, and from those who ask
+)
+
+
+Sites = dict[tuple[types.CodeType, int], set[int]]
+_PACKAGES = tuple(str(Path(str(module.__file__)).parent) for module in (loader, np))
+
+
+def memory_of(array: np.ndarray) -> int:
+    """The id of the array that owns the memory which an array shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return id(array)
 
 
 class Recording(Tape):
@@ -37,18 +56,17 @@ class Recording(Tape):
         What each guard has seen, in order: two recordings of a function part where these do.
     closes_over_leaf
         Whether some Tensor from outside is one that a gradient can flow back from.
+    sites
+        For each place in the user's code at which arrays became operands, the memory that they are in.
+    weak
+        Slots of Python numbers among the arguments, and of what operators made of them: like Python's own numbers,
+        they take the dtype of what they meet.
     """
 
     __slots__ = (
-        "_captured",
-        "_entered",
-        "_other",
-        "closes_over_leaf",
-        "expected",
-        "inputs",
-        "outcomes",
-        "outputs",
-    )
+        "_captured", "_entered", "_narrow", "_other", "_watched", "_wrapping", "closes_over_leaf", "expected",
+        "inputs", "outcomes", "outputs", "sites", "weak",
+    )  # fmt: skip
     recording = True
 
     def __init__(self) -> None:
@@ -59,8 +77,13 @@ class Recording(Tape):
         self.expected: list[np.ndarray] = []
         self.outcomes: list[bytes] = []
         self.closes_over_leaf = False
+        self.sites: Sites = {}
+        self.weak: set[int] = set()
         self._captured: dict[int, tuple[Any, int]] = {}
         self._other: dict[int, Storage] = {}  # made here, of dtypes that no tape knows
+        self._narrow: list[tuple[np.ndarray, np.ndarray]] = []  # integers of other dtypes, as int64
+        self._watched: dict[tuple[int, int], bytes] = {}
+        self._wrapping: set[int] = set()  # buffers of integers beyond int64
         self._entered: list[
             tuple[int, np.ndarray, np.ndarray]
         ] = []  # buffer, array, its contents when it entered
@@ -80,16 +103,71 @@ class Recording(Tape):
             self._entered.append((buffer, array, _same_layout(array)))
         return int(slot)
 
-    def add_input(self, array: np.ndarray) -> "Tensor":
-        """An argument of the function as a Tensor."""
+    def _note_operand(self, array: np.ndarray) -> None:
+        """Remember where in the user's code an array became an operand."""
+        frame = sys._getframe(2)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGES):
+            frame = frame.f_back
+        self.sites.setdefault((frame.f_code, frame.f_lasti), set()).add(memory_of(array))
+
+    @property
+    def occupied(self) -> int:
+        """Memory that the tape occupies, with the arrays that it alone has."""
+        columns = sum(width * max(len(self), 256) for _, width in COLUMNS.values())
+        own = [*self.owners.values(), *self.expected, *(array for _, array in self._narrow)]
+        return columns + sum(array.nbytes for array in own if sys.getrefcount(array) <= _OWN_REFERENCES)
+
+    def add_input(
+        self, array: np.ndarray, dtype: np.dtype[Any] | None = None, weak: bool = False, wraps: bool = False
+    ) -> "Tensor":
+        """An argument of the function as a Tensor.
+
+        Parameters
+        ----------
+        array
+            Its contents, in a dtype of the engine.
+        dtype
+            Its own dtype: of integers that the engine has as int64, another one.
+        weak, wraps
+            It is a Python number; it holds integers that are beyond int64.
+        """
         flags = TRACED | (DIFFERENTIABLE if array.dtype.kind == "f" else 0)
         slot = self._enter_array(array, flags)
         hold(self.header, slot)
         self.inputs.append(slot)
         tensor = from_slot(self, slot)
-        tensor._array = array
+        tensor._array = array if dtype is None else array.astype(dtype, copy=False)
         tensor._version = 0
+        if tensor._array is not array:
+            self._narrow.append((tensor._array, array))
+        if weak:
+            self.weak.add(slot)
+        if wraps:
+            self._wrapping.add(Description(self.header, slot)[D_BUFFER])
         return tensor
+
+    def is_weak(self, value: Any) -> bool:
+        """Whether a value stands for a Python number."""
+        return (
+            bool(self.weak)
+            and isinstance(value, Storage)
+            and value._tape is self
+            and value._slot in self.weak
+        )
+
+    def widened(self, array: np.ndarray) -> np.ndarray:
+        """The part of an int64 array of the engine's that holds what a view of an argument of narrow integers shows."""
+        for narrow, wide in self._narrow:
+            if np.may_share_memory(narrow, array):
+                item = narrow.itemsize
+                offset = (array.ctypes.data - narrow.ctypes.data) // item
+                strides = tuple(stride // item * wide.itemsize for stride in array.strides)
+                return np.ndarray(array.shape, wide.dtype, wide, offset * wide.itemsize, strides)
+        return array
+
+    def wraps(self, tensor: Storage) -> bool:
+        """Whether the engine has a Tensor's integers modulo 2**64 only."""
+        return bool(self._wrapping) and tensor._describe()[D_BUFFER] in self._wrapping
 
     def adopt(self, tensor: Storage) -> None:
         """Take in a Tensor that is made from an array while recording."""
@@ -97,6 +175,7 @@ class Recording(Tape):
         if tensor._array.dtype not in DTYPE_CODES:
             self._other[id(tensor)] = tensor
             return
+        self._note_operand(tensor._array)
         tensor._slot = self._enter_array(tensor._array, 0 if tensor._constant else DIFFERENTIABLE)
         tensor._tape = self
 
@@ -107,6 +186,7 @@ class Recording(Tape):
     def capture(self, tensor: Storage) -> int:
         """The slot of a Tensor from outside: a constant that is read where it lies at each replay."""
         self.closes_over_leaf |= thread.differentiate and not tensor.constant
+        self._note_operand(tensor.data_or_traced())
         known = self._captured.get(id(tensor))
         if known is not None:
             return known[1]
@@ -140,11 +220,28 @@ class Recording(Tape):
         """Guard the contents of an array that are used now, once for all: as an index, or converted by NumPy."""
         if array.size == 0:
             return
-        if array.flags.forc:
-            plain = array.ravel(order="K").view(np.bool_)
+        low, high = np.lib.array_utils.byte_bounds(
+            array
+        )  # with gaps: at worst that records anew without need
+        self._watch_bytes(array, low, high - low)
+
+    def watch_head(self, array: np.ndarray) -> None:
+        """Guard where an array lies, its shape, its strides and its dtype, which may be set in place."""
+        head = id(array) + object.__basicsize__
+        self._watch_bytes(array, head, 8 * _HEAD_WORDS)
+        _, ndim, extents, strides = words_at(head, 4).tolist()
+        if ndim & 0xFFFFFFFF:
+            bytes_ = 8 * (ndim & 0xFFFFFFFF)
+            self._watch_bytes(array, extents, bytes_)
+            self._watch_bytes(array, strides, bytes_)
+
+    def _watch_bytes(self, owner: np.ndarray, address: int, bytes_: int) -> None:
+        """Guard memory that lives as long as an array."""
+        plain = borrowed(owner, address, bytes_)
+        known = self._watched.get((address, bytes_))
+        if known is None or known != plain.tobytes():
+            self._watched[address, bytes_] = plain.tobytes()
             self.guard_bytes(B8, self._enter_array(plain, 0), plain)
-        elif isinstance(array.base, np.ndarray):
-            self.watch(array.base)  # more than is used, which at worst records anew without need
 
     def settle(self) -> None:
         """End of the recording: arrays that the function has changed since it used them are replaced by what they were.

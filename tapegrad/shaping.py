@@ -9,7 +9,7 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES
 from tapegrad.record import cast, unary
 from tapegrad.state import current
-from tapegrad.storage import from_array, is_tensor, view_of
+from tapegrad.storage import from_array, is_tensor, plain, view_of
 from tapegrad.structural import as_tensor
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def _tensor(a: Any, name: str) -> "Tensor":
     """A Tensor of any dtype."""
     if is_tensor(a):
         return a  # type: ignore[no-any-return]
-    array = np.asarray(a)
+    array = plain(a, name)
     return as_tensor(array, name) if array.dtype.kind == "f" else from_array(array, constant=True)
 
 

@@ -79,6 +79,12 @@ class _Borrowed(Uncopied):
         self.__array_interface__ = interface
 
 
+def borrowed(owner: np.ndarray, address: int, bytes_: int) -> np.ndarray:
+    """The bytes from an address inside an array's memory on, which is kept alive."""
+    interface = {"data": (address, True), "shape": (bytes_,), "typestr": "|b1", "version": 3}
+    return np.asarray(_Borrowed(owner, interface))
+
+
 @atexit.register
 def _stop_letting_go() -> None:
     """Leave what still lives to the end of the process: nothing can be compiled or imported for it any more."""
@@ -176,6 +182,24 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> None:
     raise UnsupportedError(
         f"{what}: dtype {name} is not supported; use float64 or float32 (integers and booleans are constants)"
     )
+
+
+def refuse_subclass(value: Any, what: str) -> None:
+    """Refuse an array of a class with an arithmetic of its own, which would be lost: masked arrays, matrices."""
+    kind = type(value)
+    if kind is np.ndarray or not isinstance(value, np.ndarray):
+        return
+    if kind.__mul__ is not np.ndarray.__mul__ or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
+        raise UnsupportedError(
+            f"{what}: {kind.__name__} computes in its own way (masks, units, matrix products), which tapegrad does not;"
+            " pass a plain array, as np.asarray or .filled() gives, and what else it holds beside it"
+        )
+
+
+def plain(value: Any, what: str) -> np.ndarray:
+    """A value as an array; see `refuse_subclass`."""
+    refuse_subclass(value, what)
+    return np.asarray(value)
 
 
 def _is_plain(array: np.ndarray) -> bool:
@@ -491,7 +515,8 @@ def view_of(tensor: "Tensor", array: np.ndarray) -> "Tensor":
         tensor._slot_on(EAGER)
         tape = EAGER
     if tape is not None:
-        slot = slots.view_array(tape.header, tensor._slot_on(tape), id(array))
+        seen = array if array.dtype in DTYPE_CODES or not tape.recording else tape.widened(array)  # type: ignore[attr-defined]
+        slot = slots.view_array(tape.header, tensor._slot_on(tape), id(seen))
         view._slot = checked(slot, "view", array.shape)
         view._tape = tape
     view._version = base._version

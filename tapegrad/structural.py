@@ -8,7 +8,7 @@ from tapegrad import loader, state
 from tapegrad.anomaly import watch
 from tapegrad.errors import raise_for
 from tapegrad.record import as_float, read_now
-from tapegrad.storage import Description, check_dtype, checked, from_array, from_slot, is_tensor
+from tapegrad.storage import Description, check_dtype, checked, from_array, from_slot, is_tensor, plain
 from tapegrad.sweep import eager
 from tapegrad.tape import slots
 from tapegrad.tape.contents import D_DTYPE
@@ -23,7 +23,7 @@ def as_tensor(value: Any, name: str) -> "Tensor":
     """An operand of a structural op: a Tensor as it is, anything else as a constant."""
     if is_tensor(value):
         return value  # type: ignore[no-any-return]
-    array = np.asarray(value)
+    array = plain(value, name)
     check_dtype(array.dtype, name)
     if array.dtype.kind != "f":
         return from_array(read_now(value), constant=True)

@@ -1,8 +1,46 @@
-"""Structures of arrays: lists, tuples (named ones too) and dicts, nested."""
+"""Structures of arrays: lists, tuples, dicts and deques, nested, their subclasses included (named tuples, OrderedDict).
 
+Leaves of a dict are taken in the order of its sorted keys, so that the order in which keys were added is no part of
+the structure. What is built comes back in the type and the order of keys that were given.
+"""
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterator
 from typing import Any
 
 LEAF = None  # the definition of a leaf
+_SEQUENCES = (list, tuple, deque)
+_NODES = (*_SEQUENCES, dict)
+
+
+class Aside:
+    """What a container is built with beside its parts. All are equal: none of it is part of the structure.
+
+    Attributes
+    ----------
+    order
+        The keys of a dict as they were given.
+    attributes
+        Attributes of an instance of a subclass; of a dict that is its own namespace, the class `dict`.
+    extra
+        The factory of a `defaultdict`, the limit of a `deque`.
+    """
+
+    __slots__ = ("attributes", "extra", "order")
+
+    def __init__(self, value: Any) -> None:
+        self.order = tuple(value) if isinstance(value, dict) else ()
+        attributes = getattr(value, "__dict__", None)
+        self.attributes: Any = dict if attributes is value else dict(attributes) if attributes else None
+        self.extra = getattr(value, "default_factory", None) if isinstance(value, defaultdict) else None
+        if isinstance(value, deque):
+            self.extra = value.maxlen
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Aside)
+
+    def __hash__(self) -> int:
+        return 0
 
 
 def flatten(value: Any) -> tuple[list[Any], Any]:
@@ -11,14 +49,30 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
     return leaves, _take_apart(value, leaves)
 
 
+def is_node(value: Any) -> bool:
+    """Whether a value is a container that is taken apart, and no leaf."""
+    return isinstance(value, _NODES)
+
+
 def _take_apart(value: Any, leaves: list[Any]) -> Any:
     kind = type(value)
-    if kind is list or isinstance(value, tuple):
+    if kind is tuple or kind is list:
         return kind, tuple([_take_apart(part, leaves) for part in value])
     if isinstance(value, dict):
-        return kind, tuple([_take_apart(part, leaves) for part in value.values()]), tuple(value)
+        keys = _sorted(value)
+        return kind, tuple([_take_apart(value[key], leaves) for key in keys]), keys, Aside(value)
+    if isinstance(value, _SEQUENCES):
+        return kind, tuple([_take_apart(part, leaves) for part in value]), (), Aside(value)
     leaves.append(value)
     return LEAF
+
+
+def _sorted(keys: dict[Any, Any]) -> tuple[Any, ...]:
+    """The keys of a dict in an order that does not depend on the one they were added in."""
+    kinds = set(map(type, keys))
+    if len(kinds) <= 1 and kinds <= {str, int, float, bytes}:
+        return tuple(sorted(keys))
+    return tuple(sorted(keys, key=lambda key: (type(key).__qualname__, repr(key))))
 
 
 def unflatten(definition: Any, leaves: list[Any]) -> Any:
@@ -30,9 +84,51 @@ def _build(definition: Any, leaves: Any) -> Any:
     if definition is LEAF:
         return next(leaves)
     kind, parts = definition[0], [_build(part, leaves) for part in definition[1]]
-    if len(definition) == 3:
-        return dict(zip(definition[2], parts, strict=True))
-    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+    if len(definition) == 2:
+        return parts if kind is list else tuple(parts)
+    return _made(kind, parts, definition[2], definition[3])
+
+
+def _made(kind: type, parts: list[Any], keys: tuple[Any, ...], aside: Aside) -> Any:
+    """A container of a type, made without its constructor, whose arguments only its author knows."""
+    if issubclass(kind, tuple):
+        made: Any = tuple.__new__(kind, parts)
+    elif issubclass(kind, dict):
+        made = _made_dict(kind, dict(zip(keys, parts, strict=True)), aside)
+    else:
+        made = _bare(kind)
+        if isinstance(made, deque):
+            deque.__init__(made, parts, aside.extra)
+        else:
+            list.extend(made, parts)
+    if aside.attributes:
+        made.__dict__ = made if aside.attributes is dict else dict(aside.attributes)
+    return made
+
+
+def _bare(kind: Any) -> Any:
+    """An instance of a class that its constructor has not seen."""
+    return kind.__new__(kind)
+
+
+def _made_dict(kind: type, parts: dict[Any, Any], aside: Aside) -> Any:
+    made = _bare(kind)
+    if isinstance(made, defaultdict):
+        made.default_factory = aside.extra
+    put = OrderedDict.__setitem__ if isinstance(made, OrderedDict) else dict.__setitem__
+    for key in aside.order:
+        put(made, key, parts[key])
+    return made
+
+
+def asides(definition: Any) -> Iterator[tuple[type, Aside]]:
+    """What the containers of a structure are built with beside their parts, with their types, from left to right."""
+    if definition is LEAF:
+        return
+    if len(definition) > 2:
+        yield definition[0], definition[3]
+    for part in definition[1]:
+        yield from asides(part)
 
 
 def paths(value: Any) -> list[str]:
@@ -44,10 +140,10 @@ def paths(value: Any) -> list[str]:
     >>> paths({"a": 1, "b": [2, 3]})
     ["['a']", "['b'][0]", "['b'][1]"]
     """
-    if type(value) is list or isinstance(value, tuple):
+    if isinstance(value, dict):
+        parts = [(f"[{key!r}]", value[key]) for key in _sorted(value)]
+    elif isinstance(value, _SEQUENCES):
         parts = [(f"[{k}]", part) for k, part in enumerate(value)]
-    elif isinstance(value, dict):
-        parts = [(f"[{key!r}]", part) for key, part in value.items()]
     else:
         return [""]
     return [step + path for step, part in parts for path in paths(part)]

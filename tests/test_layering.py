@@ -23,7 +23,8 @@ ORDER = (
     "anomaly", "record", "keys", "structural", "shaping", "elementwise", "reductions", "writes", "indexing", "linalg",
     "joining", "creation",
     "escapes", "names", "custom", "outcomes", "predicates", "derivatives", "backward", "protocols", "tensor",
-    "recording", "passes", "tree", "transforms", "checking", "optimize", "", "nist", "cli", "__main__",
+    "recording", "passes", "tree", "watch", "transforms", "checking", "optimize", "", "nist", "cli",
+    "__main__",
 )  # fmt: skip
 # Compiled code and what carries it may import even less.
 STRICT: dict[str, tuple[str, ...]] = {

@@ -359,7 +359,7 @@ def test_residuals_of_structures_and_in_several_parts():
     assert found.jac.shape == (9, 2)
     both = residuals(parts, {"a": 0.0, "b": np.zeros(1)})
     assert isinstance(both, Residuals)
-    np.testing.assert_array_equal(both.jac(both.x0), [[1, 0]] * 6 + [[0, 1]] + [[0, 0]] * 2)
+    np.testing.assert_array_equal(both.jac(both.x0), [[0, 0]] * 2 + [[1, 0]] * 6 + [[0, 1]])
 
 
 def test_residuals_with_arguments():

@@ -11,7 +11,7 @@ from tapegrad.joining import concatenate
 from tapegrad.ops import CODES
 from tapegrad.record import as_float, run
 from tapegrad.shaping import contiguous, reshape
-from tapegrad.storage import check_dtype, from_array, from_slot, is_tensor
+from tapegrad.storage import check_dtype, from_array, from_slot, is_tensor, plain
 from tapegrad.tape.tape import Tape
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Operands:
 
 
 def _array(value: Any, name: str) -> np.ndarray:
-    array = np.asarray(value)
+    array = plain(value, f"custom op {name!r}")
     check_dtype(array.dtype, f"custom op {name!r}")
     # Unpickled arrays have dtype objects of their own, by which they seem to be of another dtype.
     return array.view(_native(array)) if array.dtype == _native(array) else array

@@ -43,13 +43,15 @@ class Workspace(Uncopied):
         Address of the block of words that compiled code knows the workspace by.
     base
         Address of its memory.
+    bytes
+        Bytes that it takes.
     value
         The differentiated output, an array on the workspace's memory.
     outputs
         All outputs, if they lie there for a pullback.
     """
 
-    __slots__ = ("_keep", "_memory", "_words", "address", "base", "outputs", "value")
+    __slots__ = ("_keep", "_memory", "_words", "address", "base", "bytes", "outputs", "value")
 
     def __init__(self, program: Program) -> None:
         memory, base = _memory(program)
@@ -67,6 +69,7 @@ class Workspace(Uncopied):
         self._keep = (program, frames, streams, ports, kept)
         self.address = int(self._words.ctypes.data)
         self.base = base
+        self.bytes = program.bytes + frames.nbytes + sum(rows.nbytes for rows in streams)
         self._fill_words(program, base, streams, ports)
         self._memory = memory
         self.value = None

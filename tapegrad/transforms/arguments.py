@@ -1,12 +1,11 @@
 """The arguments that a gradient is taken by."""
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tapegrad.storage import check_dtype, is_tensor
+from tapegrad.storage import check_dtype, is_tensor, plain
 from tapegrad.transforms.signature import Arguments, numpy_scalar
 from tapegrad.tree import LEAF, flatten, paths, unflatten
 
@@ -63,14 +62,16 @@ class Selection:
 
     def inputs(self, arguments: Arguments) -> tuple[int, ...]:
         """The leaves' numbers among the traced arrays of a call."""
-        sizes = [1 if type(arg) is np.ndarray else len(flatten(arg)[0]) for arg in self.args]
-        starts = [0, *itertools.accumulate(sizes)]
-        places = [
-            arguments.places[starts[number] + k]
-            for number, count in zip(self.numbers, self.counts, strict=True)
-            for k in range(count)
-        ]
-        return tuple(places)
+        found: list[int] = []
+        for number, count in zip(self.numbers, self.counts, strict=True):
+            start = arguments.starts[number]
+            places = arguments.places[start : start + count]
+            if len(places) < count or any(place < 0 for place in places):
+                raise TypeError(
+                    f"cannot differentiate by argument {number}, which is static: {self.args[number]!r}"
+                )
+            found += places
+        return tuple(found)
 
 
 def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -150,7 +151,7 @@ def _check(leaf: Any, argument: Any, k: int) -> None:
         raise TypeError(
             f"cannot differentiate by {what} of type {type(leaf).__name__}; pass a float, or an array of floats"
         )
-    dtype = leaf.dtype if is_tensor(leaf) else np.asarray(leaf).dtype
+    dtype = leaf.dtype if is_tensor(leaf) else plain(leaf, f"{what} to differentiate by").dtype
     check_dtype(dtype, f"{what} to differentiate by")
     if dtype.kind != "f":
         raise TypeError(f"cannot differentiate by {what} of dtype {dtype}; convert it with astype(float)")

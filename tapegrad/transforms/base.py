@@ -18,6 +18,8 @@ class Transform(OfFunction):
         recorded and replayed in its turn.
     """
 
+    leading = 0  # arguments that it takes before those of the function
+
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         functools.update_wrapper(self, function, updated=())
@@ -49,7 +51,10 @@ def replayable(function: Callable[..., Any]) -> Jit | None:
         return None
     assert isinstance(function, Transform)
     known = inner.derived.get(function.key)
-    return inner.derived.setdefault(function.key, Jit(function, derived=True)) if known is None else known
+    if known is None:
+        made = Jit(function, inner.static.shifted(function.leading), inner.recordings, derived=True)
+        known = inner.derived.setdefault(function.key, made)
+    return known
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from tapegrad.transforms.fast import GradientPath
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.on_tensors import Run, new_leaf
 from tapegrad.transforms.recorder import Recorded
-from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
+from tapegrad.transforms.signature import has_tensor, numpy_scalar
 
 _VALUES = Purpose(VALUES)
 
@@ -101,7 +101,7 @@ class ValueAndGrad(Transform):
 
     def _replay(self, function: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient of a recorded function."""
-        arguments = take_apart(args, kwargs)
+        arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)
         purpose = Purpose(GRADIENT, selection.inputs(arguments))
         recorded, results = function.run(arguments, functools.partial(_goal, purpose))

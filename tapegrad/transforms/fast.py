@@ -23,13 +23,13 @@ _empty = np.empty
 class _Path(Uncopied):
     """A program of one input and one array for the result, ready to be called with an array like the last one."""
 
-    __slots__ = ("_dtype", "_free", "_program", "_shape", "_surroundings")
+    __slots__ = ("_dtype", "_free", "_holds", "_program", "_shape")
     ports = 2
 
     def __init__(self, program: Any, free: list[Workspace], surroundings: Any) -> None:
         self._program = program
         self._free = free
-        self._surroundings = None if surroundings.empty else surroundings
+        self._holds = surroundings.holds
         self._shape = program.ports[-1].shape
         self._dtype = program.ports[-1].dtype
 
@@ -51,7 +51,7 @@ class GradientPath(_Path):
     __slots__ = ()
 
     def __call__(self, x: Any) -> tuple[Any, np.ndarray] | None:
-        if type(x) is not _ndarray or (self._surroundings is not None and self._surroundings.changed()):
+        if type(x) is not _ndarray or not self._holds():
             return None
         free = self._free
         try:
@@ -78,7 +78,7 @@ class ResultPath(_Path):
         self._entry = "replay_jacobian_of_one" if rows else "replay_tangents_of_one"
 
     def __call__(self, x: Any) -> Any:
-        if type(x) is not _ndarray or (self._surroundings is not None and self._surroundings.changed()):
+        if type(x) is not _ndarray or not self._holds():
             return None
         free = self._free
         try:
@@ -104,7 +104,7 @@ class DirectionPath(_Path):
     def __call__(self, x: Any, x_dot: Any) -> Any:
         if type(x) is not _ndarray or type(x_dot) is not _ndarray:
             return None
-        if self._surroundings is not None and self._surroundings.changed():
+        if not self._holds():
             return None
         free = self._free
         try:
@@ -130,7 +130,7 @@ class ValueAndDirectionPath(_Path):
     def __call__(self, x: Any, x_dot: Any) -> tuple[Any, Any] | None:
         if type(x) is not _ndarray or type(x_dot) is not _ndarray:
             return None
-        if self._surroundings is not None and self._surroundings.changed():
+        if not self._holds():
             return None
         free = self._free
         try:

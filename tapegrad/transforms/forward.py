@@ -22,7 +22,7 @@ from tapegrad.transforms.fast import ValueAndDirectionPath
 from tapegrad.transforms.jit import Jit, error_of
 from tapegrad.transforms.on_tensors import Run
 from tapegrad.transforms.recorder import zeros_like
-from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
+from tapegrad.transforms.signature import has_tensor, numpy_scalar
 from tapegrad.tree import flatten, unflatten
 
 _COPY = CODES["positive"]
@@ -147,7 +147,7 @@ def on_tensors(function: Callable[..., Any], selection: Selection, directions: l
 
 def _replayed(function: Jit, selection: Selection, directions: list[np.ndarray]) -> tuple[Any, Any]:
     """Value and tangent of a recorded function."""
-    arguments = take_apart(selection.args, {})
+    arguments = function.arguments(selection.args, {})
     purpose = Purpose(TANGENTS, selection.inputs(arguments), values=True)
     recorded, results = function.run(arguments, purpose, given=directions)
     half = len(results) // 2

@@ -127,7 +127,7 @@ class Jacobian(Transform):
 
     def _replay(self, function: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian of a recorded function."""
-        arguments = take_apart(args, kwargs)
+        arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)
         choose = functools.partial(self._purpose, selection.inputs(arguments))
         recorded, results = function.run(arguments, choose)

@@ -8,22 +8,21 @@ import numpy as np
 
 from tapegrad.copies import OfFunction
 from tapegrad.custom.callbacks import failure
-from tapegrad.errors import OuterTensorError, TracedValueError
+from tapegrad.errors import OuterTensorError
 from tapegrad.kernels.custom import CALL_FAILED
 from tapegrad.locks import lock
 from tapegrad.passes.purpose import COLUMNS, GRADIENT, ROWS, TANGENTS, VALUES, Purpose
-from tapegrad.passes.workspace import Workspace
 from tapegrad.recording import Recording
 from tapegrad.state import current, modes, thread
 from tapegrad.storage import is_tensor
 from tapegrad.sweep import replay
 from tapegrad.transforms.fast import ResultPath, ValueAndDirectionPath
 from tapegrad.transforms.recorder import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Recorded
+from tapegrad.transforms.recordings import MEMORY, Recordings, Signature
 from tapegrad.transforms.signature import Arguments, has_tensor, take_apart
-from tapegrad.transforms.surroundings import Surroundings, bound_objects
+from tapegrad.transforms.static import NOTHING, Names, Numbers, Static, static_arguments
+from tapegrad.transforms.surroundings import Surroundings
 from tapegrad.tree import flatten, unflatten
-
-_MOST_WAYS = 256  # recordings of one signature: a function with more ways than this is branching on its data
 
 _VALUES = Purpose(VALUES)
 Goal = Purpose | Callable[[Recorded], Purpose]
@@ -32,17 +31,28 @@ Goal = Purpose | Callable[[Recorded], Purpose]
 class Jit(OfFunction):
     """A function that is recorded once for each signature and replayed after; made by `jit`."""
 
-    def __init__(self, function: Callable[..., Any], derived: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static: Static = NOTHING,
+        recordings: Recordings | None = None,
+        derived: bool = False,
+    ) -> None:
         self.function = function
         # To transforms, Tensors in closures are constants; called itself, a recorded function keeps their gradient.
         self._check = None if derived else _keep_gradients
-        self._recorded: dict[Any, list[Recorded]] = {}
+        self.static = static
+        self.recordings = Recordings(MEMORY) if recordings is None else recordings
         self._lock = lock()
         self.derived: dict[Any, Jit] = {}  # recorded transforms of this function, by what they are
         self._fast: ResultPath | None = None
         self.direction: ValueAndDirectionPath | None = None  # the short way of its jvp
-        self.surroundings = Surroundings(function)
+        self.surroundings: Surroundings | None = None  # taken when it is recorded
         functools.update_wrapper(self, function, updated=())
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self.static, Recordings(self.recordings.memory)
 
     def __repr__(self) -> str:
         return f"jit({self.function!r})"
@@ -51,8 +61,11 @@ class Jit(OfFunction):
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if modes.active and thread.anomaly is not None:
-            return self._watched(args, kwargs)
+        if modes.active:
+            if thread.anomaly is not None:
+                return self._watched(args, kwargs)
+            if thread.tape.recording:
+                return self.function(*args, **kwargs)
         fast = self._fast
         if fast is not None and len(args) == 1 and not kwargs:
             result = fast(args[0])
@@ -70,7 +83,7 @@ class Jit(OfFunction):
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if has_tensor(args, kwargs):
             return self.function(*args, **kwargs)
-        arguments = take_apart(args, kwargs)
+        arguments = self.arguments(args, kwargs)
         try:
             recorded, outputs = self.run(arguments, _VALUES, self._check)
         except OuterTensorError:  # it closes over a Tensor of what goes on around it
@@ -94,44 +107,52 @@ class Jit(OfFunction):
           2  v2 = sum(v1)              () f64
         outputs   v2 () f64
         """
-        recorded, _ = self.run(take_apart(args, kwargs), _VALUES)
+        recorded, _ = self.run(self.arguments(args, kwargs), _VALUES)
         return recorded.recording
 
-    def refresh(self) -> None:
-        """Drop all recordings if a name that the function uses has been bound anew."""
-        if self.surroundings.changed():
-            with self._lock:  # a thread that is just recording may have changed them, and will take them anew
-                if self.surroundings.changed():
-                    self._recorded = {}
-                    self.surroundings = Surroundings(self.function)
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """The arguments of a call, taken apart."""
+        return take_apart(args, kwargs, self.static)
 
-    def ways(self, arguments: Arguments) -> list[Recorded]:
-        """The recordings for a signature, one for each way through the function; the latest used first."""
+    def refresh(self) -> None:
+        """Drop all recordings if something that the function sees has changed."""
+        seen = self.surroundings
+        if seen is None or seen.holds():
+            return
+        with self._lock:  # a thread that is just recording may have changed them, and will take them anew
+            if self.surroundings is seen and seen.changed():
+                self.surroundings = seen.renewed()
+                if self.surroundings is None:
+                    self.recordings.drop(self)
+
+    def _signature(self, arguments: Arguments) -> Signature:
+        """The recordings for a signature, dropped if something that the function sees has changed."""
         self.refresh()
-        ways = self._recorded.get(arguments.key)
-        if ways is None:
-            with self._lock:
-                ways = self._recorded.setdefault(arguments.key, [])
-        return ways
+        signature = self.recordings.signature(self, arguments.key)
+        seen = signature.surroundings
+        if seen is not None and seen.changed():
+            signature.surroundings = seen.renewed()
+            if signature.surroundings is None:
+                self.recordings.drop_signature(signature)
+                return self.recordings.signature(self, arguments.key)
+        return signature
 
     def _record_unless(
-        self, tried: list[Recorded], ways: list[Recorded], arguments: Arguments
+        self, tried: list[Recorded], signature: Signature, arguments: Arguments
     ) -> Recorded | None:
         """Record the way that these arguments take, unless another thread has recorded one that was not tried."""
         with self._lock:
-            if any(way not in tried for way in ways):
+            if any(way not in tried for way in signature.ways):
                 return None
-            if len(ways) >= _MOST_WAYS:
-                raise TracedValueError(
-                    f"{self.function!r} took {_MOST_WAYS} different ways for one signature: int(), item() or a mask of"
-                    " a value that changes with every call does that. Select with where() instead of branching"
-                )
+            self.recordings.tell(self, arguments, signature)
             recorded = Recorded(self.function, arguments)
-            ways.insert(0, recorded)
             # Taken anew, for the function may itself have bound a name or filled a list while it ran.
-            args, kwargs = unflatten(arguments.definition, arguments.leaves)
-            bound = bound_objects(self.function, args, kwargs)
-            self.surroundings = Surroundings(self.function, self.surroundings.bound + bound)
+            self.surroundings = Surroundings((self.function,))
+            seen = self.surroundings
+            if arguments.objects:
+                seen = signature.surroundings = Surroundings(arguments.objects, seen)
+            recorded.watch_arrays(seen.reach, arguments.objects)
+            self.recordings.add(recorded, signature)
         return recorded
 
     def run(
@@ -149,7 +170,8 @@ class Jit(OfFunction):
         recording, if it is not `execute`.
         """
         by = by or execute
-        ways = self.ways(arguments)
+        signature = self._signature(arguments)
+        ways = signature.ways
         refuted: list[tuple[bytes, ...]] = []
         tried: list[Recorded] = []
         fresh: Recorded | None = None
@@ -160,18 +182,13 @@ class Jit(OfFunction):
                     continue
                 outputs, stopped = by(recorded, arguments, purpose, check, given)
                 if outputs is not None:
-                    if ways and ways[0] is not recorded:
-                        self._move_to_front(ways, recorded)
+                    self.recordings.used(recorded, signature)
                     return recorded, outputs
                 refuted.append(recorded.outcomes[: stopped + 1])
-            fresh = self._record_unless(tried, ways, arguments)
-        return fresh, run_once(fresh, arguments, purpose, check, given, by)
-
-    def _move_to_front(self, ways: list[Recorded], recorded: Recorded) -> None:
-        with self._lock:
-            if recorded in ways:
-                ways.remove(recorded)
-                ways.insert(0, recorded)
+            fresh = self._record_unless(tried, signature, arguments)
+        outputs = run_once(fresh, arguments, purpose, check, given, by)
+        self.recordings.used(fresh, signature)
+        return fresh, outputs
 
 
 def run_once(
@@ -215,7 +232,7 @@ def execute(
     try:
         workspace = free.pop()
     except IndexError:
-        workspace = Workspace(program)
+        workspace = recorded.new_workspace(program)
     results = [np.empty(port.shape, port.dtype) for port in program.ports[program.given :]]
     arrays = [*arguments.arrays, *given, *results]
     ids = np.array([id(array) for array in arrays], np.int64)
@@ -257,7 +274,13 @@ def error_of(status: int) -> BaseException:
     return RuntimeError(f"a replay stopped with status {status}")
 
 
-def jit(function: Callable[..., Any]) -> Jit:
+def jit(
+    function: Callable[..., Any],
+    *,
+    static_argnums: Numbers | None = None,
+    static_argnames: Names | None = None,
+    memory: int = MEMORY,
+) -> Jit:
     """Record `function` when it is first called with arguments of a signature, and replay it after.
 
     The signature is the structure of the arguments, shapes and dtypes of arrays, and the values of integers,
@@ -271,13 +294,25 @@ def jit(function: Callable[..., Any]) -> Jit:
     ----------
     function
         A function of arrays, numbers, and lists, tuples and dicts of them. It may close over arrays, which are read
-        where they lie at each replay. What plain NumPy computes inside from such arrays is computed once only.
+        where they lie at each replay. What else it sees is watched; README, "Replay, and its limits", says what
+        cannot be.
+    static_argnums, static_argnames
+        Arguments that are fixed as a whole, by position or by name: each value of them has recordings of its own.
+        They must be hashable, and are compared by type and value, attributes included.
+    memory
+        Bytes that the recordings of the function and its transforms may take together. Where there are more, those
+        used longest ago go, and are made anew when they are needed.
 
     Raises
     ------
     TracedValueError
         While recording, where the function asks for a float or an array out of a Tensor (``float(t)``,
         ``t.item()``, ``np.asarray(t)``): a replay would go on with the one value.
+
+    Warns
+    -----
+    RecordingWarning
+        Once for a function that is recorded again and again because an integer changes.
 
     Notes
     -----
@@ -290,4 +325,8 @@ def jit(function: Callable[..., Any]) -> Jit:
     >>> tg.value_and_grad(f)(np.array([0.0, 1.0]))
     (np.float64(3.718281828459045), array([1.        , 2.71828183]))
     """
-    return function if isinstance(function, Jit) else Jit(function)
+    if isinstance(function, Jit) and static_argnums is None and static_argnames is None:
+        return function
+    plain = function.function if isinstance(function, Jit) else function
+    static = static_arguments(plain, static_argnums, static_argnames)
+    return Jit(plain, static, Recordings(memory))

@@ -16,7 +16,7 @@ from tapegrad.transforms.calling import check_numbers, check_real
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.on_tensors import Run
 from tapegrad.transforms.primals import Primals
-from tapegrad.transforms.signature import has_tensor, numpy_scalar, take_apart
+from tapegrad.transforms.signature import has_tensor, numpy_scalar
 from tapegrad.tree import flatten, unflatten
 
 
@@ -136,7 +136,7 @@ def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, P
 
 def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
     """By replays: a forward sweep now, and a reverse sweep at each call of the pullback."""
-    arguments = take_apart(selection.args, {})
+    arguments = function.arguments(selection.args, {})
     arguments.arrays[:] = [array.copy() for array in arguments.arrays]  # the caller's may change
     purpose = Purpose(PULLBACK, selection.inputs(arguments))
     recorded, (primals,) = function.run(arguments, purpose, by=Primals.computed)

@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad import checker
 from tapegrad.copies import Uncopied
+from tapegrad.escapes import plain_array
 from tapegrad.passes.common import share_common
 from tapegrad.passes.listing import Listing
 from tapegrad.passes.program import Program
@@ -19,10 +20,15 @@ from tapegrad.storage import Description, is_tensor
 from tapegrad.sweep.program import covers, hold
 from tapegrad.tape.contents import D_BUFFER, D_PRODUCER
 from tapegrad.tape.layout import NONE
+from tapegrad.tape.tape import DTYPE_CODES
 from tapegrad.transforms.calling import call
 from tapegrad.transforms.signature import Arguments, numpy_scalar
 from tapegrad.tree import flatten, unflatten
+from tapegrad.watch.flow import Flow
+from tapegrad.watch.reach import Reach
 
+# What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
+_RECORDING_BYTES, _INSTRUCTION_BYTES = 40_000, 2_000
 GUARD_FAILED, OUT_OF_RANGE, OUT_OF_MEMORY = 1, 2, 3
 
 
@@ -35,6 +41,10 @@ class Recorded(Uncopied):
         What the guards on the way have seen.
     output_slots
         Slots of the results that are computed.
+    bytes
+        Memory that it occupies, with its programs and workspaces.
+    counted
+        How much of that has been counted by those who keep it.
     """
 
     def __init__(self, function: Callable[..., Any], arguments: Arguments) -> None:
@@ -42,8 +52,12 @@ class Recorded(Uncopied):
         self._programs: dict[Any, Program] = {}
         self._listing: Listing | None = None
         self._free: dict[Any, list[Workspace]] = {}
+        self._looks = arguments.looks
         with recording_on(self.recording):  # type: ignore[arg-type]
-            tensors = [self.recording.add_input(array.copy()) for array in arguments.arrays]
+            tensors = [
+                self.recording.add_input(array.copy(), look.dtype, look.weak, look.wraps)
+                for array, look in zip(arguments.arrays, arguments.looks, strict=True)
+            ]
             leaves = [
                 leaf if place < 0 else tensors[place]
                 for leaf, place in zip(arguments.leaves, arguments.places, strict=True)
@@ -54,6 +68,16 @@ class Recorded(Uncopied):
             self._results = [self._take_result(value) for value in results]
             self.recording.settle()
         self.outcomes = tuple(self.recording.outcomes)
+        self.bytes = _RECORDING_BYTES + self.recording.occupied
+        self.counted = 0
+
+    def watch_arrays(self, seen: Reach, given: list[Any]) -> None:
+        """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
+        for array in seen.arrays.values():
+            self.recording.watch_head(array)
+        for array in Flow(seen.functions, given, self.recording.sites).used.values():
+            self.recording.watch(array)
+        self.outcomes = tuple(self.recording.outcomes)
 
     def _take_result(self, value: Any) -> Any:
         """A result as the number of an output, or as what does not depend on the arguments."""
@@ -61,7 +85,10 @@ class Recorded(Uncopied):
             return _Fixed(value)
         slot = value._slot_on(self.recording)
         if value.dtype.kind != "f" and slot in self.recording.inputs:
-            return _Passed(self.recording.inputs.index(slot))
+            number = self.recording.inputs.index(slot)
+            return _Passed(number, self._looks[number].dtype)
+        if value.dtype not in DTYPE_CODES:
+            return _Fixed(plain_array(value, "a result").copy())
         if not self._has_own_buffer(value):
             value = contiguous(value)
             slot = value._slot
@@ -131,7 +158,14 @@ class Recorded(Uncopied):
                 self._listing = share_common(self.recording, Listing(self.recording), self.output_slots)
             known = make_program(self.recording, self._listing, self.output_slots, purpose)
             self._programs[purpose] = known
+            self.bytes += _INSTRUCTION_BYTES * len(self.recording)
         return known
+
+    def new_workspace(self, program: Program) -> Workspace:
+        """One more workspace of a program."""
+        workspace = Workspace(program)
+        self.bytes += workspace.bytes
+        return workspace
 
     def workspaces(self, purpose: Purpose) -> list[Workspace]:
         """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""
@@ -156,15 +190,16 @@ class _Fixed:
 class _Passed:
     """A result that is an argument as it came."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, dtype: np.dtype[Any]) -> None:
         self._number = number
+        self._dtype = dtype
 
     def tangent(self, inputs: list[np.ndarray]) -> Any:
         """Zeros: only integers and booleans are passed on."""
-        return zeros_like(inputs[self._number])
+        return zeros_like(inputs[self._number].astype(self._dtype))
 
     def value(self, inputs: list[np.ndarray]) -> Any:
-        return numpy_scalar(inputs[self._number].copy())
+        return numpy_scalar(inputs[self._number].astype(self._dtype))
 
 
 def zeros_like(value: Any) -> Any:

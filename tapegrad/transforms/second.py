@@ -22,7 +22,7 @@ from tapegrad.transforms.differentiation import Grad
 from tapegrad.transforms.fast import DirectionPath
 from tapegrad.transforms.jacobians import Jacobian
 from tapegrad.transforms.jit import Jit
-from tapegrad.transforms.signature import has_tensor, take_apart
+from tapegrad.transforms.signature import has_tensor
 from tapegrad.tree import LEAF, flatten, unflatten
 
 
@@ -153,7 +153,7 @@ class HessianProduct(Transform):
         self, gradient: Jit, selection: Selection, directions: list[Any], kwargs: dict[str, Any]
     ) -> Any:
         """The tangent of the recorded gradient."""
-        arguments = take_apart(selection.args, kwargs)
+        arguments = gradient.arguments(selection.args, kwargs)
         purpose = Purpose(TANGENTS, selection.inputs(arguments))
         recorded, results = gradient.run(arguments, purpose, check_forward_rules, given=directions)
         if len(selection.args) == 1 and not kwargs and self._argnums == 0:

@@ -5,12 +5,31 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import UnsupportedError
-from tapegrad.storage import check_dtype, is_tensor
+from tapegrad.storage import check_dtype, is_tensor, refuse_subclass
 from tapegrad.tape.tape import DTYPE_CODES, DTYPES
-from tapegrad.tree import flatten
+from tapegrad.transforms.static import NOTHING, Static, static_key
+from tapegrad.tree import LEAF, asides, flatten
 
 _INTEGERS = np.dtype(np.int64)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What an array argument was given as, where the engine's array does not say it.
+
+    Attributes
+    ----------
+    dtype
+        Its own dtype.
+    weak
+        It is a Python number, which takes the dtype of what it meets.
+    wraps
+        It holds integers that are beyond those of the engine, which has them modulo 2**64.
+    """
+
+    dtype: np.dtype[Any]
+    weak: bool = False
+    wraps: bool = False
 
 
 @dataclass(frozen=True)
@@ -23,37 +42,104 @@ class Arguments:
         What a recording depends on: structure, shapes and dtypes of arrays, values of everything else. Hashable.
     arrays
         The array leaves, in C order and of a dtype of the engine.
+    looks
+        For each of these, what it was given as.
     places
         For each leaf, its number among the arrays, or -1.
     leaves
-        All leaves as they were given.
+        All leaves as they were given; an argument that is static is one leaf.
+    starts
+        For each positional argument, the number of its first leaf.
     definition
         The structure of ``(args, kwargs)``.
     """
 
     key: Any
     arrays: list[np.ndarray]
+    looks: list[Look]
     places: list[int]
     leaves: list[Any]
+    starts: list[int]
     definition: Any
 
+    @property
+    def objects(self) -> list[Any]:
+        """The leaves that are fixed and may have attributes or parts that change."""
+        fixed = (leaf for leaf, place in zip(self.leaves, self.places, strict=True) if place < 0)
+        return [leaf for leaf in fixed if not isinstance(leaf, bool | int | str | bytes | None)]
 
-def take_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    @property
+    def pattern(self) -> Any:
+        """The key without the values of integers; `None` if there are none among the arguments."""
+        if not any(_is_integer(part) for part in self.key):
+            return None
+        return tuple(int if _is_integer(part) else part for part in self.key)
+
+
+def take_apart(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static = NOTHING) -> Arguments:
     """Flatten the arguments of a call. Arrays, NumPy scalars and floats are traced, all else is fixed."""
-    leaves, definition = flatten((args, kwargs))
+    leaves, starts, fixed, definition = _flattened(args, kwargs, static)
     arrays: list[np.ndarray] = []
+    looks: list[Look] = []
     places: list[int] = []
-    key: list[Any] = [definition]
-    for leaf in leaves:
-        array = _as_array(leaf)
+    key: list[Any] = [definition, *map(_aside_key, asides(definition))]
+    for number, leaf in enumerate(leaves):
+        array = None if number in fixed else _as_array(leaf)
         if array is None:
-            key.append(_fixed(leaf))
+            key.append(("static", static_key(leaf)) if number in fixed else static_key(leaf))
             places.append(-1)
         else:
-            key.append((array.shape, array.dtype.char))
+            look = _look(leaf, array)
+            key.append((array.shape, look))
             places.append(len(arrays))
             arrays.append(array)
-    return Arguments(tuple(key), arrays, places, leaves, definition)
+            looks.append(look)
+    return Arguments(tuple(key), arrays, looks, places, leaves, starts, definition)
+
+
+def _flattened(
+    args: tuple[Any, ...], kwargs: dict[str, Any], static: Static
+) -> tuple[list[Any], list[int], set[int], Any]:
+    """The leaves, where each positional argument begins, which leaves are static, and the structure."""
+    leaves: list[Any] = []
+    starts: list[int] = []
+    fixed: set[int] = set()
+    definitions: list[Any] = []
+    names = sorted(kwargs)
+    for place, value in [*enumerate(args), *((name, kwargs[name]) for name in names)]:
+        starts.append(len(leaves))
+        if place in static.numbers or place in static.names:
+            fixed.add(len(leaves))
+            leaves.append(value)
+            definitions.append(LEAF)
+        else:
+            found, definition = flatten(value)
+            leaves += found
+            definitions.append(definition)
+    positional = (tuple, tuple(definitions[: len(args)]))
+    _, (_, _, _, aside) = flatten(dict.fromkeys(kwargs)) if kwargs else flatten({})
+    named = (dict, tuple(definitions[len(args) :]), tuple(names), aside)
+    return leaves, starts, fixed, (tuple, (positional, named))
+
+
+def _aside_key(aside: Any) -> Any:
+    """What a function can tell of a container beside its parts: the order of its keys, and its attributes."""
+    kind, given = aside
+    keys = tuple((type(key), key) for key in given.order)
+    attributes = given.attributes if isinstance(given.attributes, dict) else None
+    return kind, keys, static_key(attributes), static_key(given.extra)
+
+
+def _look(leaf: Any, array: np.ndarray) -> Look:
+    """What an array of the engine's was given as."""
+    if not isinstance(leaf, np.ndarray | np.generic):
+        return Look(array.dtype, weak=True)
+    wraps = leaf.dtype.kind == "u" and leaf.dtype.itemsize == 8 and bool((array < 0).any())
+    return Look(leaf.dtype.newbyteorder("="), wraps=wraps)
+
+
+def _is_integer(part: Any) -> bool:
+    return isinstance(part, tuple) and part[0] is int
 
 
 def numpy_scalar(array: np.ndarray) -> Any:
@@ -71,10 +157,9 @@ def has_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 def _as_array(leaf: Any) -> np.ndarray | None:
     """A leaf that is traced, as an array the engine can read where it lies; `None` for one that is fixed."""
-    if isinstance(leaf, bool | int | str | bytes) or leaf is None:
+    if not isinstance(leaf, float | np.ndarray | np.generic) or isinstance(leaf, str | bytes):
         return None
-    if not isinstance(leaf, np.ndarray | np.generic | float):
-        return None
+    refuse_subclass(leaf, "argument of a recorded function")
     array = np.asarray(leaf)
     check_dtype(array.dtype, "argument of a recorded function")
     if array.dtype.kind in "iu":
@@ -84,15 +169,3 @@ def _as_array(leaf: Any) -> np.ndarray | None:
     canonical = DTYPES[DTYPE_CODES[array.dtype]]
     # Unpickled arrays have dtype objects of their own, and compiled code knows them by address.
     return array if array.dtype is canonical else array.view(canonical)
-
-
-def _fixed(leaf: Any) -> Any:
-    """What a fixed leaf contributes to the key: its type and value."""
-    try:
-        hash(leaf)
-    except TypeError:
-        raise UnsupportedError(
-            f"an argument of type {type(leaf).__name__} of a recorded function is neither an array nor hashable; pass"
-            " arrays, numbers, strings, or lists, tuples and dicts of them"
-        ) from None
-    return type(leaf), leaf

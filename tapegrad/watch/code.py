@@ -1,0 +1,83 @@
+"""What a code object names: global variables, attributes, text, imports."""
+
+import dis
+import functools
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+# Names by which code comes to attributes or variables that it does not spell out.
+_ATTRIBUTES_BY_TEXT = frozenset(
+    {"getattr", "vars", "__dict__", "attrgetter", "methodcaller", "__getattribute__"}
+)
+_VARIABLES_BY_TEXT = frozenset({"eval", "exec", "globals", "locals"})
+_ABSENCE = frozenset({"hasattr", "getattr", "AttributeError", "vars", "__dict__"})
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a code object and those nested in it name.
+
+    Attributes
+    ----------
+    variables
+        Global variables that are loaded.
+    attributes
+        Names of attributes, and all text that may be one.
+    imports
+        Modules that are imported inside, by their full names.
+    """
+
+    variables: tuple[str, ...]
+    attributes: frozenset[str]
+    imports: tuple[str, ...]
+
+    @property
+    def any_attribute(self) -> bool:
+        """Whether attributes may be asked for by a name that is computed."""
+        return not _ATTRIBUTES_BY_TEXT.isdisjoint(self.attributes) or self.any_variable
+
+    @property
+    def any_variable(self) -> bool:
+        """Whether global variables may be asked for by a name that is computed."""
+        return not _VARIABLES_BY_TEXT.isdisjoint(self.attributes)
+
+    @property
+    def asks_for_absence(self) -> bool:
+        """Whether the code may go on where an attribute is missing."""
+        return not _ABSENCE.isdisjoint(self.attributes)
+
+
+@functools.lru_cache(2048)
+def named(code: types.CodeType) -> Named:
+    """What a code object and those nested in it name."""
+    variables: dict[str, None] = {}
+    attributes: set[str] = set()
+    imports: dict[str, None] = {}
+    for each in _nested(code):
+        attributes.update(each.co_names)
+        for constant in each.co_consts:
+            attributes.update(_texts(constant))
+        for instruction in dis.get_instructions(each):
+            if instruction.opname in _GLOBAL:
+                variables[instruction.argval] = None
+            elif instruction.opname == "IMPORT_NAME":
+                imports[instruction.argval] = None
+    return Named(tuple(variables), frozenset(attributes), tuple(imports))
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _nested(constant)
+
+
+def _texts(constant: object) -> Iterator[str]:
+    """Text in a constant that may be the name of an attribute, or of several with dots between."""
+    if isinstance(constant, str):
+        yield from (part for part in constant.split(".") if part.isidentifier())
+    elif isinstance(constant, tuple | frozenset):
+        for part in constant:
+            yield from _texts(part)

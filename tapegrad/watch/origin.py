@@ -1,0 +1,47 @@
+"""Which code is a library's, and does not change while a program runs: judged by where its file lies."""
+
+import functools
+import importlib.util
+import os
+import sys
+import sysconfig
+import types
+from pathlib import Path
+
+_SPECS = tuple(map(importlib.util.find_spec, ("tapegrad", "numpy", "scipy", "numba", "llvmlite")))
+_PACKAGES = tuple(Path(spec.origin).parent for spec in _SPECS if spec is not None and spec.origin)
+_STANDARD = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+@functools.lru_cache(4096)
+def is_library_file(name: str) -> bool:
+    """Whether a file belongs to the standard library or to what tapegrad stands on."""
+    if name.startswith("<"):
+        return name.startswith(("<frozen ", "<__array_function__"))
+    path = Path(os.path.abspath(name))
+    if any(path.is_relative_to(folder) for folder in _PACKAGES):
+        return True
+    return any(
+        path.is_relative_to(folder) and not set(_INSTALLED) & set(path.relative_to(folder).parts)
+        for folder in _STANDARD
+    )
+
+
+def is_library_module(module: types.ModuleType) -> bool:
+    """Whether a module is a library's; one that was made by hand, without a file, is the user's."""
+    file = getattr(module, "__file__", None)
+    if isinstance(file, str):
+        return is_library_file(file)
+    return module.__name__ in sys.builtin_module_names
+
+
+def is_library_class(cls: type) -> bool:
+    """Whether a class is defined in a library, or compiled."""
+    if not cls.__flags__ & _HEAP:
+        return True
+    module = sys.modules.get(cls.__module__)
+    return module is not None and cls.__module__ != "__main__" and is_library_module(module)
+
+
+_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by a newer C extension

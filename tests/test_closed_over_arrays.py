@@ -1,0 +1,174 @@
+"""Closed-over arrays: read where they lie as operands, guarded where plain Python or NumPy uses their contents."""
+
+import types
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+
+X = np.array([1.0, 0.5])
+
+
+class Data:
+    def __init__(self):
+        self.t, self.y = np.linspace(0.0, 1.0, 5), np.ones(5)
+        self.table = {"t": np.linspace(0.0, 1.0, 5), "y": np.ones(5)}
+        self.pairs = [(np.linspace(0.0, 1.0, 3), np.ones(3)), (np.linspace(1.0, 2.0, 3), np.zeros(3))]
+        self.rows = np.arange(10.0).reshape(5, 2)
+
+    @property
+    def times(self):
+        return self.t
+
+
+def model(p, t):
+    return p[0] * tg.exp(-p[1] * t)
+
+
+def loop(p, d):
+    total = 0.0
+    for t, y in d.pairs:
+        total = total + tg.sum((model(p, t) - y) ** 2)
+    return total / len(d.t)
+
+
+def aliases(p, d):
+    t, y = d.t, d.y
+    residual = (model(p, t) - y) / np.sqrt(y.size)
+    return tg.sum(residual * residual) / t.shape[0]
+
+
+OPERANDS = {
+    "attribute": lambda p, d: tg.sum((model(p, d.t) - d.y) ** 2),
+    "property": lambda p, d: tg.sum(model(p, d.times)),
+    "entry of a dict": lambda p, d: tg.sum(model(p, d.table["t"]) - d.table["y"]),
+    "loop": loop,
+    "generator": lambda p, d: sum(tg.sum(model(p, t) - y) for t, y in d.pairs),
+    "list of the code's own": lambda p, d: tg.sum(tg.stack([tg.sum(p[0] * a) for a in [d.t, d.y]])),
+    "zip": lambda p, d: sum(tg.sum(p[0] * a - b) for a, b in zip([d.t, d.y], [d.y, d.t], strict=True)),
+    "aliases": aliases,
+    "matmul": lambda p, d: tg.sum((d.rows @ p - d.y) ** 2) / len(d.y),
+    "views": lambda p, d: tg.sum(p[0] * d.y[1:] - d.t[:-1]) + tg.sum(p @ d.rows.T) + tg.sum(p[0] * d.rows[:, 0]),
+    "reshaped": lambda p, d: tg.sum(p[0] * d.rows.reshape(-1)),
+    "rows": lambda p, d: sum(tg.sum(row * p) for row in d.rows),
+    "NumPy's names": lambda p, d: np.sum(p[0] * np.asarray(d.y)),
+    "looks": lambda p, d: tg.sum(p[0] * tg.ones(d.y.shape)) * d.y.ndim * len(d.y),
+}  # fmt: skip
+
+PLAIN = {
+    "element": lambda p, d: tg.sum(p) * d.y[0],
+    "element beside": lambda p, d: tg.sum(p[0] * d.y) * d.y[0],
+    "branch": lambda p, d: tg.sum(p) if d.y[0] > 1 else tg.sum(p * p),
+    "float": lambda p, d: tg.sum(p) * float(d.y[0]),
+    "item": lambda p, d: tg.sum(p) * d.y.item(0),
+    "sum beside": lambda p, d: tg.sum(p[0] * d.y) / d.y.sum(),
+    "ufunc": lambda p, d: tg.sum(p[0] * np.exp(d.y)),
+    "product": lambda p, d: tg.sum(p[0] * (d.y * 2.0)),
+    "product, wrong order": lambda p, d: tg.sum(d.y * 2.0 * p[0] + d.y),
+    "linalg": lambda p, d: tg.sum(p) * np.linalg.norm(d.y) + tg.sum(p[0] * d.y),
+    "helper": lambda p, d: tg.sum(p) * (lambda a: a.max())(d.y),
+    "elements one by one": lambda p, d: sum(p[0] * each for each in d.y),
+    "unpacked": lambda p, d: (lambda a, *rest: p[0] * a)(*d.y),
+    "formatted": lambda p, d: tg.sum(p) * float(f"{d.y[0]}"),
+    "copied": lambda p, d: tg.sum(p[0] * d.y.copy()),
+    "list": lambda p, d: tg.sum(p[0] * np.array(d.y.tolist())),
+    "index": lambda p, d: tg.sum(p[d.y.astype(int) % 2]),
+    "stacked": lambda p, d: tg.sum(p[0] * [d.y, d.y]),
+    "through a Tensor": lambda p, d: tg.sum(p) * float(tg.sum(tg.asarray(d.y))),
+    "element of a Tensor": lambda p, d: tg.sum(p) * tg.asarray(d.y)[0].item(),
+    "branch on a Tensor": lambda p, d: tg.sum(p) if tg.asarray(d.y)[0] > 1 else tg.sum(p * p),
+    "buffer": lambda p, d: tg.sum(p[0] * np.frombuffer(memoryview(d.y))),
+    "windows": lambda p, d: tg.sum(np.lib.stride_tricks.sliding_window_view(d.y, 2) @ p),
+    "broadcast": lambda p, d: tg.sum(np.broadcast_to(d.y[:1], (2,)) * p),
+    "strided": lambda p, d: tg.sum(np.lib.stride_tricks.as_strided(d.y, (2,), (0,)) * p),
+    "mask": lambda p, d: tg.sum((p[0] * d.t)[d.y > 1]),
+    "method of a helper": lambda p, d: tg.sum(p) * types.SimpleNamespace(a=d.y).a[0],
+}
+
+
+def recorded(function):
+    """A replayed function of the parameters, and of how many recordings it consists."""
+    data = Data()
+    replayed = tg.jit(lambda p: function(p, data))
+    return data, replayed, lambda: len(list(replayed.recordings))
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_operands_are_read_where_they_lie(name):
+    function = OPERANDS[name]
+    data, replayed, count = recorded(function)
+    for step in range(3):
+        np.testing.assert_allclose(replayed(X), tg.grad(function, 0) and value(function, data), rtol=1e-13)
+        for held in (data.t, data.y, data.rows, data.table["t"], data.pairs[0][0]):
+            held[0] += 0.5 * step
+    assert count() == 1
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_contents_used_by_plain_code_are_guarded(name):
+    function = PLAIN[name]
+    data, replayed, count = recorded(function)
+    for number in (1.0, 2.0, 1.0, 3.0):
+        data.y[0] = number
+        np.testing.assert_allclose(replayed(X), value(function, data), rtol=1e-13)
+    assert count() <= 3
+    seen = count()
+    for number in (1.0, 2.0, 3.0):
+        data.y[0] = number
+        replayed(X)
+    assert count() == seen
+
+
+def value(function, data):
+    found = function(tg.tensor(X), data)
+    return found.data if isinstance(found, tg.Tensor) else found
+
+
+def set_shape(array):
+    array.shape = (1, 2)
+
+
+def set_dtype(array):
+    array.dtype = np.int64
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("change", [set_shape, set_dtype])
+@pytest.mark.parametrize(
+    "function", [lambda p, a: tg.sum(tg.sin(p * a)), lambda p, a: tg.sum(p) * a.ndim + a.itemsize]
+)
+def test_arrays_changed_in_place(change, function):
+    held = np.ones((2, 1)) if change is set_shape else np.ones(2)
+    replayed = tg.value_and_grad(tg.jit(lambda p: function(p, held)))
+    for _ in range(2):
+        expected = tg.value_and_grad(lambda p: function(p, held))(X)
+        np.testing.assert_allclose(replayed(X)[0], expected[0])
+        change(held)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, bool])
+def test_closed_over_tensors_of_integers(dtype):
+    held = tg.tensor(np.array([1, 0]), dtype=dtype)
+    replayed = tg.grad(tg.jit(lambda p: tg.sum(p * held)))
+    assert replayed(X).tolist() == [1, 0]
+    held.data[1] = 1
+    assert replayed(X).tolist() == [1, 1]
+
+
+def test_recorded_function_of_a_closed_over_array():
+    held, inner = np.ones(2), tg.jit(tg.sin)
+    replayed = tg.jit(lambda p: tg.sum(p * inner(held)))
+    for number in (1.0, 2.0):
+        held[:] = number
+        assert replayed(X) == pytest.approx(1.5 * np.sin(number))
+
+
+def test_contents_of_closed_over_tensors():
+    held = tg.tensor([1.0, 2.0])
+    replayed = tg.jit(
+        lambda p: tg.sum(p * held) + tg.sum(p) * held[0].item() + np.asarray(held.detach()).sum()
+    )
+    for number in (1.0, 5.0, 1.0):
+        held[0] = number
+        assert replayed(X) == pytest.approx(number + 1 + 1.5 * number + number + 2)

@@ -1,0 +1,584 @@
+"""What a function sees beside its arguments is watched: a replay after any change there is the function run anew."""
+
+import array
+import collections
+import ctypes
+import dataclasses
+import enum
+import functools
+import importlib.util
+import operator
+import os
+import sys
+import types
+import weakref
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+
+FACTOR = 2.0
+CASES = {}
+
+
+def case(make):
+    """A function that makes a function of x, and what changes something that it sees."""
+    CASES[make.__name__] = make
+    return make
+
+
+class Rows(list):
+    pass
+
+
+class Table(dict):
+    pass
+
+
+Pair = collections.namedtuple("Pair", "first second")
+
+
+class Base:
+    weight = 2.0
+
+    def scale(self):
+        return 2.0
+
+
+class Model(Base):
+    def __init__(self):
+        self.k = 2.0
+        self.parts = [types.SimpleNamespace(k=2.0)]
+
+    def __call__(self, x):
+        return x * self.k
+
+    def __matmul__(self, x):
+        return x * self.k
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.__dict__["k"]
+
+    def through_super(self, x):
+        return x * super().scale()
+
+    @classmethod
+    def of_class(cls, x):
+        return x * cls.weight
+
+    @staticmethod
+    def alone(x):
+        return x * FACTOR
+
+    @property
+    def shown(self):
+        return self.k
+
+    @functools.cached_property
+    def kept(self):
+        return self.k
+
+
+class Slotted:
+    __slots__ = ("__hidden", "k")
+
+    def __init__(self):
+        self.k = self.__hidden = 2.0
+
+    def apply(self, x):
+        return x * self.__hidden
+
+    def hide(self, value):
+        self.__hidden = value
+
+
+@dataclasses.dataclass
+class Record:
+    k: float = 2.0
+
+
+class Size(enum.Enum):
+    SMALL = 2.0
+
+
+def container(name, value, read, change):
+    """A case of a container that is closed over."""
+
+    def make():
+        held = value()
+        return (lambda x: x * read(held)), lambda: change(held)
+
+    make.__name__ = name
+    case(make)
+
+
+def put(key):
+    return lambda held: held.__setitem__(key, 3.0)
+
+
+FIRST, NAMED = operator.itemgetter(0), operator.itemgetter("k")
+container("OrderedDict", lambda: collections.OrderedDict(k=2.0), NAMED, put("k"))
+container("defaultdict", lambda: collections.defaultdict(float, k=2.0), NAMED, put("k"))
+container("UserDict", lambda: collections.UserDict(k=2.0), NAMED, put("k"))
+container(
+    "ChainMap", lambda: collections.ChainMap({}, {"k": 2.0}), NAMED, lambda held: held.maps[1].update(k=3.0)
+)
+container("subclass of dict", lambda: Table(k=2.0), NAMED, put("k"))
+container(
+    "dict in a dict",
+    lambda: {"a": {"k": 2.0}},
+    lambda held: held["a"]["k"],
+    lambda held: held["a"].update(k=3.0),
+)
+container("deque", lambda: collections.deque([2.0]), FIRST, put(0))
+container("subclass of list", lambda: Rows([2.0]), FIRST, put(0))
+container(
+    "list in a namedtuple",
+    lambda: Pair([2.0], 1),
+    lambda held: held.first[0],
+    lambda held: held.first.__setitem__(0, 3.0),
+)
+container("set", lambda: {2.0}, max, lambda held: held.add(3.0))
+container("length", lambda: [1, 2], len, lambda held: held.append(3))
+container(
+    "order of keys",
+    lambda: {"a": 2.0, "b": 3.0},
+    lambda held: next(iter(held.values())),
+    lambda held: held.update(a=held.pop("a")),
+)
+container(
+    "an equal key of another type",
+    lambda: {1: 2.0},
+    lambda held: float(isinstance(next(iter(held)), bool)),
+    lambda held: (held.clear(), held.update({True: 2.0})),
+)
+container(
+    "True for 1",
+    lambda: [1],
+    lambda held: 2.0 + isinstance(held[0], bool),
+    lambda held: held.__setitem__(0, True),
+)
+container("slots", Slotted, lambda held: held.k, lambda held: setattr(held, "k", 3.0))
+container("dataclass", Record, lambda held: held.k, lambda held: setattr(held, "k", 3.0))
+container("dict of an instance", Model, lambda held: held.k, lambda held: held.__dict__.update(k=3.0))
+container(
+    "another dict of an instance",
+    Model,
+    lambda held: held.k,
+    lambda held: setattr(held, "__dict__", {"k": 3.0}),
+)
+container(
+    "class of an instance",
+    Base,
+    lambda held: held.weight,
+    lambda held: setattr(held, "__class__", type("Other", (Base,), {"weight": 3.0})),
+)
+container("instance hides class", Model, lambda held: held.weight, lambda held: setattr(held, "weight", 3.0))
+container("property", Model, lambda held: held.shown, lambda held: setattr(held, "k", 3.0))
+container("cached property", Model, lambda held: held.kept, lambda held: held.__dict__.update(kept=3.0))
+container("__getattr__", Model, lambda held: held.other, lambda held: setattr(held, "k", 3.0))
+container("getattr with text", Model, lambda held: getattr(held, "k"), lambda held: setattr(held, "k", 3.0))  # noqa: B009
+container(
+    "getattr with a computed name",
+    Model,
+    lambda held: getattr(held, "".join("k")),
+    lambda held: setattr(held, "k", 3.0),
+)
+container("vars", Record, lambda held: sum(vars(held).values()), lambda held: setattr(held, "k", 3.0))
+container(
+    "hasattr",
+    Record,
+    lambda held: 3.0 if hasattr(held, "extra") else 2.0,
+    lambda held: setattr(held, "extra", 1),
+)
+container("attrgetter", Model, operator.attrgetter("shown"), lambda held: setattr(held, "k", 3.0))
+container(
+    "object in an object", Model, lambda held: held.parts[0].k, lambda held: setattr(held.parts[0], "k", 3.0)
+)
+container(
+    "objects in a list", lambda: [Model()], lambda held: held[0].k, lambda held: setattr(held[0], "k", 3.0)
+)
+container(
+    "objects in a dict",
+    lambda: {"m": Model()},
+    lambda held: held["m"].k,
+    lambda held: setattr(held["m"], "k", 3.0),
+)
+container(
+    "objects in an object array",
+    lambda: np.array([Record(), None]),
+    lambda held: held[0].k,
+    lambda held: setattr(held[0], "k", 3.0),
+)
+container(
+    "weak reference",
+    lambda: [weakref.ref(m := Model()), m],
+    lambda held: held[0]().k,
+    lambda held: setattr(held[1], "k", 3.0),
+)
+container(
+    "attribute of a function",
+    lambda: types.FunctionType((lambda: 0).__code__, {}),
+    lambda held: getattr(held, "k", 2.0),
+    lambda held: setattr(held, "k", 3.0),
+)
+container("bytearray", lambda: bytearray(b"\2"), FIRST, lambda held: held.__setitem__(0, 3))
+container("array.array", lambda: array.array("d", [2.0]), FIRST, put(0))
+container("memoryview", lambda: memoryview(array.array("d", [2.0])), FIRST, put(0))
+container("ctypes", lambda: (ctypes.c_double * 1)(2.0), FIRST, put(0))
+container(
+    "foreign memory as an array", lambda: array.array("d", [2.0]), lambda held: np.frombuffer(held)[0], put(0)
+)
+
+
+@case
+def default():
+    def function(x, k=2.0):
+        return x * k
+
+    return function, lambda: setattr(function, "__defaults__", (3.0,))
+
+
+@case
+def mutable_default():
+    def function(x, k=[2.0]):  # noqa: B006
+        return x * k[0]
+
+    return function, lambda: function.__defaults__[0].__setitem__(0, 3.0)
+
+
+@case
+def default_by_keyword():
+    def function(x, *, k=2.0):
+        return x * k
+
+    return function, lambda: function.__kwdefaults__.update(k=3.0)
+
+
+@case
+def contents_of_a_partial():
+    held = [2.0]
+    return functools.partial(lambda k, x: x * k[0], held), lambda: held.__setitem__(0, 3.0)
+
+
+@case
+def partial_called_inside():
+    model = Model()
+    part = functools.partial(model)
+    return (lambda x: part(x)), lambda: setattr(model, "k", 3.0)
+
+
+@case
+def callable_object():
+    model = Model()
+    return model, lambda: setattr(model, "k", 3.0)
+
+
+@case
+def operator_of_an_object():
+    model = Model()
+    return (lambda x: model @ x), lambda: setattr(model, "k", 3.0)
+
+
+@case
+def alias():
+    model = Model()
+
+    def function(x):
+        alias = model
+        return x * alias.k
+
+    return function, lambda: setattr(model, "k", 3.0)
+
+
+@case
+def nested_function():
+    model = Model()
+
+    def function(x):
+        def inside(y):
+            return y * model.k
+
+        return inside(x)
+
+    return function, lambda: setattr(model, "k", 3.0)
+
+
+@case
+def comprehension():
+    models = [Model(), Model()]
+    return (lambda x: sum(x * m.k for m in models)), lambda: setattr(models[1], "k", 3.0)
+
+
+@case
+def functions_in_a_list():
+    k = 2.0
+
+    def scaled(x):
+        return x * k
+
+    def change():
+        nonlocal k
+        k = 3.0
+
+    functions = [scaled]
+    return (lambda x: functions[0](x)), change
+
+
+@case
+def decorated():
+    held = [2.0]
+
+    def doubled(function):
+        @functools.wraps(function)
+        def wrapper(x):
+            return function(x) * held[0]
+
+        return wrapper
+
+    return doubled(lambda x: x * 2), lambda: held.__setitem__(0, 3.0)
+
+
+@case
+def cached():
+    held = [2.0]
+    function = functools.lru_cache(lambda: held[0])
+
+    def change():
+        held[0] = 3.0
+        function.cache_clear()
+
+    return (lambda x: x * function()), change
+
+
+@case
+def code_replaced():
+    def function(x):
+        return x * 2.0
+
+    def other(x):
+        return x * 3.0
+
+    return function, lambda: setattr(function, "__code__", other.__code__)
+
+
+@case
+def code_of_a_helper_replaced():
+    def helper(x):
+        return x * 2.0
+
+    def other(x):
+        return x * 3.0
+
+    return (lambda x: helper(x)), lambda: setattr(helper, "__code__", other.__code__)
+
+
+@case
+def recorded_function_inside():
+    held = [2.0]
+    inner = tg.value_and_grad(tg.jit(lambda x: x * held[0]))
+    return (lambda x: inner(x)[0]), lambda: held.__setitem__(0, 3.0)
+
+
+@case
+def minus_zero():
+    k = 0.0
+
+    def change():
+        nonlocal k
+        k = -0.0
+
+    return (lambda x: tg.arctan2(x * k, -1.0)), change
+
+
+@case
+def one_for_true():
+    k = True
+
+    def change():
+        nonlocal k
+        k = 1
+
+    return (lambda x: x * (2.0 if k is True else 3.0)), change
+
+
+@case
+def environment():
+    os.environ["TAPEGRAD_TEST"] = "2"
+    return (lambda x: x * float(os.environ["TAPEGRAD_TEST"])), lambda: os.environ.update(TAPEGRAD_TEST="3")
+
+
+@case
+def environment_by_getenv():
+    os.environ["TAPEGRAD_TEST"] = "2"
+    return (lambda x: x * float(os.getenv("TAPEGRAD_TEST"))), lambda: os.environ.update(TAPEGRAD_TEST="3")
+
+
+@case
+def global_by_name():
+    def change():
+        global FACTOR
+        FACTOR = 3.0
+
+    return (lambda x: x * globals()["FACTOR"]), change
+
+
+@case
+def static_method():
+    def change():
+        global FACTOR
+        FACTOR = 3.0
+
+    return (lambda x: Model.alone(x)), change
+
+
+@case
+def enumeration():
+    return (lambda x: x * Size.SMALL.value), lambda: setattr(Size.SMALL, "_value_", 3.0)
+
+
+@case
+def hidden_attribute_in_slots():
+    held = Slotted()
+    return held.apply, lambda: held.hide(3.0)
+
+
+@pytest.fixture(autouse=True)
+def restore():
+    """Classes and variables of this file as they were."""
+    global FACTOR
+    yield
+    FACTOR = 2.0
+    Size.SMALL._value_ = 2.0
+    os.environ.pop("TAPEGRAD_TEST", None)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_seen_is_watched(name):
+    function, change = CASES[name]()
+    replayed, with_gradient = tg.jit(function), tg.value_and_grad(tg.jit(function))
+    for _ in range(2):
+        for _ in range(2):
+            expected = tg.value_and_grad(function)(1.5)
+            assert replayed(1.5) == expected[0]
+            assert with_gradient(1.5) == expected
+            assert np.signbit(with_gradient(1.5)[0]) == np.signbit(expected[0])
+        change()
+
+
+@pytest.mark.parametrize("call", [Model().through_super, Model.of_class, lambda x: Model()(x)])
+def test_classes_are_watched(call, monkeypatch):
+    replayed = tg.jit(call)
+    assert replayed(1.0) == 2
+    with monkeypatch.context() as patch:
+        patch.setattr(Base, "scale", lambda self: 3.0)
+        patch.setattr(Base, "weight", 3.0)
+        patch.setattr(Model, "__init__", lambda self: self.__dict__.update(k=3.0))
+        assert replayed(1.0) == 3
+    assert replayed(1.0) == 2
+
+
+def test_imports_inside(monkeypatch):
+    module = types.ModuleType("tapegrad_test_settings")
+    module.k = 2.0
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    def by_module(x):
+        import tapegrad_test_settings
+
+        return x * tapegrad_test_settings.k
+
+    def by_name(x):
+        from tapegrad_test_settings import k
+
+        return x * k
+
+    replayed = [tg.jit(by_module), tg.jit(by_name)]
+    assert [f(1.0) for f in replayed] == [2, 2]
+    module.k = 3.0
+    assert [f(1.0) for f in replayed] == [3, 3]
+    other = types.ModuleType(module.__name__)
+    other.k = 4.0
+    monkeypatch.setitem(sys.modules, module.__name__, other)
+    assert [f(1.0) for f in replayed] == [4, 4]
+
+
+@pytest.mark.parametrize("name", ["random", "statistics", "numpy_settings"])
+def test_modules_are_judged_by_where_they_lie(name, tmp_path, monkeypatch):
+    file = tmp_path / f"{name}.py"
+    file.write_text("k = 2.0\nclass Held:\n    k = 2.0\ndef scaled(x):\n    return x * k * Held.k\n")
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    replayed = [tg.jit(lambda x: module.scaled(x)), tg.jit(module.scaled)]
+    assert [f(1.0) for f in replayed] == [4, 4]
+    module.k = 3.0
+    assert [f(1.0) for f in replayed] == [6, 6]
+    module.Held.k = 3.0
+    assert [f(1.0) for f in replayed] == [9, 9]
+
+
+ARGUMENTS = {
+    "positional": lambda f, m: f(1.0, m),
+    "keyword": lambda f, m: f(1.0, m=m),
+    "in a list": lambda f, m: f(1.0, [m]),
+    "in a dict": lambda f, m: f(1.0, {"m": [m]}),
+    "in args": lambda f, m: f(1.0, None, m),
+    "in kwargs": lambda f, m: f(1.0, None, other=m),
+}
+
+
+def first_model(value):
+    """The object somewhere in a structure."""
+    if isinstance(value, list | tuple | dict):
+        parts = value.values() if isinstance(value, dict) else value
+        return next((found for found in map(first_model, parts) if found is not None), None)
+    return value
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_objects_among_arguments_are_watched(name):
+    recordings = []
+
+    @tg.jit
+    def function(x, m=None, *args, **kwargs):
+        recordings.append(1)
+        return x * first_model([m, args, kwargs]).k
+
+    call, model, other = ARGUMENTS[name], Record.__new__(Base), Base()
+    model.k, other.k = 2.0, 5.0
+    assert [call(function, m) for m in (model, other, model, other)] == [2, 5, 2, 5]
+    assert len(recordings) == 2
+    model.k = 3.0
+    assert [call(function, m) for m in (model, other)] == [3, 5]
+    assert len(recordings) == 3
+
+
+def test_more_than_can_be_watched_is_refused(monkeypatch):
+    from tapegrad.watch import reach
+
+    monkeypatch.setattr(reach, "MOST_PLACES", 50)
+    held = [[float(k)] for k in range(100)]
+    with pytest.raises(tg.UnsupportedError, match="pass large tables as arrays"):
+        tg.jit(lambda x: x * held[0][0])(1.0)
+
+
+def test_equal_values_do_not_record_again():
+    recordings, k, table = [], 1e3, {"a": [2.0, "text"]}
+
+    def function(x):
+        recordings.append(1)
+        return x * k * table["a"][0]
+
+    replayed = tg.jit(function)
+    assert replayed(1.0) == 2000
+    for _ in range(3):
+        k, table = float("1000"), {"a": [float("2.0"), "text"]}
+        assert replayed(1.0) == 2000
+    table["a"][0] = 3.0
+    assert replayed(1.0) == 3000
+    assert len(recordings) == 2
