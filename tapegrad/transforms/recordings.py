@@ -45,13 +45,18 @@ class Recordings:
     ----------
     memory
         Bytes that they may take; the latest is kept in any case.
+
+    Attributes
+    ----------
+    bytes
+        Bytes that they take.
     """
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
         self._signatures: dict[Any, Signature] = {}
         self._order: OrderedDict[Recorded, Signature] = OrderedDict()  # the latest used last
-        self._bytes = 0
+        self.bytes = 0
         self._patterns: dict[Any, int] = {}
         self._told: set[str] = set()
         self._lock = lock()
@@ -95,14 +100,14 @@ class Recordings:
         """Take up what a recording has come to occupy."""
         if recorded not in self._order:
             return
-        self._bytes += recorded.bytes - recorded.counted
+        self.bytes += recorded.bytes - recorded.counted
         recorded.counted = recorded.bytes
-        while self._bytes > self.memory and len(self._order) > 1:
+        while self.bytes > self.memory and len(self._order) > 1:
             self._let_go(next(iter(self._order)))
 
     def _let_go(self, recorded: Recorded) -> None:
         signature = self._order.pop(recorded)
-        self._bytes -= recorded.counted
+        self.bytes -= recorded.counted
         recorded.counted = 0
         if recorded in signature.ways:
             signature.ways.remove(recorded)

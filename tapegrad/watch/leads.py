@@ -106,7 +106,7 @@ def inside(value: Any) -> Iterator[Any]:
     elif isinstance(value, types.MethodType):
         yield value.__self__
     elif is_tensor(value):
-        yield value.data_or_traced()
+        yield from _contents(value)
     elif not isinstance(value, types.ModuleType | type | types.FunctionType | np.ndarray):
         own = getattr(value, "__dict__", None)
         yield from own.values() if isinstance(own, dict) else ()
@@ -116,6 +116,12 @@ def inside(value: Any) -> Iterator[Any]:
                     yield slot_value(member, value)
 
 
+def _contents(tensor: Any) -> tuple[np.ndarray, ...]:
+    """The array of a Tensor from outside; what a recording computes has none."""
+    inner = tensor._tape is not None and tensor._tape.recording
+    return () if inner else (tensor.data_or_traced(),)
+
+
 def attribute(value: Any, name: str) -> Leads | None:
     """What an attribute of a value leads to; `None` where that cannot be told without asking for it."""
     if isinstance(value, np.ndarray):
@@ -123,7 +129,7 @@ def attribute(value: Any, name: str) -> Leads | None:
             return {}
         return lead(value) if name in _VIEWS else None
     if is_tensor(value):
-        return lead(value.data_or_traced()) if name in ("data", "numpy") else {}
+        return lead(*_contents(value)) if name in ("data", "numpy") else {}
     if isinstance(value, Box | dict | list | tuple | deque | set):
         fields = getattr(type(value), "_fields", ())
         return lead(getattr(value, name)) if name in fields else lead(Bound(name, value))
