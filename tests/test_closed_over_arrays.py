@@ -1,5 +1,6 @@
 """Closed-over arrays: read where they lie as operands, guarded where plain Python or NumPy uses their contents."""
 
+import functools
 import types
 
 import numpy as np
@@ -118,6 +119,49 @@ def test_contents_used_by_plain_code_are_guarded(name):
         data.y[0] = number
         replayed(X)
     assert count() == seen
+
+
+class Model:
+    def __init__(self):
+        self.y = np.ones(2)
+
+    def __call__(self, p):
+        return tg.sum(p * self.y) * self.y.max()
+
+    def operand(self, p):
+        return tg.sum(p * self.y)
+
+    @staticmethod
+    def beside(model, p):
+        return tg.sum(p * model.y) * model.y[0]
+
+    def argument(self, p, model):
+        return tg.sum(p * model.y) * model.y[0]
+
+
+ROOTS = {
+    "method": lambda m: (m.__call__, ()),
+    "callable object": lambda m: (m, ()),
+    "partial": lambda m: (functools.partial(Model.beside, m), ()),
+    "argument": lambda m: (m.argument, (m,)),
+    "transform": lambda m: (lambda p: tg.value_and_grad(tg.jit(m))(p)[0], ()),
+}
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_what_a_function_is_bound_to_is_followed(name):
+    model = Model()
+    function, rest = ROOTS[name](model)
+    replayed = tg.jit(function)
+    for number in (1.0, 2.0, 1.0):
+        model.y[0] = number
+        expected = np.sum(X * model.y) * (model.y[0] if name in ("partial", "argument") else model.y.max())
+        assert replayed(X, *rest) == pytest.approx(expected)
+    operand = tg.jit(model.operand)
+    for number in (1.0, 2.0):
+        model.y[0] = number
+        assert operand(X) == np.sum(X * model.y)
+    assert len(list(operand.recordings)) == 1
 
 
 def value(function, data):

@@ -151,7 +151,7 @@ class Jit(OfFunction):
             seen = self.surroundings
             if arguments.objects:
                 seen = signature.surroundings = Surroundings(arguments.objects, seen)
-            recorded.watch_arrays(seen.reach, arguments.objects)
+            recorded.watch_arrays(self.function, seen.reach, arguments.objects)
             self.recordings.add(recorded, signature)
         return recorded
 

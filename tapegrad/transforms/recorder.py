@@ -71,11 +71,11 @@ class Recorded(Uncopied):
         self.bytes = _RECORDING_BYTES + self.recording.occupied
         self.counted = 0
 
-    def watch_arrays(self, seen: Reach, given: list[Any]) -> None:
+    def watch_arrays(self, function: Any, seen: Reach, given: list[Any]) -> None:
         """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
         for array in seen.arrays.values():
             self.recording.watch_head(array)
-        for array in Flow(seen.functions, given, self.recording.sites).used.values():
+        for array in Flow(function, seen.functions, given, self.recording.sites).used.values():
             self.recording.watch(array)
         self.outcomes = tuple(self.recording.outcomes)
 

@@ -55,10 +55,12 @@ class Flow:
 
     Parameters
     ----------
+    root
+        What is recorded: a function, or what calls one.
     functions
         All functions whose code is followed.
     given
-        What the first of them is called with.
+        What the root may be called with beside what is traced.
     sites
         For each place in code that recorded operands, the memory that they were in.
 
@@ -68,7 +70,9 @@ class Flow:
         The arrays that may be read other than as operands, by their ids.
     """
 
-    def __init__(self, functions: Iterable[types.FunctionType], given: Iterable[Any], sites: Sites) -> None:
+    def __init__(
+        self, root: Any, functions: Iterable[types.FunctionType], given: Iterable[Any], sites: Sites
+    ) -> None:
         self.used: dict[int, np.ndarray] = {}
         self._sites = {_at(code, last): memory for (code, last), memory in sites.items()}
         self._variables: dict[tuple[types.CodeType, str], Leads] = {}
@@ -78,11 +82,33 @@ class Flow:
         self._boxes: dict[Any, Box] = {}
         self._codes: list[types.CodeType] = []
         self._grown = True
-        for k, function in enumerate(functions):
-            self._take_up(function, tuple(given) if k == 0 else ())
+        for function in functions:
+            self._take_up(function)
+        self._begin(root, [], lead(*given))
         self._follow()
 
-    def _take_up(self, function: types.FunctionType, given: tuple[Any, ...]) -> None:
+    def _begin(self, root: Any, args: list[Leads], given: Leads) -> None:
+        """The root is called: its function's parameters are what it is bound to, or what is given."""
+        if isinstance(root, types.MethodType):
+            self._begin(root.__func__, [lead(root.__self__), *args], given)
+        elif isinstance(root, functools.partial):
+            bound = joined([given, *map(lead, root.keywords.values())])
+            self._begin(root.func, [*map(lead, root.args), *args], bound)
+        elif isinstance(root, types.FunctionType):
+            if root.__code__ in self._globals:
+                self._bind(root.__code__, args, 0)
+                for name in parameters(root.__code__)[len(args) :]:
+                    self.put(root.__code__, name, given)
+            inner = getattr(root, "__wrapped__", None)
+            if inner is not None:
+                self._begin(inner, args, given)
+        elif type(root).__module__.startswith("tapegrad."):
+            self._begin(getattr(root, "function", None), args, given)
+        elif root is not None:
+            call = getattr(type(root), "__call__", None)  # noqa: B004
+            self._begin(call if isinstance(call, types.FunctionType) else None, [lead(root), *args], given)
+
+    def _take_up(self, function: types.FunctionType) -> None:
         code = function.__code__
         self._add_code(code, function.__globals__, None)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
@@ -91,8 +117,6 @@ class Flow:
         last = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
         for name, value in [*zip(last, defaults, strict=True), *(function.__kwdefaults__ or {}).items()]:
             self.put(code, name, lead(value))
-        for name in parameters(code):
-            self.put(code, name, lead(*given))
 
     def _add_code(
         self, code: types.CodeType, variables: dict[str, Any], outer: types.CodeType | None

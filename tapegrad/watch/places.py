@@ -56,8 +56,7 @@ def entry(names: Any, name: Any, value: Any) -> Place:
     """What is stored under a name in a namespace."""
     if value is Missing:
         return Place("{1} not in {0}", (names, name))
-    text = "{0}.get({1}, {0}) is {2}" if value is None else "{0}.get({1}) is {2}"
-    return Place(text, (names, name, value), lambda: names.get(name, Missing), value)
+    return Place("{0}[{1}] is {2}", (names, name, value), lambda: names.get(name, Missing), value)
 
 
 def slot(member: Any, owner: Any, value: Any) -> Place:
@@ -99,9 +98,10 @@ def base_of(container: Any) -> Any:
 
 
 def body(function: Any) -> Place:
-    """Code and defaults of a function."""
-    text = "{0}.__code__ is {1} and {0}.__defaults__ is {2} and {0}.__kwdefaults__ is {3}"
-    return Place(text, (function, function.__code__, function.__defaults__, function.__kwdefaults__))
+    """Code and defaults of a function; where there are none, all arguments were given, and new ones change nothing."""
+    defaults = [name for name in ("__defaults__", "__kwdefaults__") if getattr(function, name) is not None]
+    text = " and ".join(f"{{0}}.{name} is {{{k}}}" for k, name in enumerate(["__code__", *defaults], 1))
+    return Place(text, (function, function.__code__, *(getattr(function, name) for name in defaults)))
 
 
 def called(ask: Callable[[Any], Any], owner: Any) -> Place:
