@@ -3,8 +3,12 @@
 Numba's own disk cache keys a function by its source file and bytecode. It does not notice a change in another
 file that the function calls, nor one in the compiler flags. Here every function is kept in a folder named by a
 digest of all the sources that are compiled, so any change of any of them starts a fresh folder.
+
+Nothing that happens to that folder or to its files is a reason to stop: what cannot be read is compiled, what cannot
+be written is done without, and the first of such things is said on stderr.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -14,13 +18,18 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
+import llvmlite
 import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
+
+from tapegrad import cache_files, messages
 
 _PACKAGE = Path(__file__).parent
-_COMPILED = ("cache.py", "compiler.py", "kernels", "tape", "sweep")
+_COMPILED = ("cache.py", "cache_files.py", "compiler.py", "kernels", "tape", "sweep")
 _UNUSED_AFTER = 60 * 24 * 3600.0  # seconds until a folder of another version is removed
 
 
@@ -35,8 +44,8 @@ def _sources() -> list[Path]:
 
 @functools.cache
 def digest() -> str:
-    """Digest of the compiled sources, the compiler's version, and the size of what all Python objects begin with."""
-    state = hashlib.sha256(f"{numba.__version__} {object.__basicsize__}".encode())
+    """Digest of the compiled sources and the compiler's version."""
+    state = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
     for file in _sources():
         state.update(file.name.encode() + b"\0" + file.read_bytes())
     return state.hexdigest()[:16]
@@ -58,18 +67,37 @@ def root() -> Path:
 
 @functools.cache
 def folder() -> Path | None:
-    """The cache folder of this version, made if need be; ``None`` where it cannot be written."""
+    """The cache folder of this version, made if need be; ``None`` where there is none. It may be read-only."""
     try:
         path = root() / digest()
         fresh = not path.is_dir()
         path.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=path).close()
     except (OSError, RuntimeError):  # RuntimeError: no home directory is known
         return None
-    os.utime(path)
-    if fresh:
-        _remove_unused(path.parent, keep=path)
+    with contextlib.suppress(OSError):  # it is read-only, or another process tidies up as well
+        os.utime(path)
+        if fresh:
+            _remove_unused(path.parent, keep=path)
     return path
+
+
+def _intended() -> str:
+    """Where the cache folder should be, for messages."""
+    try:
+        return str(root())
+    except RuntimeError:
+        return "in a home directory that nobody knows: set TAPEGRAD_CACHE_DIR"
+
+
+def writable() -> bool:
+    """Whether something can be kept in the cache folder."""
+    path = folder()
+    try:
+        if path is not None:
+            tempfile.TemporaryFile(dir=path).close()
+    except OSError:
+        return False
+    return path is not None
 
 
 def _remove_unused(parent: Path, keep: Path) -> None:
@@ -79,43 +107,86 @@ def _remove_unused(parent: Path, keep: Path) -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
-class _Locator(_CacheLocator):
-    """Every function in the one folder of this version, told apart by module and name."""
+# --- the cache of a function -------------------------------------------------------------------------------------
 
-    def __init__(self, function: Callable[..., Any], path: Path) -> None:
+
+class Complaints:
+    """What is wrong with the cache folder is said when it is first noticed, and nothing after that."""
+
+    def __init__(self) -> None:
+        self.made = False
+
+    def make(self, what: str, error: BaseException | None = None) -> None:
+        """Say what is wrong, and what error told."""
+        if not self.made:
+            self.made = True
+            reason = "" if error is None else f" ({getattr(error, 'strerror', None) or error})"
+            messages.tell(f"{what}{reason}; what is missing there is compiled")
+
+
+complaints = Complaints()
+
+
+@functools.cache
+def _processor() -> str:
+    """Digest of the processor that Numba compiles for."""
+    kind = cpu_target.target_context.codegen().magic_tuple()
+    return hashlib.sha256(repr(kind).encode()).hexdigest()[:8]
+
+
+def _file(module: str, function: str) -> Path | None:
+    """The file in which a function's compiled code is kept."""
+    path = folder()
+    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    name = f"{module.partition('.')[2]}.{function}.{python}.{_processor()}.nbc"
+    return None if path is None else path / name
+
+
+class _Cache(NullCache):
+    """The cache of one function, as Numba calls it: it gives `None`, or keeps nothing, whatever goes wrong."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._py_file = function.__code__.co_filename  # Numba's warnings name it
-        self._path = path
 
-    def get_cache_path(self) -> str:
-        return str(self._path)
+    def _file(self) -> Path | None:
+        return _file(self._function.__module__, self._function.__qualname__)
 
-    def get_source_stamp(self) -> str:
-        return digest()
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The function as it was compiled before."""
+        file = self._file()
+        if file is None:
+            return None
+        if not file.parent.is_dir():
+            complaints.make(f"the cache folder {file.parent} is gone")
+        target_context.refresh()
+        try:
+            parts = cache_files.read(file)
+            return None if parts is None else CompileResult._rebuild(target_context, *parts)
+        except OSError as error:
+            complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
+        except Exception:  # unpickling can raise anything
+            complaints.make(f"a damaged file in the cache folder {file.parent} is replaced")
+        return None
 
-    def get_disambiguator(self) -> str:
-        return self._function.__module__.rpartition("tapegrad.")[2]
-
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> "_Locator | None":
-        path = folder()
-        return None if path is None else cls(py_func, path)
-
-
-class _Impl(CompileResultCacheImpl):
-    _locator_classes: ClassVar = [_Locator]
-
-
-class _Cache(FunctionCache):
-    _impl_class = _Impl
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep the function, unless it holds addresses that mean nothing to another process."""
+        file = self._file()
+        if file is None:
+            complaints.make(f"there is no cache folder {_intended()}, and it cannot be made")
+        elif not cres.library.has_dynamic_globals:
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                cache_files.write(file, cres._reduce())
+            except OSError as error:
+                complaints.make(f"the cache folder {file.parent} cannot be written", error)
 
 
 def cache_of(function: Callable[..., Any]) -> Any:
-    """The cache that a compiled function reads and writes; one that keeps nothing where no folder is writable."""
-    return NullCache() if folder() is None else _Cache(function)
+    """The cache that a compiled function reads and writes."""
+    return _Cache(function)
 
 
 def holds(module: str, function: str) -> bool:
     """Whether the cache folder holds a compiled function."""
-    path = folder()
-    return path is not None and any(path.glob(f"{module.rpartition('.')[2]}.{function}-*.nbi"))
+    file = _file(module, function)
+    return file is not None and file.exists()

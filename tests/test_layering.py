@@ -18,7 +18,8 @@ FILES = {
 NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 # The parts of the package from the bottom to the top: each may import what stands before it.
 ORDER = (
-    "interpreter", "copies", "cache", "locks", "compiler", "kernels", "library", "ops", "generate", "tape", "sweep",
+    "interpreter", "copies", "messages", "processors", "cache_files", "cache", "locks", "announcer", "compiler",
+    "kernels", "library", "ops", "generate", "tape", "sweep", "threads",
     "errors", "fences", "loader", "checker", "views", "show", "state", "notes", "dependence", "inspection", "storage",
     "anomaly", "record", "keys", "structural", "shaping", "elementwise", "reductions", "writes", "indexing", "linalg",
     "joining", "creation",
@@ -29,7 +30,12 @@ ORDER = (
 # Compiled code and what carries it may import even less.
 STRICT: dict[str, tuple[str, ...]] = {
     "kernels": (),
-    "compiler": ("cache",),
+    "messages": (),
+    "processors": (),
+    "cache_files": (),
+    "cache": ("cache_files", "messages"),
+    "announcer": ("cache", "messages"),
+    "compiler": ("cache", "announcer"),
     "library": ("kernels",),
     "ops": ("library",),
     "generate": ("ops", "kernels"),

@@ -1,0 +1,58 @@
+"""A file with the compiled code of one function, and a checksum: LLVM ends the process over code that is damaged."""
+
+import contextlib
+import hashlib
+import os
+import pickle
+import uuid
+from pathlib import Path
+from typing import Any
+
+from numba.core.serialize import dumps
+
+_HEAD = b"tapegrad: compiled code, format 1\n"
+_START = len(_HEAD) + hashlib.sha256().digest_size
+
+
+class DamagedFileError(Exception):
+    """A file that is not as it was written."""
+
+
+def write(path: Path, parts: Any) -> None:
+    """Write what a function was reduced to; another process sees all of it or nothing."""
+    data = dumps(parts)
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(_HEAD + _checksum(path, data) + data)
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def read(path: Path) -> tuple[Any, ...] | None:
+    """What `write` has written, `None` if there is no such file.
+
+    Raises
+    ------
+    DamagedFileError
+        If the file is not as it was written. Nothing of it has been used then.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    data = content[_START:]
+    if content[:_START] != _HEAD + _checksum(path, data):
+        raise DamagedFileError(path)
+    parts = pickle.loads(data)
+    if not isinstance(parts, tuple):
+        raise DamagedFileError(path)
+    return parts
+
+
+def _checksum(path: Path, data: bytes) -> bytes:
+    """Checksum of the data and of the name: a file of another function or processor is not what it should be."""
+    return hashlib.sha256(os.fsencode(path.name) + b"\0" + data).digest()

@@ -1,0 +1,33 @@
+"""What the package says on stderr: lines that stay, and one line that is written over and over on a terminal."""
+
+import contextlib
+import os
+import sys
+
+_ERASE = "\r\x1b[K"
+
+
+def tell(text: str) -> None:
+    """Write a line. That there is no stderr, or that it is closed, is no reason to stop."""
+    _write(f"tapegrad: {text}\n")
+
+
+def on_terminal() -> bool:
+    """Whether stderr is a terminal on which a line can be written over."""
+    try:
+        return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    except ValueError:  # it is closed
+        return False
+
+
+def show(text: str) -> None:
+    """Write over the current line of a terminal; nothing elsewhere."""
+    if on_terminal():
+        _write(_ERASE + text)
+
+
+def _write(text: str) -> None:
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
