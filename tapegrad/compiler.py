@@ -5,20 +5,16 @@ import inspect
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numba
-import numba.core.event
 from numba import types
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 
-from tapegrad.cache import cache_of, folder
-
-_NOTICEABLE = 1.0  # seconds of compilation after which the user is told
-
+from tapegrad.announcer import announcer
+from tapegrad.cache import cache_of
 
 # Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
 compiling = threading.RLock()
@@ -44,11 +40,26 @@ if hasattr(os, "register_at_fork"):
 ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}
 
 
-def native(floats: tuple[str, ...] = (), **flags: Any) -> Callable[[Callable[..., Any]], Any]:
+_GROUPS: dict[str, list[tuple[str, str]]] = {}
+EVERY_COMPUTATION, EVERY_RECORDING = "computation", "recording"
+
+
+@functools.cache
+def expect_group(group: str) -> None:
+    """All entry points of a group will be needed."""
+    if group:
+        with compiling:
+            announcer.expect(_GROUPS[group])
+
+
+def native(
+    floats: tuple[str, ...] = (), group: str = "", **flags: Any
+) -> Callable[[Callable[..., Any]], Any]:
     """Compile an entry point: a function that Python calls with 64-bit integers, and floats where `floats` says so.
 
     It is compiled, or taken from the cache, when it is first called. Then the name in its module is bound to the
     bare compiled function, which costs half as much to call as Numba's dispatcher: call it as ``module.name``.
+    All of a `group` are needed where one of them is.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -59,7 +70,8 @@ def native(floats: tuple[str, ...] = (), **flags: Any) -> Callable[[Callable[...
 
         @functools.cache
         def entry() -> Any:
-            with compiling:
+            expect_group(group)
+            with compiling, announcer.compiling(function):
                 dispatcher.compile(signature)
             compiled = dispatcher.overloads[signature].entry_point
             setattr(sys.modules[function.__module__], function.__name__, compiled)
@@ -71,6 +83,7 @@ def native(floats: tuple[str, ...] = (), **flags: Any) -> Callable[[Callable[...
 
         ENTRY_POINTS[function.__module__, function.__name__] = entry
         first_call.compile = entry  # type: ignore[attr-defined]
+        _GROUPS.setdefault(group, []).append((function.__module__, function.__name__))
         return first_call
 
     return decorate
@@ -116,7 +129,7 @@ def _compile(function: Callable[..., Any], arguments: int, **flags: Any) -> int:
     options = {"nopython": True, "error_model": "numpy", **flags}
     compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
     compiled._cache = cache_of(function)
-    with _announced():
+    with announcer.compiling(function):
         compiled.compile()
     _KEEP_ALIVE.append(compiled)
     return int(compiled.address)
@@ -132,7 +145,7 @@ def compile_call(function: Callable[..., Any]) -> CFunc:
     signature = types.int64(types.int64, types.int64)
     options = {"nopython": True, "error_model": "numpy"}
     compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
-    with compiling, _announced():
+    with compiling, announcer.compiling(function):
         compiled.compile()
     return compiled
 
@@ -151,85 +164,13 @@ def compile_allocator(function: Callable[..., Any]) -> int:
 
 
 def compile_driver(function: Callable[..., Any]) -> int:
-    """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, splittable)``."""
+    """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, grain)``."""
     return _compile(function, 5)
 
 
-def compile_chunks(function: Callable[..., Any]) -> int:
-    """Address of what the threading layer calls: ``body(first, count, step, launch)``."""
-    return _compile(function, 4)
+def compile_thread(function: Callable[..., Any]) -> int:
+    """Address of what a thread runs: ``void function(void *place)``. What the function returns is ignored."""
+    return _compile(function, 1)
 
 
 _KEEP_ALIVE: list[CFunc] = []
-
-
-# --- saying why the first call takes long ------------------------------------------------------------------------
-
-
-class _Announcer(numba.core.event.Listener):
-    """Says once on stderr that kernels are being compiled, when that has taken a noticeable time."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self.started = 0.0
-        self.depth = 0
-        self.said = False
-
-    def on_start(self, event: Any) -> None:
-        if self.depth == 0:
-            self.started = time.perf_counter()
-        self.depth += 1
-
-    def on_end(self, event: Any) -> None:
-        self.depth -= 1
-        if self.depth == 0:
-            self.seconds += time.perf_counter() - self.started
-            if self.seconds > _NOTICEABLE and not self.said:
-                self.said = True
-                print(self.message(), file=sys.stderr)
-
-    @staticmethod
-    def message() -> str:
-        path = folder()
-        kept = (
-            f"they are kept in {path}" if path else "no cache folder is writable: every process compiles anew"
-        )
-        return f"tapegrad: compiling kernels on first use ({kept}; `tapegrad warmup` compiles all of them)"
-
-
-_announcer = _Announcer()
-
-
-def be_quiet() -> None:
-    """Say nothing about compilation: whoever calls this shows progress of his own."""
-    _announcer.said = True
-
-
-class _announced:
-    """Counts the time of a compilation towards the announcement."""
-
-    def __enter__(self) -> None:
-        _announcer.on_start(None)
-
-    def __exit__(self, *exception: object) -> None:
-        _announcer.on_end(None)
-
-
-def _is_ours(event: Any) -> bool:
-    function = getattr(event.data.get("dispatcher"), "py_func", None)
-    return getattr(function, "__module__", "").startswith("tapegrad.")
-
-
-class _OurEvents(numba.core.event.Listener):
-    """Passes on the compilations of this package's functions."""
-
-    def on_start(self, event: Any) -> None:
-        if _is_ours(event):
-            _announcer.on_start(event)
-
-    def on_end(self, event: Any) -> None:
-        if _is_ours(event):
-            _announcer.on_end(event)
-
-
-numba.core.event.register("numba:compile", _OurEvents())

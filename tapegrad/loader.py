@@ -7,26 +7,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-import numba
-import numba.np.ufunc.parallel
 import numpy as np
-from llvmlite.binding import address_of_symbol
 
-from tapegrad import cache, compiler, fences, library
+from tapegrad import cache, compiler, fences, library, threads
+from tapegrad.announcer import announcer
 from tapegrad.kernels.fill import zero_fill
 from tapegrad.ops import CODES, ELEMENTWISE, STRUCTURAL, Op, Structural
 from tapegrad.sweep import columns
-from tapegrad.sweep.layout import (
-    CHUNKS,
-    CONTROL_WORDS,
-    DRIVER,
-    DRIVER_REFUSED,
-    DRIVER_UNKNOWN,
-    LAUNCH,
-    LOCK,
-    THREADS,
-)
-from tapegrad.sweep.parallel import parallel_driver, run_chunks
+from tapegrad.sweep.layout import CONTROL_WORDS, DRIVER, LOCK, POOL, THREAD_LIMIT, THREADS
+from tapegrad.sweep.parallel import parallel_driver
+from tapegrad.sweep.pool import help_out
 from tapegrad.tape import layout
 
 DTYPE_NAMES = ("f64", "f32", "i64", "b8")
@@ -53,7 +43,7 @@ _OF_NO_OP = (
     columns.columns_f32_f32,
 )
 
-# Elements from which a second thread pays: a launch costs 2.5 us.
+# Elements from which a second thread pays.
 _GRAIN = 32_768
 _COSTLY_GRAIN = 8_192
 _CHEAP_FAMILIES = ("arithmetic", "selection", "predicates")
@@ -203,30 +193,47 @@ def address_of(function: Callable[..., Any]) -> int:
         return int(compiler.compile_kernel(function))
 
 
+def expect(kernels_: Iterable[tuple[int, int, int]]) -> None:
+    """These kernels will be needed, each given as for `load_code`: what of them must be compiled is counted."""
+    missing = {key for key in kernels_ if _kernels[key] == 0}
+    with compiler.compiling:
+        announcer.expect(_place(_name(*key)) for key in missing)
+
+
+def _name(code: int, dtype: int, direction: int) -> KernelName:
+    return KernelName(_NAMES[code], DTYPE_NAMES[dtype], DIRECTIONS[direction])
+
+
 def load_code(code: int, dtype: int, direction: int) -> int:
     """`load` by op code, dtype code and direction code (0 forward, 1 reverse, 2 tangent)."""
-    return load(KernelName(_NAMES[code], DTYPE_NAMES[dtype], DIRECTIONS[direction]))
+    return load(_name(code, dtype, direction))
 
 
 def load_driver() -> None:
     """Load the parallel driver: from now on large instructions run on all threads."""
     with compiler.compiling:
-        if _control[DRIVER] == DRIVER_UNKNOWN:
-            _control[THREADS] = numba.get_num_threads()  # starts the threading layer
-            _control[LAUNCH] = address_of_symbol("numba_parallel_for")
-            _control[CHUNKS] = compiler.compile_chunks(run_chunks)
+        if _control[DRIVER] == 0:
+            _control[THREADS], _control[POOL] = threads.start(_thread())
             _control[DRIVER] = compiler.compile_driver(parallel_driver)
+        if _control[THREAD_LIMIT] == 0:
+            _control[THREAD_LIMIT] = threads.numba_limit()
+
+
+@functools.cache
+def _thread() -> int:
+    """Address of what the pool's threads run."""
+    return compiler.compile_thread(help_out)
 
 
 def run_serially() -> None:
     """Run everything in this process on one thread from now on."""
-    _control[DRIVER] = DRIVER_REFUSED
+    _control[THREADS] = 1
 
 
 def _after_fork() -> None:
-    """In a forked child: threads do not survive a fork, and OpenMP ends a process that goes on where they started."""
+    """In a forked child: threads do not survive a fork."""
     _control[LOCK] = 0
-    if _control[DRIVER] > DRIVER_REFUSED or numba.np.ufunc.parallel._is_initialized:
+    if _control[DRIVER] != 0:
         run_serially()
 
 

@@ -1,6 +1,7 @@
 """``tapegrad info``."""
 
 import argparse
+import os
 import platform
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,12 +17,13 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _threading() -> str:
-    """Numba's threading layer and its number of threads."""
-    import numba
+def _threads() -> str:
+    """How many threads large instructions run on, and what allows them."""
+    from tapegrad import threads
+    from tapegrad.processors import processors
 
-    threads = numba.get_num_threads()  # starts the layer, which has no name before
-    return f"{numba.threading_layer()}, {threads} thread{'s' if threads != 1 else ''}"
+    limits = [f"{name}={os.environ[name]}" for name in threads.VARIABLES if name in os.environ]
+    return f"{threads.allowed()} ({', '.join([f'processors: {processors()}', *limits])})"
 
 
 def _size(count: float) -> str:
@@ -59,9 +61,10 @@ def _rows() -> Iterator[tuple[str, str]]:
     yield "python", platform.python_version()
     for package in ("numba", "llvmlite", "numpy", "scipy"):
         yield package, _version(package)
-    yield "threading layer", _threading()
+    yield "threads", _threads()
     folder = cache.folder()
-    yield "cache folder", "none: no folder can be written" if folder is None else str(folder)
+    kept = "" if cache.writable() else " (cannot be written)"
+    yield "cache folder", "none: no folder can be written" if folder is None else f"{folder}{kept}"
     if folder is not None:
         yield "cache contents", _contents(folder)
     yield "kernels", _kernels()

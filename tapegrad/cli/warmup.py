@@ -10,15 +10,16 @@ from tapegrad.cli.progress import Progress
 def run(options: argparse.Namespace) -> int:
     """Compile the engine and every kernel that are not cached yet; 1 if there is no folder to keep them in."""
     import tapegrad  # noqa: F401  defines the engine's entry points
-    from tapegrad import cache, compiler, loader
+    from tapegrad import cache, loader
+    from tapegrad.announcer import announcer
 
-    if cache.folder() is None:
+    if not cache.writable():
         print("tapegrad warmup: no folder can be written, so nothing can be kept", file=sys.stderr)
         return 1
     kernels = loader.kernels()
     missing = [name for name in kernels if not loader.is_cached(name)]
     engine = loader.engine()
-    compiler.be_quiet()
+    announcer.be_quiet()
     begun = time.perf_counter()
     with Progress(len(engine) + len(missing)) as progress:
         for entry_point, compile_ in engine.items():

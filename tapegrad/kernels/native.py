@@ -86,18 +86,6 @@ def stack_words(typingctx, count):
     return types.int64(count), codegen
 
 
-@intrinsic
-def compare_and_swap(typingctx, address, expected, desired):
-    """Atomically replace the word at `address` by `desired` if it is `expected`; whether it was."""
-
-    def codegen(context, builder, signature, args):
-        pointer = builder.inttoptr(args[0], _I64.as_pointer())
-        result = builder.cmpxchg(pointer, args[1], args[2], "acq_rel", "monotonic")
-        return builder.zext(builder.extract_value(result, 1), _I64)
-
-    return types.int64(types.int64, types.int64, types.int64), codegen
-
-
 # The allocator, under names of our own: the C library's, unless `tapegrad.guards` puts another one in its place.
 ALLOCATOR = ("malloc", "calloc", "realloc", "free")
 

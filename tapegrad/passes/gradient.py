@@ -38,6 +38,7 @@ class ReverseProgram(Program):
                     lifetimes.use(("primal", buffer), FOREVER if keep else step)
 
     def _bind(self) -> None:
+        self._expect(self._backwards, REVERSE)
         super()._bind()
         self._bind_backwards()
 

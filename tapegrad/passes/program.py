@@ -5,6 +5,8 @@ the inputs, the outputs and the gradients. A workspace of the program is a copy 
 replaced; the places of inputs, outputs and gradients are filled in at each call.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from tapegrad import fences, loader
@@ -182,7 +184,14 @@ class Program(Uncopied):
         stream.add(self.kernel(i, direction), self.grain(i, frame))
 
     def kernel(self, i: int, direction: int) -> int:
-        return loader.load_code(self.listing.op[i], instruction_variant(self._header, i), direction)
+        return loader.load_code(*self._kernel(i, direction))
+
+    def _kernel(self, i: int, direction: int) -> tuple[int, int, int]:
+        return self.listing.op[i], instruction_variant(self._header, i), direction
+
+    def _expect(self, instructions: Iterable[int], direction: int) -> None:
+        """Say which kernels will be needed, before the first of them is compiled."""
+        loader.expect({self._kernel(i, direction) for i in instructions})
 
     def grain(self, i: int, frame: np.ndarray) -> int:
         """The number of elements from which instruction `i` runs on several threads, 0 if it stays below."""

@@ -23,7 +23,7 @@ from tapegrad.passes.seeds import Runs
 from tapegrad.passes.stream import Port, Stream, port_address
 from tapegrad.passes.tangent_rows import TangentRow
 from tapegrad.sweep import columns
-from tapegrad.tape.layout import F32
+from tapegrad.tape.layout import F32, OP_LINEAR
 from tapegrad.tape.tape import DTYPE_CODES
 
 _FEW_SEEDS = 64  # that go through one stream whatever the size of the buffers
@@ -206,6 +206,8 @@ class TangentProgram(Program):
     def _bind(self) -> None:
         self._begun: set[int] = set()  # buffers with a tangent that an instruction before has written to
         self._zeros: dict[int, int] = {}
+        linear = {i for i in self._tangents if loader.op_words(self.listing.op[i])[OP_LINEAR]}
+        self._expect(set(self._tangents) - linear, TANGENT)
         if self.chunk:
             super()._bind()
             self._seed_rows(self.reverse)

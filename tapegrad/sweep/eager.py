@@ -5,11 +5,11 @@ is returned carries one handle, the new Tensor's. A negative number is an error 
 has changed.
 """
 
-from tapegrad.compiler import helper, native
+from tapegrad.compiler import EVERY_COMPUTATION, helper, native
 from tapegrad.kernels.native import free, load_i64, malloc, memcpy, stack_words, store_i64
 from tapegrad.sweep.bind import bind_forward, op_word, variant
 from tapegrad.sweep.execute import execute
-from tapegrad.sweep.layout import DRIVER, DRIVER_UNKNOWN
+from tapegrad.sweep.layout import DRIVER
 from tapegrad.tape.columns import add_handle, append, drop_handle, new_slot
 from tapegrad.tape.geometry import array_data, array_length, broadcast_extent, extent
 from tapegrad.tape.layout import (
@@ -120,7 +120,7 @@ def _wrong_dtypes(header, op, a, b, c, dtype):
 def _lacks_driver(header, op, geometry, ndim):
     """Whether a result is large enough for the parallel driver, and nobody has loaded that yet."""
     grain = op_word(header, op, OP_GRAIN)
-    if grain == 0 or load_i64(load_i64(header, CONTROL), DRIVER) != DRIVER_UNKNOWN:
+    if grain == 0 or load_i64(load_i64(header, CONTROL), DRIVER) != 0:
         return False
     count = 1
     for d in range(ndim):
@@ -155,7 +155,7 @@ def _elementwise(header, op, a, b, c, recording):
     return result
 
 
-@native()
+@native(group=EVERY_COMPUTATION)
 def record_elementwise(header, op, a, b, c, recording):
     """Record and run an elementwise op; absent operands are -1."""
     return _elementwise(header, op, a, b, c, recording)

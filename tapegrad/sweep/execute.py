@@ -7,13 +7,13 @@ from numba.extending import intrinsic
 from tapegrad.compiler import helper
 from tapegrad.kernels.frame import COUNT, OUTER, WORDS, X_BAR, Y_BAR, X, Y
 from tapegrad.kernels.native import call_kernel, load_i64, stack_words, store_i64
-from tapegrad.sweep.layout import DRIVER, DRIVER_REFUSED
+from tapegrad.sweep.layout import DRIVER
 
 _I64 = ir.IntType(64)
 
 
 @intrinsic
-def call_driver(typingctx, driver, kernel, frame, loops, control, splittable):
+def call_driver(typingctx, driver, kernel, frame, loops, control, grain):
     """Call the parallel driver by address, so that it is compiled only where something large is computed."""
 
     def codegen(context, builder, signature, args):
@@ -110,8 +110,8 @@ def execute(kernel, frame, loops, grain, control):
         return 0
     if grain != 0 and elements(frame) >= abs(grain):
         driver = load_i64(control, DRIVER)
-        if driver > DRIVER_REFUSED:
-            return call_driver(driver, kernel, frame, loops, control, 1 if grain > 0 else 0)
+        if driver != 0:
+            return call_driver(driver, kernel, frame, loops, control, grain)
     if load_i64(frame, OUTER) == 0:
         return call_kernel(kernel, frame, loops)
     return run_nested(kernel, frame, loops)

@@ -1,14 +1,14 @@
 """Words that the sweeps share with Python beside the tape's columns and the kernels' frames."""
 
 # The control block of the parallel driver.
-DRIVER = 0  # address of the driver, or one of the two below
+DRIVER = 0  # address of the driver, 0 until it is loaded
 LOCK = 1  # 1 while a launch is under way
-THREADS = 2  # threads that a launch can use
-LAUNCH = 3  # address of the threading layer's `parallel_for`
-CHUNKS = 4  # address of the function that each of its threads runs
-CONTROL_WORDS = 5
-DRIVER_UNKNOWN = 0  # not loaded yet
-DRIVER_REFUSED = 1  # not to be used in this process
+THREADS = 2  # threads that a launch can use, the caller's among them
+POOL = 3  # address of the pool's block
+THREAD_LIMIT = 4  # address of Numba's `get_num_threads`, 0 while its threading layer has not been started
+ALONE_UNTIL = 5  # until that time, in nanoseconds, launches run on the caller's thread
+BALANCE = 6  # nanoseconds that helpers have gained, less those that callers waited for them
+CONTROL_WORDS = 7
 
 # A frame's STORE word holds the bytes of a summed cotangent's element above the store bits.
 ITEM_SHIFT = 8

@@ -1,6 +1,6 @@
 """Bind the instructions of a recording for replay: entry points for the planner, which is Python."""
 
-from tapegrad.compiler import native
+from tapegrad.compiler import EVERY_RECORDING, native
 from tapegrad.kernels.native import load_i64
 from tapegrad.sweep.bind import bind_forward, bind_reverse, variant
 from tapegrad.sweep.bind_tangent import bind_tangent
@@ -24,13 +24,13 @@ from tapegrad.tape.layout import (
 )
 
 
-@native()
+@native(group=EVERY_RECORDING)
 def hold(header, slot):
     """Add a handle that stays until the tape is closed."""
     add_handle(header, slot)
 
 
-@native()
+@native(group=EVERY_RECORDING)
 def forget_results(header):
     """Let go of what the instructions have computed: a replay computes it anew, in a workspace."""
     for i in range(load_i64(header, INSTRUCTIONS)):
@@ -42,7 +42,7 @@ def forget_results(header):
             set_primal(header, buffer, 0)
 
 
-@native()
+@native(group=EVERY_RECORDING)
 def bind_instruction(header, i, direction, frame, outer, store):
     """Bind instruction `i` to the frame at an address: forwards (0), backwards (1), or its tangent (2)."""
     op, result, params = get_op(header, i), get_result(header, i), get_params(header, i)
@@ -55,7 +55,7 @@ def bind_instruction(header, i, direction, frame, outer, store):
         bind_reverse(header, op, result, a, b, c, params, frame, outer, store)
 
 
-@native()
+@native(group=EVERY_RECORDING)
 def instruction_variant(header, i):
     """Dtype code that chooses the kernel of instruction `i`."""
     return variant(
@@ -75,7 +75,7 @@ def can_store(header, i, j):
     )
 
 
-@native()
+@native(group=EVERY_RECORDING)
 def covers(header, slot):
     """Whether a slot is the whole of its buffer, element for element in C order."""
     return covers_buffer(header, slot)

@@ -1,6 +1,6 @@
 """What lies behind a slot: its description, its memory, and memory that moves to a new buffer."""
 
-from tapegrad.compiler import native
+from tapegrad.compiler import EVERY_COMPUTATION, native
 from tapegrad.kernels.native import load_i64, memcpy, memset, store_i64
 from tapegrad.tape.blocks import add_block, new_block, release_block, retain
 from tapegrad.tape.columns import add_handle, free_cotangent, new_buffer, new_slot
@@ -43,7 +43,7 @@ from tapegrad.tape.layout import (
 DESCRIPTION_WORDS = D_GEOMETRY + 2 * MAX_NDIM
 
 
-@native()
+@native(group=EVERY_COMPUTATION)
 def describe(header, slot, description, cotangent, hold):
     """Write what there is to know of a slot into an int64 array; with `hold`, add a reference to its memory.
 

@@ -1,6 +1,6 @@
 """Copy a tape by one call of compiled code, between which and the next no other thread can change it."""
 
-from tapegrad.compiler import helper, native
+from tapegrad.compiler import EVERY_RECORDING, helper, native
 from tapegrad.kernels.native import calloc, free, load_i64, load_u8, store_i64, store_u8
 from tapegrad.tape.layout import (
     ALL_LIVE,
@@ -211,7 +211,7 @@ def _pool_words(header, free_slots, lengths, ops):
     return words
 
 
-@native()
+@native(group=EVERY_RECORDING)
 def copy_tape(header, lengths, ops, out, room):
     """Copy a tape to the `room` words at `out` if it needs no more than that; the number of words that it needs."""
     free_slots = calloc(load_i64(header, SLOTS) + load_i64(header, BUFFERS) + 1, 1)

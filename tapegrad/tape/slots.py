@@ -6,7 +6,7 @@ slot that is returned carries one handle, the new Tensor's. A negative number is
 
 import numba
 
-from tapegrad.compiler import helper, native
+from tapegrad.compiler import EVERY_COMPUTATION, helper, native
 from tapegrad.kernels.native import load_i64, memcpy, stack_words, store_f32, store_f64, store_i64
 from tapegrad.tape.blocks import new_block, new_zero_block
 from tapegrad.tape.columns import add_handle, drop_handle, new_buffer, new_slot
@@ -86,7 +86,7 @@ def allocate(header, dtype, shape, zeroed):
     return slot
 
 
-@native()
+@native(group=EVERY_COMPUTATION)
 def enter_array(header, array, dtype, flags):
     """A slot on a NumPy array's own memory, which the caller keeps alive until the buffer is an orphan.
 
@@ -288,7 +288,7 @@ def number(header, value, dtype):
     return slot
 
 
-@native()
+@native(group=EVERY_COMPUTATION)
 def drop(header, slot):
     """A Tensor lets go of its slot; whether a Python object that owned memory can be dropped.
 

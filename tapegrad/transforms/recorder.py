@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import checker
+from tapegrad.compiler import EVERY_COMPUTATION, EVERY_RECORDING, expect_group
 from tapegrad.copies import Uncopied
 from tapegrad.escapes import plain_array
 from tapegrad.passes.common import share_common
@@ -48,6 +49,8 @@ class Recorded(Uncopied):
     """
 
     def __init__(self, function: Callable[..., Any], arguments: Arguments) -> None:
+        expect_group(EVERY_COMPUTATION)
+        expect_group(EVERY_RECORDING)
         self.recording = Recording()
         self._programs: dict[Any, Program] = {}
         self._listing: Listing | None = None
