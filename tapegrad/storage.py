@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad import compiler
 from tapegrad.copies import Uncopied
 from tapegrad.dependence import depends
-from tapegrad.errors import TracedValueError, UnsupportedError, raise_for
+from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError, raise_for
 from tapegrad.locks import lock
 from tapegrad.notes import last_tensor_goes, notes
 from tapegrad.state import EAGER, modes, no_grad, thread
@@ -386,7 +386,11 @@ class Storage:
         tape = self._tape
         if tape is None or tape is EAGER or not tape.words[ALL_LIVE]:
             return False
-        return tape is thread.tape and bool(self._describe().flags & TRACED)
+        if not self._describe().flags & TRACED:
+            return False
+        if tape is not thread.tape and thread.tape.recording:
+            raise OuterTensorError("a Tensor of one recording was used in another; pass it as an argument")
+        return tape is thread.tape
 
     def _recorded(self) -> bool:
         """Whether it is on the tape of a recording that is going on: each replay finds its value anew."""

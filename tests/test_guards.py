@@ -561,6 +561,35 @@ def test_closed_over_tensors():
     assert f(np.ones(2))[1].tolist() == [4, 2]
 
 
+LOOKS = {
+    "int": lambda x: int(x),
+    "bool": lambda x: 2.0 if x > 0 else 3.0,
+    "truth": lambda x: 2.0 if x else 3.0,
+    "mask": lambda x: tg.where(x > 1.0, 2.0, 3.0),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_recordings_inside_recordings_look_at_outer_values_anew(name):
+    f = tg.jit(lambda x: tg.jit(lambda y: y * LOOKS[name](x))(2.0) + x)
+    for x in (1.5, 3.5, -2.5, 0.0, 1.5):
+        number = LOOKS[name](tg.tensor(x, constant=True))
+        assert f(x) == 2.0 * (number.item() if isinstance(number, tg.Tensor) else number) + x
+
+
+@pytest.mark.parametrize("name", ["float()", "item()", "np.asarray()", "data"])
+def test_recordings_inside_recordings_do_not_freeze_outer_values(name):
+    escape = {
+        "float()": float,
+        "item()": lambda x: x.item(),
+        "np.asarray()": np.asarray,
+        "data": lambda x: x.data,
+    }[name]
+    f = tg.jit(lambda x: tg.jit(lambda y: y * escape(x))(2.0) + x)
+    with pytest.raises(tg.TracedValueError, match="recorded"):
+        f(1.5)
+
+
 def test_recordings_inside_recordings_keep_apart():
     f = tg.jit(lambda x: tg.sum(x * x))
 
