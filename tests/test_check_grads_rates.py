@@ -18,6 +18,7 @@ import tapegrad as tg
 A = np.random.default_rng(5).normal(size=(4, 4))
 B = A @ A.T + np.eye(4)
 V = np.array([0.7, -1.3, 0.4, 2.1])
+RANDOM = np.random.default_rng(9)
 LONG = np.random.default_rng(6).normal(size=60)
 
 
@@ -135,6 +136,9 @@ RIGHT: dict[str, Any] = {
     "large arguments": (lambda x: tg.sin(x), 1e5),
     "tiny values": (lambda x: 1e-200 * tg.sin(x), 0.7),
     "physical units": (lambda c, v: 0.5 * c * v**2, (4.7e-12, 230.0)),
+    "expanded polynomial": (lambda x: x**4 - 4 * x**3 + 6 * x**2 - 4 * x + 1, 1.001, FIRST),
+    "huge": (lambda x: x**2, 1e150),
+    "nothing in an argument": (lambda x, y: x * 2 + tg.sum(y), (1.0, np.zeros(0))),
     "at a minimum": (lambda x: tg.sum((x - V) ** 2), V),
     "at zero": (lambda x: tg.cos(x) + x**2, 0.0),
     "some zero": (lambda x: tg.sum(tg.sin(x)), np.array([0.0, 1.0, 0.0])),
@@ -170,6 +174,12 @@ RIGHT: dict[str, Any] = {
     "noise 1e-7": (noisy(1e-7), V, FIRST),
     "noise 1e-6": (noisy(1e-6), V, FIRST),
     "noise 1e-6 in reverse": (noisy(1e-6), V, ONE),
+    "noise that differs at each call": (
+        lambda x: tg.sin(x) + 1e-9 * RANDOM.normal(size=x.shape),
+        V,
+        FIRST,
+    ),
+    "noise and no dependence": (lambda x: x[1:] * 2 + 1e-6 * RANDOM.normal(size=3), V, FIRST),
     "rounded to 8 digits": (diagonal(lambda x: np.round(np.sin(x), 8), np.cos), V, FIRST),
     "adaptive, 1e-9": (solve("RK45", 1e-9), ODE, FIRST),
     "adaptive, 1e-6": (solve("RK45", 1e-6), ODE, FIRST),

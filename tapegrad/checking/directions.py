@@ -68,7 +68,7 @@ def directions(
             groups = [np.array([i]) for i in range(x.size)]
         else:
             groups = _groups(x, None if shares is None else shares[k].ravel() * units)
-        for chosen in groups:
+        for chosen in filter(len, groups):
             for _ in range(_EACH if chosen.size > 1 else 1):
                 lengths = rng.uniform(0.5, 1.5, chosen.size) if chosen.size > 1 else 1.0
                 signs = rng.choice([-1.0, 1.0], chosen.size)

@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.checking.numerical import (
     MARGIN,
+    POINTS,
     Estimate,
     Samples,
     complex_step,
@@ -15,7 +16,7 @@ from tapegrad.checking.numerical import (
     sample,
 )
 from tapegrad.checking.subject import Subject
-from tapegrad.checking.verdict import Tolerance, negligible
+from tapegrad.checking.verdict import NOTHING, Tolerance, negligible
 
 _DOWN = tuple(2.0**-k for k in (5, 12, 19, 26, 33))
 _UP, _UP_RATIO, _FARTHEST = 0.25, 2.0**10, 0.125
@@ -41,6 +42,11 @@ class Numerical:
     unit: float
     found: list[Estimate]
     negligible: np.ndarray
+
+    @property
+    def nothing(self) -> np.ndarray:
+        """Errors by which it is told that there is no dependence: small beside the function's values."""
+        return np.maximum(self.negligible, NOTHING / self.unit * self.negligible)
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
         """For each element the number with the least error, and that error."""
@@ -183,5 +189,9 @@ def _exact(
     same = (np.abs(number - near) <= slack + tolerance.relative * np.abs(number)) & (
         slack <= 0.3 * np.abs(number)
     )
-    rounding = 4 * np.finfo(np.float64).eps * np.abs(number)
+    noise = np.min(
+        [estimate.noise for estimate in found], axis=0
+    )  # where terms of the function cancel, the step's do
+    noise = POINTS * np.where(np.isfinite(noise), noise, 0.0)
+    rounding = np.maximum(4 * np.finfo(np.float64).eps * np.abs(number), noise)
     return [composed(number, np.where(same, np.minimum(rounding, error), np.inf), "complex step")]

@@ -17,6 +17,7 @@ _DOUBT = 0.3  # up to which relative error noise excuses a derivative: so little
 _LENIENT = 2.0  # how much more noise may be off there than elsewhere, for it is no random one
 _EXCUSED = 2e-3  # up to which relative difference it is taken for the solver's
 _NEGLIGIBLE = 2e4  # rounding errors of the function's value, by which a derivative of zero is told
+NOTHING = 1e-3 / _NEGLIGIBLE  # of the function's value, relative to rounding errors of the negligible
 _ROUNDING = 100 / _NEGLIGIBLE  # of that is more than rounding
 _CANCELLED = 16 / _NEGLIGIBLE  # of that may be left where terms of a derivative cancel
 
@@ -66,6 +67,7 @@ def judge(
     found: Sequence[Estimate],
     tolerance: Tolerance,
     negligible: np.ndarray,
+    nothing: np.ndarray,
     rounding: np.ndarray | float = 0.0,
 ) -> Verdict:
     """Hold derivatives against numerical ones.
@@ -78,13 +80,13 @@ def judge(
         The numerical ones at several scales.
     tolerance
         How far they may be off.
-    negligible
-        An error of each that is as good as none: see `negligible`.
+    negligible, nothing
+        An error of each that is as good as none, and one by which a derivative of exactly zero is told.
     rounding
         Error of `exact` itself.
     """
     with np.errstate(all="ignore"):
-        evidence = _Evidence(exact, found, tolerance, negligible, rounding)
+        evidence = _Evidence(exact, found, tolerance, negligible, nothing, rounding)
         right = evidence.confirms() | evidence.is_of_a_solver()
         undecided = ~right & (evidence.is_near() | evidence.leaves_doubt() | evidence.may_oscillate())
     number, error, allowed = evidence.at_best(evidence.number, evidence.error, evidence.allowed)
@@ -102,6 +104,7 @@ class _Evidence:
         found: Sequence[Estimate],
         tolerance: Tolerance,
         negligible: np.ndarray,
+        nothing: np.ndarray,
         rounding: np.ndarray | float,
     ) -> None:
         self.exact, self.negligible = exact, negligible
@@ -116,7 +119,8 @@ class _Evidence:
         self.slack = slack_of(self.error, negligible)
         self.allowed = tolerance.absolute + tolerance.relative * self.size + self.slack + MARGIN * rounding
         self.agrees = np.isfinite(exact) & self.found & (self.off <= self.allowed)
-        self._enough = np.maximum(tolerance.absolute, negligible)
+        # That a result does not depend on an argument is told by less than how it does.
+        self._enough = np.maximum(tolerance.absolute, np.where(exact == 0, nothing, negligible))
         self.resolved = self.slack <= np.maximum(self._enough, tolerance.resolution * self.size)
         self._longer_and_noisy = (
             np.isfinite(self.noise)
