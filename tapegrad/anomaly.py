@@ -60,8 +60,8 @@ class detect_anomaly(ContextDecorator):
 
     def __enter__(self) -> "detect_anomaly":
         self._outer.append(thread.anomaly)
-        thread.anomaly = Watch()
         count_mode(1)
+        thread.anomaly = Watch()
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -155,6 +155,7 @@ class EscapeMethods:
         _, (array, constant) = self.__reduce__()
         return from_array(array.copy(), constant)
 
+    @state.restoring
     def detach(self) -> "Tensor":
         """A constant with a copy of the contents: no gradient flows through it."""
         if self.dtype.kind != "f":  # type: ignore[attr-defined]

@@ -176,8 +176,8 @@ class Recording(Tape):
             self._other[id(tensor)] = tensor
             return
         self._note_operand(tensor._array)
-        tensor._slot = self._enter_array(tensor._array, 0 if tensor._constant else DIFFERENTIABLE)
-        tensor._tape = self
+        slot = self._enter_array(tensor._array, 0 if tensor._constant else DIFFERENTIABLE)
+        tensor._tape, tensor._slot = self, slot
 
     def has_made(self, tensor: Storage) -> bool:
         """Whether a Tensor was made while recording: a write to it is repeated by each replay."""

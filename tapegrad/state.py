@@ -1,7 +1,8 @@
 """What a thread is doing: the tape it appends to, and whether it records derivatives at all."""
 
+import functools
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator, nullcontext
 from typing import Any
 
@@ -22,7 +23,11 @@ class _ThreadState(threading.local):
     tape = EAGER
     differentiate = True
     leaves: tuple[Any, ...] = ()  # Tensors that the gradients being computed are taken by
+    outside: tuple[Any, ...] = ()  # the same around a function of a user's op, which may not look into them
+    hidden: Tape | None = None  # the recording around it
     anomaly: Any = None  # what looks for results that are not finite
+    active = 0  # its part of the counts below
+    entered = 0
 
 
 class Modes:
@@ -48,11 +53,42 @@ modes = Modes()
 _lock = lock()
 
 
+# Counted before a mode changes anything, and until it has taken that back: while anything is changed, the count says
+# so, wherever an exception comes in between. Each count is one statement, for the thread's part and the sum.
+
+
 def count_mode(by: int) -> None:
-    """A mode is entered (1) or left (-1)."""
+    """A mode is about to be entered (1), or has been left (-1)."""
+    _count(by, by)
+
+
+def _count(active: int, entered: int) -> None:
     with _lock:
-        modes.active += by
-        modes.entered += by
+        modes.active, thread.active, modes.entered, thread.entered = (
+            modes.active + active, thread.active + active, modes.entered + entered, thread.entered + entered,
+        )  # fmt: skip
+
+
+def restoring(function: Callable[..., Any]) -> Any:
+    """Have a function leave the thread's modes as they were, though it is interrupted while it enters or leaves one.
+
+    Python itself calls what leaves a mode, ``__exit__``, and may be interrupted before it has begun.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        entered, active = thread.entered, thread.active
+        before = (thread.tape, thread.differentiate, thread.leaves, thread.anomaly)
+        around = (thread.outside, thread.hidden)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if thread.entered != entered:
+                thread.tape, thread.differentiate, thread.leaves, thread.anomaly = before
+                thread.outside, thread.hidden = around
+                _count(active - thread.active, entered - thread.entered)
+
+    return call
 
 
 class no_grad(ContextDecorator):
@@ -81,8 +117,8 @@ class no_grad(ContextDecorator):
 
     def __enter__(self) -> "no_grad":
         self._outer.append(thread.differentiate)
-        thread.differentiate = False
         count_mode(1)
+        thread.differentiate = False
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -102,8 +138,8 @@ class recording:
 
     def __enter__(self) -> Tape:
         self._outer = (thread.tape, thread.differentiate)
-        thread.tape, thread.differentiate = self.tape, True
         count_mode(1)
+        thread.tape, thread.differentiate = self.tape, True
         return self.tape
 
     def __exit__(self, *exception: object) -> None:
@@ -131,14 +167,12 @@ class differentiating:
 
     def __enter__(self) -> None:
         self._outer = outer = (thread.differentiate, thread.leaves)
+        _count(0, 1)
         thread.differentiate, thread.leaves = True, (*outer[1], *self._leaves)
-        with _lock:
-            modes.entered += 1
 
     def __exit__(self, *exception: object) -> None:
         thread.differentiate, thread.leaves = self._outer
-        with _lock:
-            modes.entered -= 1
+        _count(0, -1)
 
 
 def nested() -> bool:

@@ -282,11 +282,8 @@ class Storage:
             self._base._slot_on(tape)
             array = self._array
             assert array is not None
-            self._slot = checked(
-                slots.view_array(tape.header, self._base._slot, id(array)), "view", array.shape
-            )
-            self._tape = tape
-            self._version = self._base._version
+            slot = checked(slots.view_array(tape.header, self._base._slot, id(array)), "view", array.shape)
+            self._tape, self._slot, self._version = tape, slot, self._base._version
             return self._slot
         array = self._array
         assert array is not None
@@ -297,9 +294,8 @@ class Storage:
             )
         flags = 0 if self._constant else DIFFERENTIABLE
         entered = checked(slots.enter_array(tape.header, id(array), code, flags), "tensor", array.shape)
-        self._slot, buffer = entered & 0xFFFFFFFF, entered >> 32
-        self._tape = tape
-        tape.owners[buffer] = array
+        tape.owners[entered >> 32] = array
+        self._tape, self._slot = tape, entered & 0xFFFFFFFF
         return self._slot
 
     def _renew(self) -> None:
@@ -366,7 +362,7 @@ class Storage:
 
     def check_escape(self, what: str) -> None:
         """Refuse to leave the graph with a value that a transform is differentiating."""
-        if thread.leaves and thread.differentiate and self._is_differentiated():
+        if (thread.leaves or thread.outside) and thread.differentiate and self._is_differentiated():
             raise TracedValueError(
                 f"{what} of a Tensor was asked for while a function of it is being differentiated: its gradient"
                 " would be lost. Compute with the Tensor itself, select with where(), or write stop_gradient(t), or"
@@ -378,7 +374,7 @@ class Storage:
         tape = self._tape
         if tape is None or self.constant:
             return False
-        inputs = [leaf._slot for leaf in thread.leaves if leaf._tape is tape]
+        inputs = [leaf._slot for leaf in thread.leaves or thread.outside if leaf._tape is tape]
         return bool(inputs) and depends(tape, self._slot_on(tape), inputs)
 
     def _traced(self) -> bool:
@@ -390,7 +386,7 @@ class Storage:
             return False
         if tape is not thread.tape and thread.tape.recording:
             raise OuterTensorError("a Tensor of one recording was used in another; pass it as an argument")
-        return tape is thread.tape
+        return tape is thread.tape or tape is thread.hidden
 
     def _recorded(self) -> bool:
         """Whether it is on the tape of a recording that is going on: each replay finds its value anew."""

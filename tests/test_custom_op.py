@@ -869,6 +869,10 @@ READS = {
     "a function of it": tg.exp,
     "an array": np.asarray,
     "a sum": lambda w: tg.sum(w) * np.ones(3),
+    "its elements": lambda w: w.tolist(),
+    "its data": lambda w: w.data,
+    "a number": lambda w: float(w[0]),
+    "an item": lambda w: w[0].item(),
 }
 DIFFERENTIATED = {
     "grad": lambda f: tg.grad(f)(X),
@@ -889,6 +893,8 @@ DIFFERENTIATED = {
 @pytest.mark.parametrize("way", DIFFERENTIATED)
 @pytest.mark.parametrize("read", READS)
 def test_a_function_that_closes_over_what_is_differentiated(read: str, way: str) -> None:
+    if read in ("its elements", "its data", "a number", "an item") and way in ("backward", "create_graph"):
+        pytest.skip("with backward() these are the explicit ways out of the graph")
     with pytest.raises(TypeError, match=r"closing|gradient|recorded|differentiated") as caught:
         DIFFERENTIATED[way](lambda w: tg.sum(closing_over(w, READS[read])(w * 2.0)))
     assert "closing" in "".join([str(caught.value), *getattr(caught.value, "__notes__", [])])

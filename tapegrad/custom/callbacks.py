@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.custom import native
 from tapegrad.custom.call import Call, call_at
-from tapegrad.kernels.custom import CALL_FAILED, DIRECTIONS, FORWARD, REVERSE, TANGENT
+from tapegrad.kernels.custom import CALL_FAILED, DIRECTIONS, DONE, FORWARD, REVERSE, TANGENT
 from tapegrad.kernels.frame import PARAMS, STORE, WORDS, X_BAR, Y_BAR, X, Y
 from tapegrad.tape.tape import words_at
 
@@ -31,7 +31,7 @@ _failed = _Failed()
 def failure() -> BaseException:
     """The exception because of which a function has returned its status to this thread."""
     error, _failed.error = _failed.error, None
-    return error or RuntimeError("a custom op failed, but has not said why")
+    return error or RuntimeError("a custom op was interrupted")
 
 
 class _Frame:
@@ -98,7 +98,7 @@ def _entry(execute: Callable[[_Frame, Call], None], direction: int) -> Callable[
         except BaseException as error:  # it must not get lost in compiled code
             _failed.error = error
             return CALL_FAILED
-        return 0
+        return DONE
 
     return entry
 

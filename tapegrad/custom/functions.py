@@ -10,7 +10,7 @@ from numba.core.dispatcher import Dispatcher
 
 from tapegrad.custom.parts import Part
 from tapegrad.errors import NoForwardModeError, UnsupportedError
-from tapegrad.state import EAGER, modes, recording, thread
+from tapegrad.state import EAGER, modes, recording, restoring, thread
 from tapegrad.storage import is_tensor
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -33,6 +33,7 @@ class Functions:
     jvp: Callable[..., Any] | None
     differentiable: bool = False
 
+    @restoring
     def call(self, role: str, *args: Any, statics: Statics) -> Any:
         """Call one of the functions. Its exceptions pass through, with a note that names the op."""
         function = self.on_arrays(role)
@@ -145,15 +146,21 @@ class Functions:
 @contextmanager
 def _apart() -> Iterator[None]:
     """What a user's function does itself has nothing to do with the recording or the gradient around it."""
-    if not modes.active:
+    if not modes.entered:
         yield
         return
-    leaves, thread.leaves = thread.leaves, ()
-    try:
-        with recording(EAGER):
+    tape = thread.tape
+    with recording(EAGER):
+        before = leaves, outside, hidden = thread.leaves, thread.outside, thread.hidden
+        thread.leaves, thread.outside, thread.hidden = (
+            (),
+            leaves or outside,
+            tape if tape.recording else hidden,
+        )
+        try:
             yield
-    finally:
-        thread.leaves = leaves
+        finally:
+            thread.leaves, thread.outside, thread.hidden = before
 
 
 def _described(value: Any, array: np.ndarray) -> str:

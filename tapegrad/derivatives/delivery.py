@@ -13,7 +13,7 @@ from tapegrad.errors import FreedGraphError
 from tapegrad.notes import Note, note_of, noted
 from tapegrad.ops import CODES
 from tapegrad.record import unary
-from tapegrad.state import EAGER, eager_mode, no_grad
+from tapegrad.state import EAGER, eager_mode, no_grad, restoring
 from tapegrad.storage import from_array, show
 from tapegrad.sweep import graph
 from tapegrad.tape import contents, slots
@@ -25,6 +25,7 @@ _HEADER = EAGER.header
 _COPY = CODES["positive"]
 
 
+@restoring
 def sweep(
     root: int, seed: Any, inputs: list[int] | None, create_graph: bool, accumulate: bool, retain_graph: bool
 ) -> None:

@@ -13,7 +13,7 @@ from tapegrad.derivatives.graph import FREED_MEANWHILE, Geometry, entries_of, id
 from tapegrad.errors import FreedGraphError, raise_for
 from tapegrad.kernels.frame import WORDS
 from tapegrad.notes import any_hooks, notes
-from tapegrad.state import EAGER, eager_mode, no_grad
+from tapegrad.state import EAGER, eager_mode, no_grad, restoring
 from tapegrad.sweep import graph, pausing
 from tapegrad.sweep.graph import CALLED, G_FLAGS, G_OPERAND0, G_RESULT, PAUSE
 from tapegrad.tape.layout import BUFFERS, E_CALLS, E_FREED, E_KERNEL, NONE
@@ -22,6 +22,7 @@ from tapegrad.tape.tape import words_at
 _HEADER = EAGER.header
 
 
+@restoring
 def sweep(
     root: int, seed: np.ndarray | None, inputs: list[int] | None, accumulate: bool, retain_graph: bool
 ) -> None:

@@ -15,6 +15,7 @@ FORWARD, REVERSE, TANGENT = range(3)
 DIRECTIONS = 3
 CELL_WORDS = 2 * DIRECTIONS
 CALL_FAILED = 4  # status
+DONE = 0x0DD5  # what a function that asks Python returns; anything where Python was stopped before it could say so
 
 _helper = numba.njit(error_model="numpy", inline="always")
 
@@ -25,7 +26,8 @@ def _call(frame: int, direction: int) -> int:
     compiled = load_i64(cell, direction)
     if compiled != 0 and call_kernel(compiled, frame, cell) == 0:
         return 0
-    return call_kernel(load_i64(cell, DIRECTIONS + direction), frame, cell)
+    status = call_kernel(load_i64(cell, DIRECTIONS + direction), frame, cell)
+    return 0 if status == DONE else CALL_FAILED
 
 
 def custom_forward(frame: int, loops: int) -> int:

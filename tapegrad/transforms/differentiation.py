@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.backward import pull_back
 from tapegrad.derivatives.graph import tensor_on
 from tapegrad.passes.purpose import GRADIENT, VALUES, Purpose
-from tapegrad.state import EAGER, differentiating, eager_mode, modes, nested
+from tapegrad.state import EAGER, differentiating, eager_mode, modes, nested, restoring
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.transforms.arguments import Argnums, checked_argnums, select
 from tapegrad.transforms.base import Transform, replayable
@@ -112,6 +112,7 @@ class ValueAndGrad(Transform):
             self._fast = GradientPath.of(function, recorded, purpose, args[0])
         return value[()], selection.arrange([numpy_scalar(g) for g in gradients])
 
+    @restoring
     def _eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient by running the function on the eager tape."""
         selection = select(args, self._argnums)

@@ -11,7 +11,7 @@ from tapegrad.errors import raise_for
 from tapegrad.ops import CODES
 from tapegrad.passes.purpose import TANGENTS, Purpose
 from tapegrad.record import unary
-from tapegrad.state import EAGER, differentiating, eager_mode, modes, nested, no_grad
+from tapegrad.state import EAGER, differentiating, eager_mode, modes, nested, no_grad, restoring
 from tapegrad.storage import from_array, is_tensor
 from tapegrad.sweep import tangent
 from tapegrad.tape.layout import E_KERNEL, E_STATUS
@@ -161,6 +161,7 @@ def _replayed(function: Jit, selection: Selection, directions: list[np.ndarray])
 # --- by a sweep over the eager tape ------------------------------------------------------------------------------
 
 
+@restoring
 def swept(
     function: Callable[..., Any], selection: Selection, directions: list[np.ndarray]
 ) -> tuple[Any, Any]:

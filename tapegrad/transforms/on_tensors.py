@@ -17,7 +17,7 @@ from tapegrad.joining import stack
 from tapegrad.ops import CODES
 from tapegrad.record import unary
 from tapegrad.shaping import reshape
-from tapegrad.state import EAGER, current, differentiating
+from tapegrad.state import EAGER, current, differentiating, restoring
 from tapegrad.storage import copy_of, from_array, is_tensor
 from tapegrad.sweep import graph
 from tapegrad.tape.layout import TRACED
@@ -46,6 +46,7 @@ class Run:
         Its keyword arguments.
     """
 
+    @restoring
     def __init__(
         self, function: Callable[..., Any], selection: Selection, kwargs: Mapping[str, Any] | None = None
     ) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad.copies import Uncopied
 from tapegrad.locks import lock
 from tapegrad.passes.purpose import PULLBACK, Purpose
-from tapegrad.state import current, eager_mode, nested
+from tapegrad.state import current, eager_mode, nested, restoring
 from tapegrad.storage import is_tensor
 from tapegrad.transforms.arguments import Selection, select
 from tapegrad.transforms.base import replayable
@@ -114,6 +114,7 @@ def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any
     return unflatten(definition, run.shown(values, as_tensors)), Pullback(pullback)
 
 
+@restoring
 def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
     """On the eager tape, which is swept at each call of the pullback."""
     with eager_mode():
@@ -123,6 +124,7 @@ def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, P
         shown = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in values]
     alone, shapes = lock(), _shapes(shown)  # the sweep leaves its gradients in the leaves of the run
 
+    @restoring
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         bars = _checked(y_bar, shapes, definition)
         if current()[0] is run.tape and any(is_tensor(bar) for bar in bars):

@@ -17,6 +17,7 @@ from tapegrad.passes.workspace import Workspace, make_program
 from tapegrad.recording import Recording
 from tapegrad.shaping import contiguous
 from tapegrad.state import recording as recording_on
+from tapegrad.state import restoring
 from tapegrad.storage import Description, is_tensor
 from tapegrad.sweep.program import covers, hold
 from tapegrad.tape.contents import D_BUFFER, D_PRODUCER
@@ -48,6 +49,7 @@ class Recorded(Uncopied):
         How much of that has been counted by those who keep it.
     """
 
+    @restoring
     def __init__(self, function: Callable[..., Any], arguments: Arguments) -> None:
         expect_group(EVERY_COMPUTATION)
         expect_group(EVERY_RECORDING)
