@@ -14,8 +14,13 @@ _STANDARD = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstd
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-@functools.lru_cache(4096)
 def is_library_file(name: str) -> bool:
+    """Whether code in a file is a library's: installed, of the standard library, or what tapegrad stands on."""
+    return _is_standard(name) or not set(_INSTALLED).isdisjoint(Path(name).parts)
+
+
+@functools.lru_cache(4096)
+def _is_standard(name: str) -> bool:
     """Whether a file belongs to the standard library or to what tapegrad stands on."""
     if name.startswith("<"):
         return name.startswith(("<frozen ", "<__array_function__"))
@@ -29,10 +34,10 @@ def is_library_file(name: str) -> bool:
 
 
 def is_library_module(module: types.ModuleType) -> bool:
-    """Whether a module is a library's; one that was made by hand, without a file, is the user's."""
+    """Whether not even the variables of a module are watched. One made by hand, without a file, is the user's."""
     file = getattr(module, "__file__", None)
     if isinstance(file, str):
-        return is_library_file(file)
+        return _is_standard(file)
     return module.__name__ in sys.builtin_module_names
 
 
@@ -41,7 +46,9 @@ def is_library_class(cls: type) -> bool:
     if not cls.__flags__ & _HEAP:
         return True
     module = sys.modules.get(cls.__module__)
-    return module is not None and cls.__module__ != "__main__" and is_library_module(module)
+    if module is None or cls.__module__ == "__main__":
+        return False
+    return is_library_module(module) or is_library_file(getattr(module, "__file__", None) or "")
 
 
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by a newer C extension
