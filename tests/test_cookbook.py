@@ -93,10 +93,10 @@ def test_value_and_gradient(prepare):
 
 def test_check_against_differences():
     step = 1e-4
-    ends = [float(loss(tg.tensor(W), B + sign * step / 2)) for sign in (1, -1)]
+    ends = [loss(tg.tensor(W), B + sign * step / 2).item() for sign in (1, -1)]
     assert tg.grad(loss, 1)(W, B) == pytest.approx((ends[0] - ends[1]) / step, rel=1e-7)
     direction = np.array([0.6, -0.8, 0.0])
-    ends = [float(loss(tg.tensor(W + sign * step / 2 * direction), B)) for sign in (1, -1)]
+    ends = [loss(tg.tensor(W + sign * step / 2 * direction), B).item() for sign in (1, -1)]
     assert tg.grad(loss)(W, B) @ direction == pytest.approx((ends[0] - ends[1]) / step, rel=1e-7)
     tg.check_grads(loss, (W, B), order=2)
 
@@ -302,7 +302,7 @@ def test_gradient_penalty_by_double_backward():
     x.null_grad()
     total.backward(inputs=w)
     value, w_bar = penalised(w.data, POINTS)
-    close(float(total), value)
+    close(total.item(), value)
     close(w.grad, w_bar)
     assert x.grad is None
 

@@ -285,7 +285,7 @@ def check(seed, steps):
         along = sum(
             np.sum(leaf.grad * d) for leaf, d in zip(leaves, directions, strict=True) if leaf.grad is not None
         )
-        assert float(loss) == pytest.approx(value, rel=1e-10, abs=1e-10), program
+        assert loss.item() == pytest.approx(value, rel=1e-10, abs=1e-10), program
         assert along == pytest.approx(derivative, rel=1e-7, abs=1e-7), program
 
 
