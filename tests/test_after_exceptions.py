@@ -129,7 +129,7 @@ class Tracer:
 
 def _is_apart(frame: types.FrameType) -> bool:
     """Whether Python would not pass on an exception, or a user's own `with` is being left, which is Python's to do."""
-    if frame.f_code.co_name == "entry":  # what C calls; the functions that it calls are not
+    if frame.f_code.co_name in ("entry", "<genexpr>"):  # what C calls, and what is closed when it is dropped
         return True
     stack = [each.f_code for each, _ in traceback.walk_stack(frame)]
     leaves_users_with = stack[0].co_name == "__exit__" and not stack[1].co_filename.startswith(PACKAGE)
