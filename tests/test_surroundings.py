@@ -45,8 +45,15 @@ class Base:
     def scale(self):
         return 2.0
 
+    def hidden(self):
+        return self.scale()
 
-class Model(Base):
+
+class Between(Base):
+    pass
+
+
+class Model(Between):
     def __init__(self):
         self.k = 2.0
         self.parts = [types.SimpleNamespace(k=2.0)]
@@ -64,6 +71,12 @@ class Model(Base):
 
     def through_super(self, x):
         return x * super().scale()
+
+    def hidden(self):
+        return super().hidden()
+
+    def through_two(self, x):
+        return x * self.hidden()
 
     @classmethod
     def of_class(cls, x):
@@ -469,7 +482,9 @@ def test_what_is_seen_is_watched(name):
         change()
 
 
-@pytest.mark.parametrize("call", [Model().through_super, Model.of_class, lambda x: Model()(x)])
+@pytest.mark.parametrize(
+    "call", [Model().through_super, Model().through_two, Model.of_class, lambda x: Model()(x)]
+)
 def test_classes_are_watched(call, monkeypatch):
     replayed = tg.jit(call)
     assert replayed(1.0) == 2
@@ -479,6 +494,15 @@ def test_classes_are_watched(call, monkeypatch):
         patch.setattr(Model, "__init__", lambda self: self.__dict__.update(k=3.0))
         assert replayed(1.0) == 3
     assert replayed(1.0) == 2
+
+
+@pytest.mark.parametrize("holder", [Between, Base])
+def test_classes_behind_an_overridden_method_are_watched(holder, monkeypatch):
+    call = Model().through_two
+    replayed = tg.jit(call)
+    assert replayed(1.0) == 2
+    monkeypatch.setattr(holder, "hidden", lambda self: 3.0, raising=False)
+    assert replayed(1.0) == call(1.0) == 3
 
 
 def test_imports_inside(monkeypatch):

@@ -75,15 +75,19 @@ class Attributes:
             reach.watch(places.slot(member, self._owner, value))
             reach.note(name, value)
             reach.see(value)
-        for k, namespace in enumerate(self._namespaces):
-            if name in namespace:
-                reach.bound(namespace, name)
-                for missing in absent[:k]:
-                    missing.add(name)
-                return
-        if reach.asks_for_absence or any(name in vars(cls) for cls in type(self._owner).__mro__[:-1]):
-            for missing in absent:
-                missing.add(name)
+        holding = [k for k, namespace in enumerate(self._namespaces) if name in namespace]
+        for k in holding:  # not the first alone: `super()` goes on behind it
+            reach.bound(self._namespaces[k], name)
+        for k in range(self._searched(name, holding, reach)):
+            if k not in holding:
+                absent[k].add(name)
+
+    def _searched(self, name: str, holding: list[int], reach: "Reach") -> int:
+        """How many of the namespaces are searched for a name; all if it matters that it is in none."""
+        if holding:
+            return holding[-1]
+        optional = reach.asks_for_absence or any(name in vars(cls) for cls in type(self._owner).__mro__[:-1])
+        return len(self._namespaces) if optional else 0
 
 
 def _watch_absence(namespace: Any, missing: set[str], reach: "Reach") -> None:
