@@ -1,5 +1,6 @@
 """Closed-over arrays: read where they lie as operands, guarded where plain Python or NumPy uses their contents."""
 
+import contextlib
 import functools
 import types
 
@@ -57,7 +58,71 @@ OPERANDS = {
     "looks": lambda p, d: tg.sum(p[0] * tg.ones(d.y.shape)) * d.y.ndim * len(d.y),
 }  # fmt: skip
 
+
+HELD = types.SimpleNamespace()  # what a global variable leads to
+
+
+@contextlib.contextmanager
+def lent(array):
+    yield array
+
+
+def through_with(p, d):
+    with lent(d.y) as array:
+        return tg.sum(p) * array[0]
+
+
+class Holder:
+    def __enter__(self):
+        return HELD.data.y
+
+    def __exit__(self, *exception):
+        pass
+
+    def __add__(self, other):
+        return HELD.data.y
+
+    def shown(self):
+        return HELD.data.y
+
+
+def through_enter(p, d):
+    with Holder() as array:
+        return tg.sum(p) * array[0]
+
+
+def caught(p, d):
+    try:
+        raise LookupError(d.y)
+    except LookupError as error:
+        return tg.sum(p) * error.args[0][0]
+
+
+def reassigned(p, d):
+    a, b = d.y, d.t
+    c, b = a, p
+    return tg.sum(b) * c[0]
+
+
+@functools.lru_cache(maxsize=1)
+def remembered(d):
+    return d.y
+
+
 PLAIN = {
+    "context manager": through_with,
+    "__enter__": through_enter,
+    "exception": caught,
+    "reassigned": reassigned,
+    "operator of an object": lambda p, d: tg.sum(p) * (Holder() + 1)[0],
+    "method of an object that is made": lambda p, d: tg.sum(p) * Holder().shown()[0],
+    "remembered": lambda p, d: tg.sum(p) * remembered(d)[0],
+    "called by a library": lambda p, d: (
+        tg.sum(p) * max([0, 1], key=lambda k: k * d.y[0]) * sorted([d.y], key=len)[0][0]
+    ),
+    "reduced": lambda p, d: tg.sum(p) * functools.reduce(lambda a, b: d.y, [0, 1])[0],
+    "argument by name": lambda p, d: tg.sum(p) * np.sum(a=d.y),
+    "comprehension": lambda p, d: tg.sum(p) * [a for a in [d.y]][0][0],  # noqa: C416, RUF015
     "element": lambda p, d: tg.sum(p) * d.y[0],
     "element beside": lambda p, d: tg.sum(p[0] * d.y) * d.y[0],
     "branch": lambda p, d: tg.sum(p) if d.y[0] > 1 else tg.sum(p * p),
@@ -90,7 +155,7 @@ PLAIN = {
 
 def recorded(function):
     """A replayed function of the parameters, and of how many recordings it consists."""
-    data = Data()
+    data = HELD.data = Data()
     replayed = tg.jit(lambda p: function(p, data))
     return data, replayed, lambda: len(list(replayed.recordings))
 

@@ -26,7 +26,7 @@ from tapegrad.tape.tape import DTYPE_CODES
 from tapegrad.transforms.calling import call
 from tapegrad.transforms.signature import Arguments, numpy_scalar
 from tapegrad.tree import flatten, unflatten
-from tapegrad.watch.flow import Flow
+from tapegrad.watch.follow import arrays_used
 from tapegrad.watch.reach import Reach
 
 # What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
@@ -80,7 +80,7 @@ class Recorded(Uncopied):
         """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
         for array in seen.arrays.values():
             self.recording.watch_head(array)
-        for array in Flow(function, seen.functions, given, self.recording.sites).used.values():
+        for array in arrays_used(function, seen, given, self.recording.sites):
             self.recording.watch(array)
         self.outcomes = tuple(self.recording.outcomes)
 

@@ -10,22 +10,19 @@ contents are taken as used, and a replay compares them.
 import builtins
 import dis
 import functools
-import sys
 import types
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tapegrad.recording import Sites, memory_of
 from tapegrad.watch import places
-from tapegrad.watch.leads import Asked, Bound, Box, Leads, Local, attribute, inside, joined, lead, part, parts
+from tapegrad.watch.leads import Asked, Bound, Box, Leads, Local, attribute, inside, joined, lead, parts
 
 Stack = tuple[Leads, ...]
 
-_ROUNDS = 12  # through all code, until nothing new is found
-_MOST = 30_000  # instructions that are followed
 _LOOK = {
     len,
     isinstance,
@@ -68,24 +65,32 @@ class Flow:
     ----------
     used
         The arrays that may be read other than as operands, by their ids.
+    codes
+        The code that is followed.
+    grown
+        Whether something new was found since this was last set to false.
+    lost
+        Whether there is code that cannot be followed.
     """
 
     def __init__(
         self, root: Any, functions: Iterable[types.FunctionType], given: Iterable[Any], sites: Sites
     ) -> None:
         self.used: dict[int, np.ndarray] = {}
+        self.lost = False
         self._sites = {_at(code, last): memory for (code, last), memory in sites.items()}
         self._variables: dict[tuple[types.CodeType, str], Leads] = {}
         self._results: dict[types.CodeType, Leads] = {}
         self._globals: dict[types.CodeType, dict[str, Any]] = {}
         self._outer: dict[types.CodeType, types.CodeType] = {}
         self._boxes: dict[Any, Box] = {}
-        self._codes: list[types.CodeType] = []
-        self._grown = True
+        self._named: dict[str, list[types.CodeType]] = {}
+        self._escaped: set[types.CodeType] = set()
+        self.codes: list[types.CodeType] = []
+        self.grown = True
         for function in functions:
             self._take_up(function)
         self._begin(root, [], lead(*given))
-        self._follow()
 
     def _begin(self, root: Any, args: list[Leads], given: Leads) -> None:
         """The root is called: its function's parameters are what it is bound to, or what is given."""
@@ -123,25 +128,14 @@ class Flow:
     ) -> None:
         if code in self._globals:
             return
-        self._codes.append(code)
+        self.codes.append(code)
+        self._named.setdefault(code.co_name, []).append(code)
         self._globals[code] = variables
         if outer is not None:
             self._outer[code] = outer
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._add_code(constant, variables, code)
-
-    def _follow(self) -> None:
-        """Go through all code until nothing new is found; give up on code that is too long."""
-        rounds = 0
-        while self._grown:
-            self._grown = False
-            rounds += 1
-            if rounds > _ROUNDS or sum(len(code.co_code) for code in self._codes) > 2 * _MOST:
-                return self.use(value for held in self._variables.values() for value in held.values())
-            for code in tuple(self._codes):
-                Run(self, code).follow()
-        return None
 
     # --- what is known ------------------------------------------------------------------------------------------
 
@@ -164,8 +158,10 @@ class Flow:
         return lead(self._globals[code].get(name, getattr(builtins, name, None)))
 
     def returned(self, code: types.CodeType, value: Leads) -> None:
-        """A function may return a value."""
+        """A function may return a value. Operators and `with` do not name the special methods that they call."""
         self._grow(self._results.setdefault(code, {}), value)
+        if code in self._escaped or code.co_name[:2] == code.co_name[-2:] == "__":
+            self.use(value.values())
 
     def fill(self, box: Box, value: Leads) -> None:
         """A container of the code's own may hold a value."""
@@ -174,7 +170,7 @@ class Flow:
     def _grow(self, known: Leads, more: Leads) -> None:
         if not more.keys() <= known.keys():
             known.update(more)
-            self._grown = True
+            self.grown = True
 
     def box(self, key: Any, value: Leads) -> Leads:
         """The container that is made at a place in the code, with a value among its parts."""
@@ -203,7 +199,15 @@ class Flow:
             seen.add(id(value))
             if isinstance(value, np.ndarray) and memory_of(value) not in operands:
                 self.used[id(value)] = value
+            for code in _codes_of(value):
+                self._escape(code)
             waiting.extend(lead(*inside(value)).values())
+
+    def _escape(self, code: types.CodeType) -> None:
+        """Somebody who is not followed may call a function: what it returns goes there."""
+        if code in self._globals and code not in self._escaped:
+            self._escaped.add(code)
+            self.use(self._results.get(code, {}).values())
 
     def consume(self, code: types.CodeType, offset: int, *values: Leads) -> None:
         """Values go to an operator or a call, which may have recorded them as operands."""
@@ -225,8 +229,11 @@ class Flow:
         return found
 
     def attributes(self, code: types.CodeType, offset: int, value: Leads, name: str) -> Leads:
-        """What an attribute of a value leads to."""
+        """What an attribute of a value leads to; of one that is not known, it may be any method of that name."""
         found: Leads = {}
+        if not value:
+            for own in self._named.get(name, ()):
+                self._escape(own)
         for each in value.values():
             leads = attribute(each, name)
             if leads is None:
@@ -318,6 +325,16 @@ def _at(code: types.CodeType, last: int) -> tuple[types.CodeType, int]:
     return code, offsets[bisect_right(offsets, last) - 1]
 
 
+def _codes_of(value: Any) -> Iterator[types.CodeType]:
+    """The code that runs when a value is called, its own or that of a function that it wraps."""
+    if isinstance(value, Local):
+        yield value.code
+    inner = value.function if isinstance(value, Bound) else getattr(value, "__func__", value)
+    while isinstance(inner, types.FunctionType):
+        yield inner.__code__
+        inner = inner.__dict__.get("__wrapped__")
+
+
 def parameters(code: types.CodeType) -> tuple[str, ...]:
     """The names of all parameters of a function."""
     count = code.co_argcount + code.co_kwonlyargcount
@@ -333,370 +350,3 @@ def _is_replayed(function: Any) -> bool:
 def instructions(code: types.CodeType) -> tuple[dis.Instruction, ...]:
     """The instructions of a code object."""
     return tuple(dis.get_instructions(code))
-
-
-class Run:
-    """One way through the instructions of a code object, along all of its branches.
-
-    Parameters
-    ----------
-    flow
-        What is known of all code, and grows.
-    code
-        The code that is followed.
-    """
-
-    def __init__(self, flow: Flow, code: types.CodeType) -> None:
-        self.flow = flow
-        self.code = code
-        self._instructions = instructions(code)
-        self._number = {i.offset: k for k, i in enumerate(self._instructions)}
-        self._stacks: dict[int, Stack] = {}
-        self._waiting: list[int] = []
-        self._names = 0
-        self._handlers = getattr(dis.Bytecode(code), "exception_entries", ())
-
-    def follow(self) -> None:
-        """Follow all branches until no stack grows."""
-        self._reach(0, ())
-        while self._waiting:
-            number = self._waiting.pop()
-            instruction = self._instructions[number]
-            stack = self._stacks[number]
-            for entry in self._handlers:
-                if entry.start <= instruction.offset < entry.end:
-                    self._reach(
-                        self._number[entry.target], (*stack[: entry.depth], *[{}] * (1 + entry.lasti))
-                    )
-            self._step(number, instruction, list(stack))
-
-    def _reach(self, number: int, stack: Stack) -> None:
-        """Go on at an instruction with a stack, if it is not known to come there with all that is on it."""
-        known = self._stacks.get(number)
-        if known is None:
-            merged = stack
-        elif len(known) != len(stack):
-            self.flow.use(value for each in (*known, *stack) for value in each.values())
-            return
-        else:
-            merged = tuple(joined(pair) for pair in zip(known, stack, strict=True))
-            if all(len(a) == len(b) for a, b in zip(known, merged, strict=True)):
-                return
-        self._stacks[number] = merged
-        self._waiting.append(number)
-
-    def _step(self, number: int, instruction: dis.Instruction, stack: list[Leads]) -> None:
-        name = instruction.opname
-        if name in _ENDS:
-            if name == "RETURN_VALUE":
-                self.flow.returned(self.code, stack.pop())
-            else:
-                self.flow.use(value for each in stack for value in each.values())
-            return
-        jumps = instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs
-        there = _ACTS.get(name, _give_up)(self, instruction, stack)
-        if jumps:
-            self._reach(self._number[instruction.argval], tuple(stack if there is None else there))
-        if name not in _AWAY and number + 1 < len(self._instructions):
-            self._reach(number + 1, tuple(stack))
-
-
-def _give_up(run: Run, i: dis.Instruction, stack: list[Leads]) -> list[Leads]:
-    """An instruction that is not known: all that is on the stack may be read by it."""
-    run.flow.use(value for each in stack for value in each.values())
-    argument = i.arg if i.opcode >= dis.HAVE_ARGUMENT else None
-    here, there = (len(stack) + dis.stack_effect(i.opcode, argument, jump=jump) for jump in (False, True))
-    stack[:] = [{}] * max(here, 0)
-    return [{}] * max(there, 0)
-
-
-Act = Callable[[Run, dis.Instruction, list[Leads]], list[Leads] | None]
-_ENDS = frozenset({"RETURN_VALUE", "RERAISE", "RAISE_VARARGS"})
-_AWAY = frozenset(
-    {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP", "JUMP_NO_INTERRUPT"}
-)
-_NULL: Leads = {}  # what is pushed where no object is
-_ACTS: dict[str, Act] = {}
-
-
-def _act(*names: str) -> Callable[[Act], Act]:
-    def register(act: Act) -> Act:
-        _ACTS.update(dict.fromkeys(names, act))
-        return act
-
-    return register
-
-
-@_act(
-    "NOP",
-    "RESUME",
-    "PRECALL",
-    "CACHE",
-    "MAKE_CELL",
-    "COPY_FREE_VARS",
-    "JUMP_FORWARD",
-    "JUMP_BACKWARD",
-    "DELETE_FAST",
-)
-def _nothing(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    """Nothing happens to values."""
-
-
-@_act(
-    "POP_TOP",
-    "POP_JUMP_FORWARD_IF_NONE",
-    "POP_JUMP_FORWARD_IF_NOT_NONE",
-    "POP_JUMP_IF_NONE",
-    "POP_JUMP_IF_NOT_NONE",
-)
-def _pop(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    stack.pop()
-
-
-@_act("PUSH_NULL", "LOAD_CONST", "LOAD_BUILD_CLASS")
-def _constant(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    made = i.opname == "LOAD_CONST" and isinstance(i.argval, types.CodeType)
-    null = _NULL if i.opname == "PUSH_NULL" else {}
-    stack.append(lead(Local(i.argval)) if made else null)
-
-
-@_act("COPY")
-def _copy(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    stack.append(stack[-(i.arg or 1)])
-
-
-@_act("SWAP")
-def _swap(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    k = i.arg or 1
-    stack[-1], stack[-k] = stack[-k], stack[-1]
-
-
-@_act("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_CLOSURE")
-def _load(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    stack.append(run.flow.get(run.code, i.argval))
-
-
-@_act("STORE_FAST", "STORE_DEREF")
-def _store(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    run.flow.put(run.code, i.argval, stack.pop())
-
-
-@_act("LOAD_GLOBAL", "LOAD_NAME")
-def _load_global(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    if i.opname == "LOAD_GLOBAL" and (i.arg or 0) & 1:
-        stack.append(_NULL)
-    stack.append(run.flow.variable(run.code, i.argval))
-
-
-@_act("LOAD_ATTR", "LOAD_METHOD")
-def _load_attribute(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    method = i.opname == "LOAD_METHOD" or (_ATTR_CALLS and bool((i.arg or 0) & 1))
-    value = run.flow.attributes(run.code, i.offset, stack.pop(), i.argval)
-    stack.extend([_NULL, value] if method else [value])
-
-
-_ATTR_CALLS = "LOAD_METHOD" not in dis.opmap  # since 3.12 a bit of LOAD_ATTR says that a call follows
-
-
-@_act("KW_NAMES")
-def _names_of_call(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    run._names = len(run.code.co_consts[i.arg or 0])
-
-
-@_act("CALL")
-def _call(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    count, names = i.arg or 0, run._names
-    run._names = 0
-    args = stack[len(stack) - count :]
-    first, second = stack[len(stack) - count - 2 : len(stack) - count]
-    del stack[len(stack) - count - 2 :]
-    # [NULL, function] or [function, NULL], by the version of Python, or [function, first argument].
-    if second is not _NULL and not first:
-        first = second
-    elif second is not _NULL:
-        args.insert(0, second)
-    stack.append(run.flow.call(run.code, i.offset, first, args, names))
-
-
-@_act("CALL_FUNCTION_EX")
-def _call_with_containers(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    given = [stack.pop() for _ in range(1 + bool((i.arg or 0) & 1))]
-    callee = joined([stack.pop(), stack.pop()])
-    args = [
-        joined([value, lead(*[part for each in value.values() for part in parts(each)])]) for value in given
-    ]
-    stack.append(run.flow.call(run.code, i.offset, callee, args, len(args)))
-
-
-@_act("BINARY_OP", "BINARY_ADD", "COMPARE_OP", "CONTAINS_OP")
-def _operate(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    right, left = stack.pop(), stack.pop()
-    run.flow.consume(run.code, i.offset, left, right)
-    stack.append({})
-
-
-@_act("IS_OP")
-def _is(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    del stack[-2:]
-    stack.append({})
-
-
-@_act(
-    "UNARY_NEGATIVE", "UNARY_NOT", "UNARY_INVERT", "UNARY_POSITIVE", "TO_BOOL", "FORMAT_VALUE", "FORMAT_SIMPLE",
-)  # fmt: skip
-def _look(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    run.flow.consume(run.code, i.offset, stack.pop())
-    stack.append({})
-
-
-@_act(
-    "POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_TRUE",
-    "POP_JUMP_BACKWARD_IF_FALSE", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE",
-)  # fmt: skip
-def _branch(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    run.flow.consume(run.code, i.offset, stack.pop())
-
-
-@_act("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP")
-def _branch_with_value(run: Run, i: dis.Instruction, stack: list[Leads]) -> list[Leads]:
-    run.flow.consume(run.code, i.offset, stack[-1])
-    kept = list(stack)
-    stack.pop()
-    return kept
-
-
-@_act("BINARY_SUBSCR")
-def _subscript(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    key, value = stack.pop(), stack.pop()
-    run.flow.use(key.values())
-    before = run._instructions[run._number[i.offset] - 1]
-    whole = before.opname == "BUILD_SLICE" or (
-        before.opname == "LOAD_CONST" and isinstance(before.argval, slice)
-    )
-    found: Leads = {}
-    for each in value.values():
-        known = part(each, before.argval) if before.opname == "LOAD_CONST" else None
-        if whole and isinstance(each, np.ndarray):
-            known = lead(each)
-        found.update(run.flow.elements(lead(each)) if known is None else known)
-    stack.append(found)
-
-
-@_act("STORE_SUBSCR")
-def _store_part(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    key, held, value = stack.pop(), stack.pop(), stack.pop()
-    run.flow.use(key.values())
-    boxes = [each for each in held.values() if isinstance(each, Box)]
-    for box in boxes:
-        run.flow.fill(box, value)
-    if not boxes:
-        run.flow.consume(run.code, i.offset, value)
-
-
-@_act("STORE_ATTR", "STORE_GLOBAL")
-def _store_away(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    if i.opname == "STORE_ATTR":
-        stack.pop()
-    run.flow.use(stack.pop().values())
-
-
-@_act("BUILD_SLICE")
-def _slice(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    values = stack[-(i.arg or 2) :]
-    del stack[-(i.arg or 2) :]
-    run.flow.consume(run.code, i.offset, *values)
-    stack.append({})
-
-
-@_act("BUILD_TUPLE", "BUILD_LIST", "BUILD_SET", "BUILD_MAP")
-def _build(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    count = (i.arg or 0) * (2 if i.opname == "BUILD_MAP" else 1)
-    values = stack[len(stack) - count :]
-    del stack[len(stack) - count :]
-    if i.opname == "BUILD_TUPLE":
-        stack.append(run.flow.row((run.code, i.offset), values))
-    else:
-        stack.append(run.flow.box((run.code, i.offset), joined(values)))
-
-
-@_act("BUILD_CONST_KEY_MAP")
-def _build_map(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    stack.pop()
-    _build(run, i, stack)
-
-
-@_act("LIST_APPEND", "SET_ADD")
-def _append(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    value = stack.pop()
-    for box in stack[-(i.arg or 1)].values():
-        if isinstance(box, Box):
-            run.flow.fill(box, value)
-
-
-@_act("LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE")
-def _extend(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    value = run.flow.elements(stack.pop())
-    for box in stack[-(i.arg or 1)].values():
-        if isinstance(box, Box):
-            run.flow.fill(box, value)
-
-
-@_act("UNPACK_SEQUENCE")
-def _unpack(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    count, value = i.arg or 0, stack.pop()
-    fields: list[Leads] = [{} for _ in range(count)]
-    for each in value.values():
-        sized = len(each.fields) == count if isinstance(each, Box) else isinstance(each, tuple | list)
-        rest = {} if sized else run.flow.elements(lead(each))
-        for k, field in enumerate(fields):
-            field.update((part(each, k) or {}) if sized else rest)
-    stack.extend(reversed(fields))
-
-
-@_act("GET_ITER", "GET_LEN")
-def _iterate(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    if i.opname == "GET_LEN":
-        stack.append({})
-    else:
-        stack.append(run.flow.box((run.code, i.offset), run.flow.elements(stack.pop())))
-
-
-@_act("FOR_ITER")
-def _next(run: Run, i: dis.Instruction, stack: list[Leads]) -> list[Leads]:
-    without = [*stack, {}] if "END_FOR" in dis.opmap else stack[:-1]
-    stack.append(run.flow.elements(stack[-1]))
-    return without
-
-
-@_act("MAKE_FUNCTION")
-def _make_function(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    made = stack.pop()
-    flags = i.arg or 0
-    for bit in (8, 4, 2, 1):
-        if flags & bit:
-            value = stack.pop()
-            if bit != 8:
-                run.flow.use(value.values())
-    stack.append(made)
-
-
-@_act("IMPORT_NAME")
-def _import(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    del stack[-2:]
-    stack.append(lead(sys.modules.get(i.argval.partition(".")[0])))
-
-
-@_act("IMPORT_FROM")
-def _import_from(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    stack.append(run.flow.attributes(run.code, i.offset, stack[-1], i.argval))
-
-
-@_act("RETURN_GENERATOR")
-def _generator(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    stack.append({})
-
-
-@_act("YIELD_VALUE")
-def _yield(run: Run, i: dis.Instruction, stack: list[Leads]) -> None:
-    run.flow.returned(run.code, run.flow.box((run.code, "yield"), stack.pop()))
-    stack.append({})
