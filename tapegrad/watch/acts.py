@@ -170,7 +170,7 @@ def _load_attribute(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
     stack.extend([_NULL, value] if method else [value])
 
 
-_ATTR_CALLS = "LOAD_METHOD" not in dis.opmap  # since 3.12 a bit of LOAD_ATTR says that a call follows
+_ATTR_CALLS = sys.version_info >= (3, 12)  # a bit of LOAD_ATTR says that a call follows
 
 
 @_act("KW_NAMES")

@@ -107,7 +107,11 @@ class _Run:
                 self._flow.use(value for each in stack for value in each.values())
             return
         jumps = instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs
-        there = ACTS.get(name, give_up)(self._reader, instruction, stack)
+        try:
+            there = ACTS.get(name, give_up)(self._reader, instruction, stack)
+        except (LookupError, TypeError, ValueError):  # a Python whose instruction of this name is another one
+            self._flow.lost = True
+            return
         if jumps:
             self._reach(self._reader.number[instruction.argval], tuple(stack if there is None else there))
         if name not in _AWAY and number + 1 < len(self._reader.instructions):
