@@ -153,7 +153,10 @@ class _Source:
     def compiled(self) -> Any:
         """The function as a C callback of Numba's."""
         text = "\n".join(["def function_of_frame(frame, cell):", *self.lines, "    return 0"])
-        namespace = dict(self.names)
+        namespace = {
+            "__name__": __name__,
+            **self.names,
+        }  # the module of the function, which announcements ask for
         exec(text, namespace)
         return compiler.compile_call(namespace["function_of_frame"])
 
