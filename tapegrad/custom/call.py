@@ -25,8 +25,8 @@ class Call(Uncopied):
         Whether `forward` returns an array and not a tuple of arrays.
     dtype
         Dtype of the instruction: of the float inputs end to end, and of the outputs end to end.
-    cell
-        The words by which compiled code knows it.
+    cell, address
+        The words by which compiled code knows it, and where they are.
     """
 
     def __init__(
@@ -45,14 +45,10 @@ class Call(Uncopied):
         self.others = tuple(part for part in inputs if part.dtype.kind != "f")
         self.x_size, self.rest_size, self.y_size = total(self.floats), total(self.others), total(outputs)
         self.cell = np.zeros(CELL_WORDS, np.int64)
+        self.address = int(self.cell.ctypes.data)
         self.compiled: dict[int, Any] = {}  # by direction, `None` where it cannot be compiled
         self.derived: dict[str, Any] = {}  # vjp and jvp as functions of Tensors
         _calls[self.address] = self
-
-    @property
-    def address(self) -> int:
-        """Address of the cell."""
-        return int(self.cell.ctypes.data)
 
     # --- the directions, on flat arrays ------------------------------------------------------------------------
 
@@ -109,8 +105,11 @@ def unpacked(
     own = functions.is_compiled(role)
     if rest.size and float(np.abs(rest).max()) >= EXACT:
         raise ValueError(f"custom op {functions.name!r}: integers must be smaller than 2**53 in size")
+    integers = [part for part in inputs if part.dtype.kind != "f"]
+    if not integers:
+        return split(x, inputs, own)
     floats = iter(split(x, [part for part in inputs if part.dtype.kind == "f"], own))
-    others = iter(split(rest, [part for part in inputs if part.dtype.kind != "f"], own))
+    others = iter(split(rest, integers, own))
     return [next(floats) if part.dtype.kind == "f" else next(others) for part in inputs]
 
 

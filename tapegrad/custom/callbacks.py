@@ -64,7 +64,7 @@ class _Frame:
 
 def _copied(address: int, size: int, dtype: np.dtype[Any]) -> np.ndarray:
     """A read-only array with what lies at an address; zeros if that is 0."""
-    if not address:
+    if not address or not size:
         return np.zeros(size, dtype)
     return np.frombuffer(ctypes.string_at(address, size * dtype.itemsize), dtype, size)
 
@@ -79,8 +79,8 @@ def _reverse(frame: _Frame, call: Call) -> None:
         return
     place = frame.at(X_BAR, call.x_size)
     if frame.words[STORE] & 1:
-        place[...] = 0
-    if x_bar is not None:
+        place[...] = 0 if x_bar is None else x_bar
+    elif x_bar is not None:
         place += x_bar
 
 
@@ -111,7 +111,7 @@ _entries = [
 
 def reverse(frame: np.ndarray) -> None:
     """Execute an instruction backwards that is bound to the frame in an array; exceptions pass through."""
-    call = call_at(int(words_at(int(frame[PARAMS]), 1)[0]))
+    call = call_at(ctypes.c_int64.from_address(int(frame[PARAMS])).value)
     _reverse(_Frame(frame, call), call)
 
 

@@ -1,7 +1,7 @@
 """A user's functions, called on arrays: what they are given, and what they may return."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,9 @@ from tapegrad.custom.parts import Part
 from tapegrad.errors import NoForwardModeError, UnsupportedError
 from tapegrad.state import EAGER, modes, recording, restoring, thread
 from tapegrad.storage import is_tensor
+from tapegrad.tape.tape import Tape
 
+_NOT_APART = nullcontext()
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Statics = Mapping[str, Any]
 
@@ -40,7 +42,7 @@ class Functions:
         if function is None:
             raise self.lacks(role)
         try:
-            with _apart():
+            with _Apart() if modes.entered else _NOT_APART:
                 return function(*args, **statics)
         except Exception as error:
             error.add_note(f"raised by the {role} of custom op {self.name!r}")
@@ -143,24 +145,23 @@ class Functions:
         return array
 
 
-@contextmanager
-def _apart() -> Iterator[None]:
+class _Apart(recording):
     """What a user's function does itself has nothing to do with the recording or the gradient around it."""
-    if not modes.entered:
-        yield
-        return
-    tape = thread.tape
-    with recording(EAGER):
-        before = leaves, outside, hidden = thread.leaves, thread.outside, thread.hidden
-        thread.leaves, thread.outside, thread.hidden = (
-            (),
-            leaves or outside,
-            tape if tape.recording else hidden,
-        )
-        try:
-            yield
-        finally:
-            thread.leaves, thread.outside, thread.hidden = before
+
+    def __init__(self) -> None:
+        super().__init__(EAGER)
+        self._around = thread.leaves, thread.outside, thread.hidden
+
+    def __enter__(self) -> Tape:
+        leaves, outside, hidden = self._around
+        hidden = thread.tape if thread.tape.recording else hidden
+        super().__enter__()
+        thread.leaves, thread.outside, thread.hidden = (), leaves or outside, hidden
+        return self.tape
+
+    def __exit__(self, *exception: object) -> None:
+        thread.leaves, thread.outside, thread.hidden = self._around
+        super().__exit__(*exception)
 
 
 def _described(value: Any, array: np.ndarray) -> str:

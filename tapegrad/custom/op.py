@@ -13,7 +13,7 @@ from tapegrad.custom import callbacks
 from tapegrad.custom.call import Call, Token, unpacked
 from tapegrad.custom.functions import Functions, Statics
 from tapegrad.custom.operands import Operands
-from tapegrad.custom.parts import Part, join, total
+from tapegrad.custom.parts import Part, common_dtype, put, total
 from tapegrad.locks import lock
 from tapegrad.ops import CODES
 from tapegrad.show import custom_ops
@@ -89,11 +89,11 @@ class CustomOp:
         tape, differentiate = current()
         operands = Operands(self.name, args, tape)
         outputs, single = self._outputs(operands, statics)
-        dtype = np.result_type(*[output.dtype for output in outputs], *operands.dtypes)
-        parts = tuple(Part.of(output) for output in outputs)
+        parts = tuple([Part.of(output) for output in outputs])
+        dtype = common_dtype(operands.dtypes.union([part.dtype for part in parts]))
         token = self._token((key, operands.inputs, parts, single, dtype), statics)
         result = allocate(tape, dtype, (total(parts),), self.name)
-        result.data_or_traced()[...] = join(outputs, parts, dtype)
+        put(outputs, parts, result.data_or_traced())
         self._append(tape, result, operands, token, differentiate)
         tensors = _in_parts(result, parts, single)
         return tensors[0] if single else tuple(tensors)
@@ -101,8 +101,9 @@ class CustomOp:
     def _outputs(self, operands: Operands, statics: Statics) -> tuple[list[np.ndarray], bool]:
         """What `forward` returns for these operands."""
         arrays = unpacked(self.functions, "forward", operands.inputs, operands.x_array, operands.rest_array)
-        with operands.unchanged():
-            result = self.functions.call("forward", *arrays, statics=statics)
+        version = operands.version
+        result = self.functions.call("forward", *arrays, statics=statics)
+        operands.check_version(version)
         outputs, single = self.functions.outputs(result)
         if self.shape is not None:
             self._check_shapes(operands, statics, [output.shape for output in outputs], single)
@@ -121,6 +122,8 @@ class CustomOp:
             )
 
     def _statics_key(self, statics: Statics) -> Any:
+        if not statics:
+            return ()
         for name, value in statics.items():
             if is_tensor(value) or isinstance(value, np.ndarray):
                 raise TypeError(

@@ -1,12 +1,10 @@
 """What a user's op is called with, made into the operands of an instruction."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.custom.parts import Part
+from tapegrad.custom.parts import Part, common_dtype
 from tapegrad.joining import concatenate
 from tapegrad.ops import CODES
 from tapegrad.record import as_float, run
@@ -38,23 +36,30 @@ class Operands:
         if not args:
             raise TypeError(f"custom op {name!r}: call it with at least one array or number")
         self._name = name
-        values = [value if is_tensor(value) else _array(value, name) for value in args]
-        floats = [value.dtype for value, arg in zip(values, args, strict=True) if _decides(value, arg)]
-        number = np.result_type(*floats) if floats else _FLOAT64
-        values = [_in_dtype(value, arg, number) for value, arg in zip(values, args, strict=True)]
-        self.inputs = tuple(Part(value.shape, _native(value)) for value in values)
-        self.x = _joined([_flat(v, tape) for v in values if v.dtype.kind == "f"])
-        self.rest = _joined([_flat_rest(v, tape) for v in values if v.dtype.kind != "f"])
-        self.x_array, self.rest_array = self.x.data_or_traced(), self.rest.data_or_traced()
+        values: list[Any] = [value if is_tensor(value) else _array(value, name) for value in args]
+        if float in map(type, args):
+            values = _with_numbers(values, args)
+        self.inputs = tuple(
+            [Part.of(value.data_or_traced() if is_tensor(value) else value) for value in values]
+        )
         self.dtypes = {part.dtype for part in self.inputs if part.dtype.kind == "f"}
+        floats, rest = [], []
+        for value, part in zip(values, self.inputs, strict=True):
+            if part.dtype.kind == "f":
+                floats.append(_flat(value, tape))
+            else:
+                rest.append(_flat_rest(value, tape))
+        self.x, self.rest = _joined(floats), _joined(rest)
+        self.x_array, self.rest_array = self.x.data_or_traced(), self.rest.data_or_traced()
 
-    @contextmanager
-    def unchanged(self) -> Iterator[None]:
-        """Make sure that what happens inside does not write to the operands in place."""
-        owner = self.x if self.x._base is None else self.x._base
-        before = owner._version
-        yield
-        if owner._version != before:
+    @property
+    def version(self) -> int:
+        """How often the float operands have been written to in place."""
+        return (self.x if self.x._base is None else self.x._base)._version
+
+    def check_version(self, before: int) -> None:
+        """Make sure that `forward` has not written to the operands in place."""
+        if self.version != before:
             raise RuntimeError(
                 f"custom op {self._name!r}: an input was written to in place while forward was running"
             )
@@ -63,29 +68,25 @@ class Operands:
 def _array(value: Any, name: str) -> np.ndarray:
     array = plain(value, f"custom op {name!r}")
     check_dtype(array.dtype, f"custom op {name!r}")
-    # Unpickled arrays have dtype objects of their own, by which they seem to be of another dtype.
-    return array.view(_native(array)) if array.dtype == _native(array) else array
+    native = np.dtype(array.dtype.type)  # see Part.of
+    return array.view(native) if array.dtype == native else array
 
 
-def _native(value: Any) -> np.dtype[Any]:
-    """The dtype of an operand in native byte order, the object that NumPy has one of."""
-    return np.dtype(value.dtype.type)
-
-
-def _decides(value: Any, arg: Any) -> bool:
-    """Whether an operand takes part in choosing the dtype of Python's floats."""
-    return bool(value.dtype.kind == "f" and type(arg) is not float)
-
-
-def _in_dtype(value: Any, arg: Any, number: np.dtype[Any]) -> Any:
-    return value.astype(number) if type(arg) is float else value
+def _with_numbers(values: list[Any], args: tuple[Any, ...]) -> list[Any]:
+    """The operands, Python's floats in the dtype of the other float operands."""
+    decide = [
+        v.dtype for v, a in zip(values, args, strict=True) if v.dtype.kind == "f" and type(a) is not float
+    ]
+    dtype = common_dtype(decide or [_FLOAT64])
+    return [v.astype(dtype) if type(a) is float else v for v, a in zip(values, args, strict=True)]
 
 
 def _flat(value: Any, tape: Tape) -> "Tensor":
     """A float operand in one dimension."""
-    tensor = value if is_tensor(value) else as_float(value, _native(value), tape, True)
-    flat = tensor if tensor.ndim == 1 else reshape(tensor, -1)
-    return flat if flat.data_or_traced().flags.c_contiguous else contiguous(flat)
+    tensor = value if is_tensor(value) else as_float(value, np.dtype(value.dtype.type), tape, True)
+    array = tensor.data_or_traced()
+    flat = tensor if array.ndim == 1 else reshape(tensor, -1)
+    return flat if array.flags.c_contiguous or flat.data_or_traced().flags.c_contiguous else contiguous(flat)
 
 
 def _flat_rest(value: Any, tape: Tape) -> "Tensor":

@@ -137,9 +137,7 @@ def _piece(call: Call, what: str, value: Any, part: Part) -> "Tensor":
         return from_array(np.zeros(part.size, part.dtype), constant=True)
     tensor = value if is_tensor(value) else from_array(np.asarray(value, part.dtype), constant=True)
     if tensor.shape != part.shape or tensor.dtype != part.dtype:
-        raise ValueError(
-            f"custom op {call.functions.name!r}: {what} is {Part(tensor.shape, tensor.dtype)} instead of {part}"
-        )
+        raise ValueError(f"custom op {call.functions.name!r}: {what} is {Part.of(tensor)} instead of {part}")
     return reshape(tensor, -1)
 
 

@@ -36,7 +36,7 @@ def sweep(
         An array of its shape and dtype in C order; `None` for ones.
     """
     wanted = slot_numbers(inputs)
-    with eager_mode(), no_grad(), entries_of(EAGER, [root], wanted) as entries:
+    with eager_mode(), entries_of(EAGER, [root], wanted) as entries:
         paused = _Sweep(root, entries)
         try:
             paused.run(seed)
@@ -88,7 +88,8 @@ class _Sweep:
 
     def _pause(self, k: int) -> None:
         """Do what entry `k` asks for, and let the sweep go on with it or behind it."""
-        result, flags = self._entries[k, [G_RESULT, G_FLAGS]].tolist()
+        entry = self._entries[k].tolist()
+        result, flags = entry[G_RESULT], entry[G_FLAGS]
         self._call_hooks(result)
         if flags & CALLED:
             self._call_op(k)
@@ -120,7 +121,8 @@ class _Sweep:
         self._complete.add(buffer)
         for geometry, hook in hooks.hooks_of(slot):
             place = self._region(slot, geometry)
-            replacement = hooks.called(hook, place.copy(), geometry)
+            with no_grad():
+                replacement = hooks.called(hook, place.copy(), geometry)
             if replacement is not None:
                 place[...] = replacement.data_or_traced()
 
