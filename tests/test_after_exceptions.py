@@ -5,6 +5,8 @@ and then again without.
 """
 
 import contextlib
+import dis
+import functools
 import gc
 import sys
 import traceback
@@ -17,13 +19,13 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import checker
+from tapegrad import checker, state, storage
 from tapegrad.state import EAGER, modes, thread
 from tapegrad.tape.layout import WANTED
 
 PACKAGE = str(Path(tg.__file__).parent)
 X = np.array([0.5, 1.5, -0.7])
-SAMPLES = 25  # of the places of one scenario
+SAMPLES = 12  # of the places of one scenario
 
 
 class Interrupt(BaseException):
@@ -112,7 +114,7 @@ class Tracer:
     def __call__(self, frame: types.FrameType, event: str, _: Any) -> Any:
         if not frame.f_code.co_filename.startswith(PACKAGE):
             return None
-        if event in ("call", "line") and not _is_apart(frame):
+        if event in ("call", "line") and not _is_apart(frame) and not _leaves_with(frame):
             self.count += 1
             if self.count == self.at:
                 raise Interrupt
@@ -136,6 +138,23 @@ def _is_apart(frame: types.FrameType) -> bool:
     return leaves_users_with or any(code.co_name == "__del__" for code in stack)
 
 
+@functools.cache
+def _exits(code: types.CodeType) -> frozenset[int]:
+    """Where a `with` is left without an exception: ``__exit__(None, None, None)`` is about to be called."""
+    found = [(i.offset, i.opname, i.argval) for i in dis.get_instructions(code)]
+    exits = set()
+    for k in range(len(found) - 2):
+        if all(each[1:] == ("LOAD_CONST", None) for each in found[k : k + 3]):
+            swapped = k > 0 and found[k - 1][1] == "SWAP"  # a result is put aside first
+            exits.add(found[k - swapped][0])
+    return frozenset(exits)
+
+
+def _leaves_with(frame: types.FrameType) -> bool:
+    """Whether a `with` is being left: Python looks for interrupts before it, and then not until it is done."""
+    return frame.f_lasti in _exits(frame.f_code)
+
+
 def places(count: int) -> list[int]:
     """Some of the places, spread over all of them."""
     return sorted({1 + int(k * count / SAMPLES) for k in range(SAMPLES)})
@@ -148,6 +167,7 @@ def assert_nothing_is_left() -> None:
     assert thread.anomaly is None
     assert (thread.outside, thread.hidden) == ((), None)
     assert (modes.active, modes.entered) == (0, 0)
+    assert not any(held._is_owned() for held in (storage._ENTERING, state._lock))
     assert not (EAGER.column("flags")[EAGER.column("bytes") >= 0] & WANTED).any()
     checker.check(EAGER)
 
