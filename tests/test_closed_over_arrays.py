@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -121,6 +122,7 @@ PLAIN = {
         tg.sum(p) * max([0, 1], key=lambda k: k * d.y[0]) * sorted([d.y], key=len)[0][0]
     ),
     "reduced": lambda p, d: tg.sum(p) * functools.reduce(lambda a, b: d.y, [0, 1])[0],
+    "weak proxy": lambda p, d: tg.sum(p) * HELD.proxy.y[0] + (0.0 if HELD else HELD.dead),
     "argument by name": lambda p, d: tg.sum(p) * np.sum(a=d.y),
     "comprehension": lambda p, d: tg.sum(p) * [a for a in [d.y]][0][0],  # noqa: C416, RUF015
     "element": lambda p, d: tg.sum(p) * d.y[0],
@@ -156,6 +158,7 @@ PLAIN = {
 def recorded(function):
     """A replayed function of the parameters, and of how many recordings it consists."""
     data = HELD.data = Data()
+    HELD.proxy, HELD.dead = weakref.proxy(data), weakref.proxy(Data())
     replayed = tg.jit(lambda p: function(p, data))
     return data, replayed, lambda: len(list(replayed.recordings))
 

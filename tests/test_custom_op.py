@@ -1029,11 +1029,11 @@ def test_nothing_is_left_behind() -> None:
     work(100)
     gc.collect()
     before = tracemalloc.get_traced_memory()[0]
-    work(10_000)
+    work(2_000)
     gc.collect()
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert after - before < 100_000
+    assert after - before < 40_000  # an object left behind by each would be more
     assert len(calls._calls) <= known + 2
     assert len(EAGER.column("slot_buffer")) <= slots + 20
     assert len(EAGER.column("bytes")) <= buffers + 20

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.storage import is_tensor
-from tapegrad.watch.places import Missing, slot_value
+from tapegrad.watch.places import Missing, is_dead, slot_value
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, np.generic, np.dtype)
 _SEQUENCES = (list, tuple, deque, set, frozenset)
@@ -61,7 +61,11 @@ Leads = dict[int, Any]  # objects by their ids
 
 def lead(*objects: Any) -> Leads:
     """The objects that can lead to an array."""
-    return {id(object_): object_ for object_ in objects if not isinstance(object_, _SCALARS)}
+    return {
+        id(object_): object_
+        for object_ in objects
+        if not issubclass(type(object_), _SCALARS) and not is_dead(object_)
+    }
 
 
 def joined(values: Iterable[Leads]) -> Leads:
@@ -136,6 +140,8 @@ def attribute(value: Any, name: str) -> Leads | None:
     if isinstance(value, types.ModuleType):
         return lead(vars(value).get(name))
     found = inspect.getattr_static(value, name, Missing)
+    if is_dead(found):
+        return {}
     if isinstance(found, types.MemberDescriptorType):
         found = slot_value(found, value)
     if isinstance(found, staticmethod):

@@ -2,6 +2,7 @@
 
 import functools
 import types
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from operator import is_
@@ -113,7 +114,7 @@ def token(value: Any) -> Any:
     """What two values share that a function cannot tell apart: type and bits of numbers and text, else the object."""
     if type(value) in (float, complex):
         return type(value), np.array(value).tobytes()
-    if isinstance(value, np.generic):
+    if issubclass(type(value), np.generic):  # not by isinstance, which asks a weak proxy for what may be gone
         return type(value), value.dtype.str, value.tobytes()
     if type(value) in (bool, int, str, bytes):
         return type(value), value
@@ -133,6 +134,16 @@ class Same:
 
     def __hash__(self) -> int:
         return id(self.value)
+
+
+def is_dead(value: Any) -> bool:
+    """Whether a value is a weak proxy of what is gone, which cannot be asked even for its class."""
+    if type(value) not in weakref.ProxyTypes:
+        return False
+    try:
+        return value.__class__ is None
+    except ReferenceError:
+        return True
 
 
 def slot_value(member: Any, owner: Any) -> Any:

@@ -90,7 +90,9 @@ class Reach:
 
     def see(self, value: Any) -> None:
         """Visit a value later."""
-        if type(value) not in _PLAIN and not isinstance(value, np.generic | np.dtype):
+        if type(value) in _PLAIN or places.is_dead(value):
+            return
+        if not isinstance(value, np.generic | np.dtype):
             self._waiting.append(value)
 
     def watch(self, place: Place) -> None:
@@ -295,7 +297,7 @@ class Reach:
 
 def _token(value: Any) -> Any:
     """What is found in a walk, containers by their type only: what is in them follows."""
-    if isinstance(value, (*_SEQUENCES, *_MAPPINGS)):
+    if not places.is_dead(value) and isinstance(value, (*_SEQUENCES, *_MAPPINGS)):
         return type(value)
     return places.token(value)
 
