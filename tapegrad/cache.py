@@ -44,8 +44,9 @@ def _sources() -> list[Path]:
 
 @functools.cache
 def digest() -> str:
-    """Digest of the compiled sources and the compiler's version."""
-    state = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
+    """Digest of the compiled sources, the compiler's version and the size of an object's head, which is compiled in."""
+    versions = f"{numba.__version__} {llvmlite.__version__} {object.__basicsize__}"
+    state = hashlib.sha256(versions.encode())
     for file in _sources():
         state.update(file.name.encode() + b"\0" + file.read_bytes())
     return state.hexdigest()[:16]

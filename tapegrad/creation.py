@@ -117,6 +117,7 @@ def asarray(
     """
     _check_constant(constant)
     if not is_tensor(a):
+        refuse_subclass(a, "asarray")
         array = np.asarray(a, dtype, order, device=device, copy=copy, like=like)
         if array is a or not (modes.active and thread.tape.recording):
             return _checked(array, constant)

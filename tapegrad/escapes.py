@@ -47,12 +47,17 @@ def guarded_array(tensor: Any) -> np.ndarray:
 
 def plain_array(tensor: Any, what: str) -> np.ndarray:
     """The contents as NumPy sees them: guarded while recording; floats that depend on an argument are refused."""
+    if tensor._recorded() and tensor.dtype.kind == "f" and tensor._traced():
+        tensor._refuse(what)
+    tensor.check_escape(what)
+    return _looked_at(tensor)
+
+
+def _looked_at(tensor: Any) -> np.ndarray:
+    """The contents, of which nothing is taken out but what becomes of a branch; guarded while recording."""
     if tensor._recorded():
-        if tensor.dtype.kind == "f" and tensor._traced():
-            tensor._refuse(what)
-        tensor.check_escape(what)
         return guarded_array(tensor)
-    array: np.ndarray = tensor.escaped(what)
+    array: np.ndarray = tensor.data_or_traced()
     watch_now(array)
     return array
 
@@ -107,11 +112,10 @@ class EscapeMethods:
                 f"the truth value of a Tensor of shape {self.shape} is ambiguous; use where()"  # type: ignore[attr-defined]
             )
         if not self._traced():  # type: ignore[attr-defined]
-            return bool(plain_array(self, "bool()").item())
+            return bool(_looked_at(self).item())
         truth = bool(self.data_or_traced().item())  # type: ignore[attr-defined]
-        if self._traced():  # type: ignore[attr-defined]
-            tape, code = self._tape, DTYPE_CODES[self._describe().dtype]  # type: ignore[attr-defined]
-            tape.guard(_TRUTH, code, self._slot_on(tape), np.array([truth], np.int64), bytes([truth]))  # type: ignore[attr-defined]
+        tape, code = self._tape, DTYPE_CODES[self._describe().dtype]  # type: ignore[attr-defined]
+        tape.guard(_TRUTH, code, self._slot_on(tape), np.array([truth], np.int64), bytes([truth]))  # type: ignore[attr-defined]
         return truth
 
     def numpy(self) -> np.ndarray:
