@@ -1,7 +1,6 @@
 """Tapes as text."""
 
 import doctest
-import re
 
 import numpy as np
 import pytest
@@ -21,16 +20,16 @@ def shown(function, *arguments):
 def test_inputs_constants_and_outputs_are_listed():
     table = np.array([1.0, 2.0])
     tape = tg.jit(lambda x, y: (x * table, tg.sum(y))).tape(np.ones(2), np.ones((2, 3)))
-    lines = [re.sub(" {5,}", "    ", line) for line in str(tape).splitlines()]
+    lines = [" ".join(line.split()) for line in str(tape).splitlines()]
     guards = [line for line in lines if "guard(" in line]  # of how `table` lies in memory
     assert len(guards) == 3
     assert lines == [
-        "inputs    x0 (2,) f64, x1 (2, 3) f64",
+        "inputs x0 (2,) f64, x1 (2, 3) f64",
         "constants c0 (2,) f64, c1 (48,) b8, c2 (8,) b8, c3 (8,) b8",
-        "  0  v0 = multiply(x0, c0)    (2,) f64",
-        "  1  v1 = sum(x1)             () f64",
+        "0 v0 = multiply(x0, c0) (2,) f64",
+        "1 v1 = sum(x1) () f64",
         *guards,
-        "outputs   v0 (2,) f64, v1 () f64",
+        "outputs v0 (2,) f64, v1 () f64",
     ]
 
 
