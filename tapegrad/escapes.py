@@ -47,7 +47,8 @@ def guarded_array(tensor: Any) -> np.ndarray:
 
 def plain_array(tensor: Any, what: str) -> np.ndarray:
     """The contents as NumPy sees them: guarded while recording; floats that depend on an argument are refused."""
-    if tensor._recorded() and tensor.dtype.kind == "f" and tensor._traced():
+    guarded = tensor._recorded() and tensor.dtype.kind != "f"
+    if tensor._traced() and not guarded:
         tensor._refuse(what)
     tensor.check_escape(what)
     return _looked_at(tensor)
