@@ -1,22 +1,18 @@
 """`detect_anomaly`: find the instruction that first produced a nan or an inf."""
 
 import linecache
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tapegrad.callers import program_frame
 from tapegrad.errors import AnomalyError
 from tapegrad.state import count_mode, modes, thread
 from tapegrad.storage import Description, is_tensor, show
 from tapegrad.tape.contents import D_BUFFER
 
-# Folders of this package and of NumPy, whose lines are not the program's.
-_INNER = tuple(str(Path(file).parent) + os.sep for file in (__file__, np.__file__))
 _BEFORE = "  recorded before detect_anomaly() was entered"
 
 
@@ -140,9 +136,7 @@ def _check(array: np.ndarray, what: str, source: str) -> None:
 
 def _source() -> str:
     """The line of the program that is being executed: the innermost one outside of this package and NumPy."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_INNER):
-        frame = frame.f_back
+    frame = program_frame()
     if frame is None:
         return "  recorded by tapegrad itself"
     name, line = frame.f_code.co_filename, frame.f_lineno

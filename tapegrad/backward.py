@@ -68,8 +68,6 @@ def _on_constant() -> RuntimeError:
 
 def _run(slot: int, seed: np.ndarray | None, wanted: np.ndarray | None, options: int) -> bool:
     """Sweep backwards, loading the reverse kernels that are missing; False where Python has to help on the way."""
-    if checker.switch.on:
-        checker.check(EAGER)
     arguments = (_HEADER, slot, id_of(seed), options, id_of(wanted))
     status = reverse.reverse_sweep(*arguments, 0)
     while status == E_KERNEL:

@@ -2,12 +2,12 @@
 
 import sys
 import types
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad import loader
+from tapegrad.callers import program_frame
 from tapegrad.compiler import make_ready
 from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.ops import CODES
@@ -31,7 +31,6 @@ _OWN_REFERENCES = (
 
 
 Sites = dict[tuple[types.CodeType, int], set[int]]
-_PACKAGES = tuple(str(Path(str(module.__file__)).parent) for module in (loader, np))
 
 
 def memory_of(array: np.ndarray) -> int:
@@ -105,10 +104,9 @@ class Recording(Tape):
 
     def _note_operand(self, array: np.ndarray) -> None:
         """Remember where in the user's code an array became an operand."""
-        frame = sys._getframe(2)
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGES):
-            frame = frame.f_back
-        self.sites.setdefault((frame.f_code, frame.f_lasti), set()).add(memory_of(array))
+        frame = program_frame()
+        if frame is not None:
+            self.sites.setdefault((frame.f_code, frame.f_lasti), set()).add(memory_of(array))
 
     @property
     def occupied(self) -> int:

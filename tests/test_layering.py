@@ -20,9 +20,9 @@ NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 ORDER = (
     "interpreter", "copies", "messages", "processors", "cache_files", "cache", "locks", "announcer", "compiler",
     "kernels", "library", "ops", "generate", "tape", "sweep", "threads",
-    "errors", "fences", "loader", "checker", "views", "show", "state", "notes", "dependence", "inspection", "storage",
-    "anomaly", "record", "keys", "structural", "shaping", "elementwise", "reductions", "writes", "indexing", "linalg",
-    "joining", "creation",
+    "errors", "fences", "loader", "checker", "views", "show", "callers", "state", "notes", "dependence", "inspection",
+    "storage", "anomaly", "record", "keys", "structural", "shaping", "elementwise", "reductions", "writes",
+    "indexing", "linalg", "joining", "creation",
     "escapes", "names", "custom", "outcomes", "predicates", "derivatives", "backward", "protocols", "tensor",
     "recording", "passes", "tree", "watch", "transforms", "checking", "optimize", "", "nist", "cli",
     "__main__",

@@ -1,12 +1,11 @@
 """The recordings that a function keeps: those used last, within a bound of memory."""
 
-import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from tapegrad.callers import program_level
 from tapegrad.errors import RecordingWarning, name_of
 from tapegrad.locks import lock
 from tapegrad.transforms.recorder import Recorded
@@ -16,7 +15,6 @@ from tapegrad.transforms.surroundings import Surroundings
 MEMORY = 256 << 20  # bytes for the recordings of a function and of its transforms
 MOST_WAYS = 256  # recordings of one signature: beyond this, the one used longest ago goes
 MANY_INTEGERS = 16  # recordings that differ in nothing but an integer, before that is told
-_PACKAGE = str(Path(__file__).parents[1])
 
 
 class Signature:
@@ -157,12 +155,4 @@ class Recordings:
     def _tell(self, what: str, message: str) -> None:
         if what not in self._told:
             self._told.add(what)
-            warnings.warn(message, RecordingWarning, stacklevel=_frames_inside())
-
-
-def _frames_inside() -> int:
-    """How many frames up from the caller the user's code is."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    return level
+            warnings.warn(message, RecordingWarning, stacklevel=program_level())

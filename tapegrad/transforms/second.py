@@ -161,8 +161,8 @@ class HessianProduct(Transform):
         return recorded.tangents(arguments.arrays, results)
 
 
-class _AlongDirection(Transform):
-    """The inner product of a function's gradient with a direction, which is the first argument: a list of leaves."""
+class _OfGradient(Transform):
+    """Something made of a function's gradient."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
@@ -172,8 +172,16 @@ class _AlongDirection(Transform):
     def settings(self) -> tuple[Any, ...]:
         return self._gradient.settings
 
+    def _leaves(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """The gradient's leaves."""
+        return flatten(self._gradient(*args, **kwargs))[0]
+
+
+class _AlongDirection(_OfGradient):
+    """The inner product of a function's gradient with a direction, which is the first argument: a list of leaves."""
+
     def __call__(self, directions: list[Any], *args: Any, **kwargs: Any) -> Any:
-        leaves, _ = flatten(self._gradient(*args, **kwargs))
+        leaves = self._leaves(*args, **kwargs)
         multiply = elementwise.FUNCTIONS["multiply"]
         terms = [reductions.sum(multiply(g, d)) for g, d in zip(leaves, directions, strict=True)]
         return functools.reduce(elementwise.FUNCTIONS["add"], terms)
@@ -213,18 +221,10 @@ class Hessian(Transform):
         return selection.arrange(blocks)
 
 
-class _FlatGradient(Transform):
+class _FlatGradient(_OfGradient):
     """The gradient with all its leaves end to end."""
 
-    def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
-        super().__init__(function)
-        self._gradient = Grad(function, argnums)
-
-    @property
-    def settings(self) -> tuple[Any, ...]:
-        return self._gradient.settings
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, _ = flatten(self._gradient(*args, **kwargs))
+        leaves = self._leaves(*args, **kwargs)
         tensors = [leaf if is_tensor(leaf) else from_array(leaf, constant=True) for leaf in leaves]
         return concatenate([reshape(tensor, -1) for tensor in tensors])

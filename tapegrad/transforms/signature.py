@@ -117,7 +117,7 @@ def _flattened(
             leaves += found
             definitions.append(definition)
     positional = (tuple, tuple(definitions[: len(args)]))
-    _, (_, _, _, aside) = flatten(dict.fromkeys(kwargs)) if kwargs else flatten({})
+    _, (_, _, _, aside) = flatten(dict.fromkeys(kwargs))
     named = (dict, tuple(definitions[len(args) :]), tuple(names), aside)
     return leaves, starts, fixed, (tuple, (positional, named))
 

@@ -21,8 +21,6 @@ from tapegrad.recording import Sites, memory_of
 from tapegrad.watch import places
 from tapegrad.watch.leads import Asked, Bound, Box, Leads, Local, attribute, inside, joined, lead, parts
 
-Stack = tuple[Leads, ...]
-
 _LOOK = {
     len,
     isinstance,
