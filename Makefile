@@ -28,7 +28,7 @@ lint: $(VENV)/.installed-test ## check format, style and types
 	$(BIN)/mypy tapegrad
 
 gen: $(VENV)/.installed-test ## generate the elementwise kernels from the op table
-	$(BIN)/python -m tapegrad.generate
+	$(BIN)/python -m tapegrad.engine.codegen
 
 perf: $(VENV)/.installed-perf ## install the peers (about 2 GB, see pyproject.toml), then run the benchmarks
 	$(BIN)/python -m perf

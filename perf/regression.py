@@ -28,7 +28,7 @@ def _jacobian(b: Array, t: Array) -> Answer:
 @functools.cache
 def gauss1() -> Workload:
     """The workload, at NIST's first starting point; the data come with tapegrad."""
-    problem = importlib.import_module("tapegrad.nist").load("Gauss1")
+    problem = importlib.import_module("tapegrad.examples.nist").load("Gauss1")
     start, data = np.array(problem.starts[0]), (np.array(problem.x), np.array(problem.response))
     return Workload(
         "gauss1", gauss, (start.size,), lambda size: start, functools.partial(_jacobian, t=data[0]), data

@@ -60,7 +60,7 @@ def follow(names: Iterable[str] | None = None) -> Trail:
 
 
 def _fits(names: Iterable[str] | None) -> Iterator[tuple[Any, Array]]:
-    nist = importlib.import_module("tapegrad.nist")
+    nist = importlib.import_module("tapegrad.examples.nist")
     for name in nist.names() if names is None else names:
         problem = nist.load(name)
         for start in problem.starts:
@@ -68,7 +68,9 @@ def _fits(names: Iterable[str] | None) -> Iterator[tuple[Any, Array]]:
 
 
 def _fit(problem: Any, start: Array, trail: Trail) -> None:
-    nist, optimize = (importlib.import_module(f"tapegrad.{name}") for name in ("nist.fit", "optimize"))
+    nist, optimize = (
+        importlib.import_module(f"tapegrad.{name}") for name in ("examples.nist.fit", "optimize")
+    )
     residuals = optimize.residuals(problem.residuals, start)
     residuals.fun(residuals.x0), residuals.jac(residuals.x0)
     residuals.fun = _timed(residuals.fun, problem, 0, trail)

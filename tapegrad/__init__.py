@@ -14,12 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
-from tapegrad import interpreter as _interpreter  # noqa: F401  first of all, for it may refuse
 from tapegrad import optimize as optimize
-from tapegrad.anomaly import detect_anomaly as detect_anomaly
-from tapegrad.checking import check_grads as check_grads
-from tapegrad.creation import CREATION as _CREATION
-from tapegrad.custom.define import custom_op as custom_op
+from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
+from tapegrad.engine.runtime import interpreter as _interpreter  # noqa: F401  first of all, for it may refuse
 from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import ChangedValueError as ChangedValueError
 from tapegrad.errors import FreedGraphError as FreedGraphError
@@ -29,23 +26,26 @@ from tapegrad.errors import LostGradientWarning as LostGradientWarning
 from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnsupportedError as UnsupportedError
-from tapegrad.inspection import check_tape as check_tape
-from tapegrad.inspection import tape as tape
-from tapegrad.protocols import FUNCTIONS as _FUNCTIONS
-from tapegrad.state import no_autodiff as no_autodiff
-from tapegrad.state import no_grad as no_grad
-from tapegrad.tensor import Tensor as Tensor
-from tapegrad.transforms.differentiation import grad as grad
-from tapegrad.transforms.differentiation import value_and_grad as value_and_grad
-from tapegrad.transforms.forward import jvp as jvp
-from tapegrad.transforms.jacobians import jacfwd as jacfwd
-from tapegrad.transforms.jacobians import jacobian as jacobian
-from tapegrad.transforms.jacobians import jacrev as jacrev
+from tapegrad.frontend.anomaly import detect_anomaly as detect_anomaly
+from tapegrad.frontend.creation import CREATION as _CREATION
+from tapegrad.frontend.inspection import check_tape as check_tape
+from tapegrad.frontend.inspection import tape as tape
+from tapegrad.frontend.modes import no_autodiff as no_autodiff
+from tapegrad.frontend.modes import no_grad as no_grad
+from tapegrad.frontend.numpy_protocols import FUNCTIONS as _FUNCTIONS
+from tapegrad.frontend.tensor_class import Tensor as Tensor
+from tapegrad.testing import check_grads as check_grads
+from tapegrad.transforms.grad import grad as grad
+from tapegrad.transforms.grad import value_and_grad as value_and_grad
+from tapegrad.transforms.hessian import hessian as hessian
+from tapegrad.transforms.hessian import hvp as hvp
+from tapegrad.transforms.jacobian import jacfwd as jacfwd
+from tapegrad.transforms.jacobian import jacobian as jacobian
+from tapegrad.transforms.jacobian import jacrev as jacrev
 from tapegrad.transforms.jit import jit as jit
-from tapegrad.transforms.pullback import vjp as vjp
-from tapegrad.transforms.second import hessian as hessian
-from tapegrad.transforms.second import hvp as hvp
-from tapegrad.transforms.stop import stop_gradient as stop_gradient
+from tapegrad.transforms.jvp import jvp as jvp
+from tapegrad.transforms.stop_gradient import stop_gradient as stop_gradient
+from tapegrad.transforms.vjp import vjp as vjp
 
 __version__ = "0.1.0"
 

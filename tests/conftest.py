@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 import tapegrad as tg
-from tapegrad import checker, fences
+from tapegrad.engine import guard_pages, verify
 
 
 @pytest.fixture(autouse=True)
 def legal_tapes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Check all tapes of a test."""
-    monkeypatch.setattr(checker.switch, "on", True)
+    monkeypatch.setattr(verify.switch, "on", True)
     yield
     tg.check_tape()
 
@@ -19,5 +19,5 @@ def legal_tapes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def plain_memory() -> None:
     """For tests of sizes, and of more blocks than a system lays apart."""
-    if fences.on:
+    if guard_pages.on:
         pytest.skip("memory is laid between guard pages")

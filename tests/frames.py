@@ -6,8 +6,8 @@ import functools
 import numpy as np
 import pytest
 
-from tapegrad import compiler, library
-from tapegrad.kernels import frame
+from tapegrad.engine.kernels import frame
+from tapegrad.engine.runtime import compiler, library_loops
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
 SOURCES = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "b8": np.bool_}
@@ -19,8 +19,8 @@ _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 @functools.cache
 def loops():
-    library.ensure(["dgemm", "sgemm", "dgemv", "sgemv"])
-    return library.table()
+    library_loops.ensure(["dgemm", "sgemm", "dgemv", "sgemv"])
+    return library_loops.table()
 
 
 @functools.cache

@@ -19,9 +19,11 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import checker, state, storage
-from tapegrad.state import EAGER, modes, thread
-from tapegrad.tape.layout import WANTED
+from tapegrad.engine import verify
+from tapegrad.engine.tape.layout import WANTED
+from tapegrad.frontend import modes as modes_module
+from tapegrad.frontend import tensor
+from tapegrad.frontend.modes import EAGER, modes, thread
 
 PACKAGE = str(Path(tg.__file__).parent)
 X = np.array([0.5, 1.5, -0.7])
@@ -167,9 +169,9 @@ def assert_nothing_is_left() -> None:
     assert thread.anomaly is None
     assert (thread.outside, thread.hidden) == ((), None)
     assert (modes.active, modes.entered) == (0, 0)
-    assert not any(held._is_owned() for held in (storage._ENTERING, state._lock))
+    assert not any(held._is_owned() for held in (tensor._ENTERING, modes_module._lock))
     assert not (EAGER.column("flags")[EAGER.column("bytes") >= 0] & WANTED).any()
-    checker.check(EAGER)
+    verify.check(EAGER)
 
 
 def assert_same(found: Any, expected: Any) -> None:

@@ -6,8 +6,9 @@ import pytest
 from numba.core import event
 
 import tapegrad as tg
-from tapegrad import cache, compiler, loader, messages
-from tapegrad.announcer import Announcer
+from tapegrad.engine import kernel_table
+from tapegrad.engine.runtime import cache, compiler, messages
+from tapegrad.engine.runtime.announcer import Announcer
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_entry_points_of_a_group_are_announced_together(
 ) -> None:
     monkeypatch.setattr(compiler, "announcer", Announcer())
     compiler.expect_group.__wrapped__(compiler.EVERY_RECORDING)
-    compiler.announcer._expected -= {("tapegrad.sweep.program", "hold")}
+    compiler.announcer._expected -= {("tapegrad.engine.sweep.bind_recording", "hold")}
     with compiler.announcer.compiling(named("a")):
         pass
     (count,) = counts(capsys.readouterr().err)
@@ -107,8 +108,8 @@ def test_a_program_says_which_kernels_it_will_need(monkeypatch) -> None:
     x = tg.tensor(np.ones(3))
     tg.sum(tg.sin(x) * tg.exp(x)).backward()  # while recording, the eager engine looks into its own table
     expected: set[tuple[str, str]] = set()
-    monkeypatch.setattr(loader.announcer, "expect", expected.update)
-    monkeypatch.setattr(loader, "_kernels", np.zeros_like(loader._kernels))
+    monkeypatch.setattr(kernel_table.announcer, "expect", expected.update)
+    monkeypatch.setattr(kernel_table, "_kernels", np.zeros_like(kernel_table._kernels))
     f = tg.jit(lambda x: tg.sin(x) * tg.exp(x))
     tg.value_and_grad(tg.jit(lambda x: tg.sum(tg.sin(x) * tg.exp(x))))(np.ones(3))
     tg.jvp(f, (np.ones(3),), (np.ones(3),))

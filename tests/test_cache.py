@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import tapegrad
-from tapegrad import cache, cache_files, loader
+from tapegrad.engine import kernel_table
+from tapegrad.engine.runtime import cache, cache_files
 
 PACKAGE = Path(tapegrad.__file__).parent
 
@@ -73,7 +74,7 @@ def run(*parts: str, path: Path | None = None, **environment: str) -> tuple[str,
 
 
 def digest_of(package: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(cache, "_PACKAGE", package)
+    monkeypatch.setattr(cache, "_ENGINE", package / "engine")
     return str(cache.digest.__wrapped__())
 
 
@@ -149,7 +150,7 @@ def test_root(variables: dict[str, str], expected: str, monkeypatch: pytest.Monk
 
 
 def test_each_kernel_has_a_file_of_its_own() -> None:
-    places = [loader._place(name) for name in loader.kernels()]
+    places = [kernel_table._place(name) for name in kernel_table.kernels()]
     names = {(module.rpartition(".")[2], function) for module, function in places}
     assert len(names) == len(set(places))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import checker
+from tapegrad.engine import verify
 
 Write = Callable[[Any, np.ndarray], None]
 
@@ -143,12 +143,12 @@ def test_many_graphs_and_reused_buffers() -> None:
 
 
 def test_switched_off_nothing_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker.switch, "on", False)
+    monkeypatch.setattr(verify.switch, "on", False)
     x = tg.tensor([1.0, 2.0])
     y = x * x
     x.data[0] = 5.0
     y.backward(retain_graph=True)
-    monkeypatch.setattr(checker.switch, "on", True)
+    monkeypatch.setattr(verify.switch, "on", True)
     y.backward()  # recorded before: nothing is known
     z = x * x
     x.data[0] = 6.0

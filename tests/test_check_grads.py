@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.checking import numerical
+from tapegrad.testing import numerical
 
 
 def rng():

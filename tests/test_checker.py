@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import checker
-from tapegrad.checker.check import RULES
-from tapegrad.checker.parameters import lengths
+from tapegrad.engine import verify
+from tapegrad.engine.tape import layout
+from tapegrad.engine.tape.layout import DIFFERENTIABLE, EXTERNAL, F32, I64
+from tapegrad.engine.tape.snapshot import Snapshot
+from tapegrad.engine.tape.tape import Tape, words_at
+from tapegrad.engine.verify.check import RULES
+from tapegrad.engine.verify.parameters import lengths
 from tapegrad.ops import CODES
-from tapegrad.tape import layout
-from tapegrad.tape.layout import DIFFERENTIABLE, EXTERNAL, F32, I64
-from tapegrad.tape.snapshot import Snapshot
-from tapegrad.tape.tape import Tape, words_at
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -264,7 +264,7 @@ def test_legal_tapes_pass(function: Callable[[tg.Tensor], tg.Tensor]) -> None:
     x += 1.0
     (y.sum() + x.sum()).backward()
     tg.check_tape()
-    checker.check(tg.jit(function).tape(np.arange(6.0).reshape(2, 3)))
+    verify.check(tg.jit(function).tape(np.arange(6.0).reshape(2, 3)))
 
 
 def test_environment_switches_the_checks_on() -> None:
@@ -278,7 +278,7 @@ def test_environment_switches_the_checks_on() -> None:
 
 
 def test_switched_off_nothing_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker.switch, "on", False)
+    monkeypatch.setattr(verify.switch, "on", False)
     x = tg.tensor([1.0, 2.0])
     y = tg.sin(x)
     case = Case(tg.tape())

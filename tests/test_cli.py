@@ -7,8 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from tapegrad import cache, loader, nist
 from tapegrad.cli import main, progress
+from tapegrad.engine import kernel_table
+from tapegrad.engine.runtime import cache
+from tapegrad.examples import nist
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -26,10 +28,10 @@ def kernels(monkeypatch, tmp_path):
     """Three kernels, of which one is cached; the list of those that are loaded."""
     loaded = []
     monkeypatch.setattr(cache, "folder", lambda: tmp_path)
-    monkeypatch.setattr(loader, "kernels", lambda: ["sin", "cos", "exp"])
-    monkeypatch.setattr(loader, "is_cached", lambda name: name == "sin")
-    monkeypatch.setattr(loader, "load", lambda name: loaded.append(name) or 1)
-    monkeypatch.setattr(loader, "engine", lambda: {"sweep": lambda: loaded.append("engine")})
+    monkeypatch.setattr(kernel_table, "kernels", lambda: ["sin", "cos", "exp"])
+    monkeypatch.setattr(kernel_table, "is_cached", lambda name: name == "sin")
+    monkeypatch.setattr(kernel_table, "load", lambda name: loaded.append(name) or 1)
+    monkeypatch.setattr(kernel_table, "engine", lambda: {"sweep": lambda: loaded.append("engine")})
     return loaded
 
 

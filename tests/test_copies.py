@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import storage
-from tapegrad.passes.program import Program
-from tapegrad.passes.workspace import Workspace
-from tapegrad.recording import Recording
-from tapegrad.tape.tape import Tape
+from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend import tensor
+from tapegrad.program.program import Program
+from tapegrad.program.recording import Recording
+from tapegrad.program.workspace import Workspace
 
 X = np.array([0.5, 1.0, 2.0])
 
@@ -366,7 +366,7 @@ def unraisable(monkeypatch):
 
 
 def test_half_made_objects_are_let_go_of_in_silence(unraisable):
-    kinds = (tg.Tensor, Tape, Recording, Program, Workspace, storage._Memory, storage._Borrowed)
+    kinds = (tg.Tensor, Tape, Recording, Program, Workspace, tensor._Memory, tensor._Borrowed)
     for kind in (*kinds, type(tg.jit(energy)), type(cube)):
         half = object.__new__(kind)
         with pytest.raises((AttributeError, TypeError)):

@@ -8,8 +8,8 @@ import pytest
 from test_memory import live
 
 import tapegrad as tg
-from tapegrad.notes import notes
-from tapegrad.state import EAGER
+from tapegrad.frontend.attachments import notes
+from tapegrad.frontend.modes import EAGER
 
 X = np.array([1.0, 2.0, 3.0])
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad import compiler, library
-from tapegrad.kernels.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
-from tapegrad.ops import BY_NAME, ELEMENTWISE, Op, evaluate_numpy
+from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.reference import evaluate_numpy
+from tapegrad.engine.runtime import compiler, library_loops
+from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
 COUNTS = (0, 1, 2, 7, 8, 15, 16, 17, 255, 256, 257, 1000)
@@ -27,7 +28,7 @@ _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 def kernel(op: Op, direction: str, dtype: str) -> Any:
     module = importlib.import_module(op.module(dtype, direction))
     name = f"{op.name}_{direction}_{dtype}"
-    library.ensure(module.LIBRARY[name])
+    library_loops.ensure(module.LIBRARY[name])
     return _KERNEL(compiler.compile_kernel(getattr(module, name), **module.FLAGS))
 
 
@@ -68,7 +69,7 @@ def run(call: Any, words: dict[int, int]) -> None:
     frame = np.zeros(WORDS, np.int64)
     for word, value in words.items():
         frame[word] = value
-    assert call(frame.ctypes.data, library.table()) == 0
+    assert call(frame.ctypes.data, library_loops.table()) == 0
 
 
 def random_operands(op: Op, dtype: str, count: int) -> list[np.ndarray]:
@@ -251,6 +252,6 @@ def test_float32_sums_are_accurate() -> None:
 
 
 def test_library_refuses_a_loop_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(library.SIGNATURES, "invert", "d->d")
-    with pytest.raises(library.LibraryError, match="has no loop 'd->d'"):
-        library.ensure(["invert"])
+    monkeypatch.setitem(library_loops.SIGNATURES, "invert", "d->d")
+    with pytest.raises(library_loops.LibraryError, match="has no loop 'd->d'"):
+        library_loops.ensure(["invert"])

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import loader
-from tapegrad.elementwise import FUNCTIONS
-from tapegrad.ops import ELEMENTWISE, Op, evaluate_numpy
-from tapegrad.sweep.layout import THREADS
+from tapegrad.engine import kernel_table
+from tapegrad.engine.reference import evaluate_numpy
+from tapegrad.engine.sweep.control_words import THREADS
+from tapegrad.frontend.elementwise import FUNCTIONS
+from tapegrad.ops import ELEMENTWISE, Op
 
 DIFFERENTIABLE = [op for op in ELEMENTWISE if not op.predicate and "nan" not in op.partials]
 PREDICATES = [op for op in ELEMENTWISE if op.predicate]
@@ -393,12 +394,12 @@ def with_gradients(op: Op, arrays: Sequence[np.ndarray], bar: np.ndarray) -> lis
 
 @contextmanager
 def on_one_thread() -> Iterator[None]:
-    threads = loader._control[THREADS]
-    loader.run_serially()
+    threads = kernel_table._control[THREADS]
+    kernel_table.run_serially()
     try:
         yield
     finally:
-        loader._control[THREADS] = threads
+        kernel_table._control[THREADS] = threads
 
 
 @pytest.mark.parametrize("shape", MANY, ids=str)

@@ -7,7 +7,7 @@ import pytest
 from frames import DTYPES, add_or_store, at, both_dtypes, rng, run
 from numpy.lib.stride_tricks import as_strided
 
-from tapegrad.kernels import embed
+from tapegrad.engine.kernels import embed
 
 SIZE = 40
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tapegrad.fences import PAGE
-from tapegrad.passes.lifetimes import Block, Lifetimes, place_apart
+from tapegrad.engine.guard_pages import PAGE
+from tapegrad.program.memory_plan import Block, Lifetimes, place_apart
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
 

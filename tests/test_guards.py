@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.transforms import recordings
+from tapegrad.program import trace_cache
 
 SCALE = 2.0
 CHOICE = None
@@ -190,7 +190,7 @@ def test_write_by_a_mask_of_the_data(rng):
 
 
 def test_too_many_ways_are_told_once(monkeypatch):
-    monkeypatch.setattr(recordings, "MOST_WAYS", 5)
+    monkeypatch.setattr(trace_cache, "MOST_WAYS", 5)
     f = tg.jit(lambda x: x * int(x))
     for k in range(5):
         assert f(float(k)) == k * k

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from frames import DTYPES, OUT_OF_RANGE, SOURCES, both_dtypes, rng, run
 
-from tapegrad.kernels import index, region
+from tapegrad.engine.kernels import index, region
 
 # gather
 

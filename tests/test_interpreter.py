@@ -5,9 +5,9 @@ import ctypes
 import numpy as np
 import pytest
 
-from tapegrad import cache, library
-from tapegrad.interpreter import Interpreter, check
-from tapegrad.tape import geometry
+from tapegrad.engine.runtime import cache, library_loops
+from tapegrad.engine.runtime.interpreter import Interpreter, check
+from tapegrad.engine.tape import geometry
 
 RUNNING = Interpreter("cpython", 64, "little", True)
 
@@ -48,8 +48,8 @@ OFFSETS = [
     (Array.strides, 8 * geometry.ARRAY_STRIDES),
     (Array.descr, 8 * geometry.ARRAY_DESCR),
     (Array.flags, 4 * geometry.ARRAY_FLAGS),
-    (Ufunc.functions, library._FUNCTIONS),
-    (Ufunc.data, library._DATA),
+    (Ufunc.functions, library_loops._FUNCTIONS),
+    (Ufunc.data, library_loops._DATA),
 ]
 
 
@@ -68,7 +68,7 @@ def test_the_c_structures_are_those_of_numpy():
     add = Ufunc.from_address(id(np.add))
     assert (add.nin, add.nout, add.nargs) == (2, 1, 3)
     assert (
-        library._loop(np.add, "dd->d")[0]
+        library_loops._loop(np.add, "dd->d")[0]
         == ctypes.c_void_p.from_address(add.functions + 8 * np.add.types.index("dd->d")).value
     )
 

@@ -7,7 +7,7 @@ import pytest
 from test_random_programs import Generator, Tape, interpret
 
 import tapegrad as tg
-from tapegrad.passes import tangents
+from tapegrad.program import tangents
 
 PREPARE = {"plain": lambda f: f, "jit": tg.jit}
 

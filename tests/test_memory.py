@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import checker
-from tapegrad.state import EAGER
-from tapegrad.tape.layout import (
+from tapegrad.engine import verify
+from tapegrad.engine.tape.layout import (
     BUFFERS,
     FREE_BUFFER,
     FREE_SLOT,
@@ -22,7 +21,8 @@ from tapegrad.tape.layout import (
     ORPHAN,
     SLOTS,
 )
-from tapegrad.tape.tape import words_at
+from tapegrad.engine.tape.tape import words_at
+from tapegrad.frontend.modes import EAGER
 
 
 def free_entries(word, column):
@@ -52,7 +52,7 @@ def nothing_left(legal_tapes, monkeypatch):
     """Whatever a test does, afterwards the tape is as it was. Then it is checked, not before each sweep: that takes
     long on long tapes, and other threads would change them meanwhile.
     """
-    monkeypatch.setattr(checker.switch, "on", False)
+    monkeypatch.setattr(verify.switch, "on", False)
     before = live()
     yield
     assert live() == before

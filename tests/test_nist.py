@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad
-from tapegrad import nist
+from tapegrad.examples import nist
 
 NAMES = nist.names()
 # Its data have 14 digits and its parameters 11: at those, its residuals of 1e-13 cannot be seen.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.protocols import FUNCTIONS
+from tapegrad.frontend.numpy_protocols import FUNCTIONS
 
 HUGE = 10**30
 Call = Callable[[Any], Any]

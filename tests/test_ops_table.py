@@ -7,8 +7,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from tapegrad.generate import modules
-from tapegrad.ops import BY_NAME, CODES, ELEMENTWISE, STRUCTURAL, Op, evaluate, evaluate_numpy, names_in
+from tapegrad.engine.codegen import modules
+from tapegrad.engine.reference import evaluate_numpy
+from tapegrad.ops import BY_NAME, CODES, ELEMENTWISE, STRUCTURAL, Op, evaluate, names_in
 
 DIFFERENTIABLE = [op for op in ELEMENTWISE if not op.predicate]
 PARTIALS = [

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from replaying import resident_bytes
 
 import tapegrad as tg
-from tapegrad.passes.lifetimes import FOREVER, Lifetimes, place
-from tapegrad.passes.purpose import COLUMNS, GRADIENT, TANGENTS, Purpose
-from tapegrad.transforms.recorder import Recorded
-from tapegrad.transforms.signature import take_apart
+from tapegrad.program.memory_plan import FOREVER, Lifetimes, place
+from tapegrad.program.signature import take_apart
+from tapegrad.program.spec import COLUMNS, GRADIENT, TANGENTS, Purpose
+from tapegrad.program.trace import Recorded
 
 
 def recorded(function, *args):
@@ -109,9 +109,7 @@ def keeps(x):
 def test_sharing_changes_no_number(function, monkeypatch):
     x = np.random.default_rng(3).normal(size=4)
     shared = tg.value_and_grad(tg.jit(function))(x)
-    monkeypatch.setattr(
-        "tapegrad.transforms.recorder.share_common", lambda recording, listing, outputs: listing
-    )
+    monkeypatch.setattr("tapegrad.program.trace.share_common", lambda recording, listing, outputs: listing)
     apart = tg.value_and_grad(tg.jit(function))(x)
     eager = tg.value_and_grad(function)(x)
     for other in (apart, eager):
@@ -122,9 +120,7 @@ def test_sharing_changes_no_number(function, monkeypatch):
 def test_what_is_computed_twice_is_computed_once(monkeypatch):
     found = recorded(shares, np.ones(4))
     once = rows(found.program(Purpose(GRADIENT, (0,))))
-    monkeypatch.setattr(
-        "tapegrad.transforms.recorder.share_common", lambda recording, listing, outputs: listing
-    )
+    monkeypatch.setattr("tapegrad.program.trace.share_common", lambda recording, listing, outputs: listing)
     twice = rows(recorded(shares, np.ones(4)).program(Purpose(GRADIENT, (0,))))
     assert twice[0] - once[0] == 4  # sin, its double, the product, the sum
     assert once[1] < twice[1]

@@ -22,7 +22,7 @@ from perf.report import Report, figure_text, quantity
 from perf.second_order import direction, rosenbrock_hessian, rosenbrock_product
 from perf.timer import Contender, Pace, Timing, WrongAnswer, check, race
 from perf.trails import Trail, Visit, follow
-from tapegrad.nist import load
+from tapegrad.examples.nist import load
 
 CASES = [
     *((workload, size) for workload in workloads.WORKLOADS.values() for size in (2, 10, 100)),

@@ -11,19 +11,20 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import loader, processors, threads
-from tapegrad.sweep import pool
-from tapegrad.sweep.layout import ALONE_UNTIL, BALANCE, POOL, THREAD_LIMIT, THREADS
+from tapegrad.engine import kernel_table, threads
+from tapegrad.engine.runtime import processors
+from tapegrad.engine.sweep import pool
+from tapegrad.engine.sweep.control_words import ALONE_UNTIL, BALANCE, POOL, THREAD_LIMIT, THREADS
 
 
 @pytest.fixture
 def control() -> Iterator[np.ndarray]:
     """The control block of the driver, put back afterwards."""
-    loader.load_driver()
-    before = loader._control.copy()
-    loader._control[[THREAD_LIMIT, ALONE_UNTIL, BALANCE]] = 0
-    yield loader._control
-    loader._control[:] = before
+    kernel_table.load_driver()
+    before = kernel_table._control.copy()
+    kernel_table._control[[THREAD_LIMIT, ALONE_UNTIL, BALANCE]] = 0
+    yield kernel_table._control
+    kernel_table._control[:] = before
 
 
 def launches(control: np.ndarray) -> int:
@@ -55,7 +56,7 @@ FUNCTIONS = [scalar_of_all, by_rows, overlapping]
 def test_results_do_not_depend_on_the_number_of_threads(function, dtype, control, monkeypatch) -> None:
     """Bit for bit: of one thread, of two, and of more than there are processors."""
     monkeypatch.setattr(threads, "allowed", lambda: 5)
-    count, block = threads.start(loader._thread())
+    count, block = threads.start(kernel_table._thread())
     assert count == 5
     control[POOL] = block
     x = np.random.default_rng(3).uniform(-1, 1, 100_500).astype(dtype)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.transforms import on_tensors
+from tapegrad.transforms import nested
 
 PREPARE = {"plain": lambda f: f, "jit": tg.jit}
 X = np.array([0.5, 2.0, 3.0])
@@ -246,7 +246,7 @@ def test_the_next_answer_is_right_after_a_failing_vjp(error, prepare):
 def test_an_interrupt_between_the_sweeps(monkeypatch):
     x = np.arange(3.0)
     _, pullback = tg.vjp(lambda x: (x * x, x * 3), x)
-    sweep, calls = on_tensors.pull_back, []
+    sweep, calls = nested.pull_back, []
 
     def interrupted(*arguments):
         calls.append(arguments)
@@ -255,7 +255,7 @@ def test_an_interrupt_between_the_sweeps(monkeypatch):
         sweep(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(on_tensors, "pull_back", interrupted)
+        patch.setattr(nested, "pull_back", interrupted)
         with pytest.raises(KeyboardInterrupt):
             pullback((np.ones(3), np.ones(3)))
     assert pullback((np.ones(3), np.ones(3)))[0].tolist() == [3, 5, 7]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from frames import DTYPES, add_or_store, both_dtypes, lines, one_stride, rng, run
 
-from tapegrad.kernels import accumulate, prod, reduce
+from tapegrad.engine.kernels import accumulate, prod, reduce
 
 # accumulate
 

@@ -13,7 +13,7 @@ from test_ops_table import in_mp, points
 from test_second_partials import DIFFERENTIABLE, FAR, KINKS, differentiated, second
 
 import tapegrad as tg
-from tapegrad.elementwise import FUNCTIONS
+from tapegrad.frontend.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, Op
 
 every_row = pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import inspection
+from tapegrad.engine.view_names import describe_view
+from tapegrad.frontend import inspection
 from tapegrad.transforms import jit as jit_module
-from tapegrad.views import describe_view
 
 
 def shown(function, *arguments):

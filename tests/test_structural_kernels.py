@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from frames import DTYPES, SOURCES, add_or_store, both_dtypes, lines, one_stride, rng, run
 
-from tapegrad.kernels import cast, guard, matmul, scan
+from tapegrad.engine.kernels import cast, guard, matmul, scan
 
 # cumsum
 

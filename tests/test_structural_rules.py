@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.derivatives import structural
+from tapegrad.autodiff import structural_rules
 from tapegrad.ops import STRUCTURAL
 
 DERIVED = [row.name for row in STRUCTURAL if row.differentiable]
@@ -222,7 +222,7 @@ def close(found, expected, name="", loose=1e-11):
 
 
 def test_every_structural_op_has_rules_and_cases():
-    assert set(CASES) == set(DERIVED) == structural.REVERSE.keys() == structural.FORWARD.keys()
+    assert set(CASES) == set(DERIVED) == structural_rules.REVERSE.keys() == structural_rules.FORWARD.keys()
     assert all(CASES[name] for name in DERIVED)
 
 

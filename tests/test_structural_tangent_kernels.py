@@ -8,8 +8,9 @@ from frames import DTYPES, both_dtypes, one_stride, rng, run
 from test_reduction_kernels import MODULES, SPECIAL_LINES, forward, reverse, suffix
 from test_structural_kernels import SIZES, matmul_params, matrices
 
-from tapegrad import loader, ops
-from tapegrad.kernels import matmul
+from tapegrad import ops
+from tapegrad.engine import kernel_table
+from tapegrad.engine.kernels import matmul
 
 LINES = [*SPECIAL_LINES, [1e30, 1e30, 1e-30], [0.0, 0.0, 2.0], [3.0, 1.0, 3.0, 2.0]]
 
@@ -84,12 +85,12 @@ def test_matmul_tangent(dtype, size, present):
 
 
 def test_every_kernel_of_the_table_is_there():
-    for name in loader.kernels():
-        module, function = loader._place(name)
+    for name in kernel_table.kernels():
+        module, function = kernel_table._place(name)
         assert callable(getattr(importlib.import_module(module), function))
 
 
 def test_linear_ops_have_no_tangent_kernel():
     linear = {row.name for row in ops.STRUCTURAL if row.linear}
-    assert not [name for name in loader.kernels() if name.direction == "tangent" and name.op in linear]
+    assert not [name for name in kernel_table.kernels() if name.direction == "tangent" and name.op in linear]
     assert {"sum", "cumsum", "gather", "write", "scatter_write", "embed", "cast_f64"} <= linear

@@ -583,7 +583,7 @@ def test_objects_among_arguments_are_watched(name):
 
 
 def test_more_than_can_be_watched_is_refused(monkeypatch):
-    from tapegrad.watch import reach
+    from tapegrad.program.watch import reach
 
     monkeypatch.setattr(reach, "MOST_PLACES", 50)
     held = [[float(k)] for k in range(100)]

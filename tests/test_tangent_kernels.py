@@ -20,8 +20,9 @@ from test_elementwise_kernels import (
     wanted_operands,
 )
 
-from tapegrad.kernels.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
-from tapegrad.ops import Op, evaluate_numpy
+from tapegrad.engine.kernels.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.reference import evaluate_numpy
+from tapegrad.ops import Op
 
 COUNTS = (0, 1, 2, 4, 5, 17, 256, 300)
 rows = pytest.mark.parametrize(("op", "dtype"), DIFFERENTIABLE)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import tapegrad as tg
-from tapegrad.errors import raise_for
-from tapegrad.state import EAGER
-from tapegrad.storage import view_of
-from tapegrad.tape import slots
-from tapegrad.tape.layout import E_OUTSIDE
+from tapegrad.engine.status import raise_for
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.layout import E_OUTSIDE
+from tapegrad.frontend.modes import EAGER
+from tapegrad.frontend.tensor import view_of
 
 BEYOND = "reaches outside of the memory"
 

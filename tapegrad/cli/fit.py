@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from tapegrad import nist
 from tapegrad.cli import table
 from tapegrad.cli.progress import Progress
+from tapegrad.examples import nist
 
 
 def _complain(text: str) -> int:

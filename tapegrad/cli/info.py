@@ -19,8 +19,8 @@ def _version(package: str) -> str:
 
 def _threads() -> str:
     """How many threads large instructions run on, and what allows them."""
-    from tapegrad import threads
-    from tapegrad.processors import processors
+    from tapegrad.engine import threads
+    from tapegrad.engine.runtime.processors import processors
 
     limits = [f"{name}={os.environ[name]}" for name in threads.VARIABLES if name in os.environ]
     return f"{threads.allowed()} ({', '.join([f'processors: {processors()}', *limits])})"
@@ -47,15 +47,15 @@ def _contents(folder: Path) -> str:
 
 def _kernels() -> str:
     """How many of the package's kernels need no compilation any more."""
-    from tapegrad import loader
+    from tapegrad.engine import kernel_table
 
-    kernels = loader.kernels()
-    return f"{sum(map(loader.is_cached, kernels))} of {len(kernels)} cached"
+    kernels = kernel_table.kernels()
+    return f"{sum(map(kernel_table.is_cached, kernels))} of {len(kernels)} cached"
 
 
 def _rows() -> Iterator[tuple[str, str]]:
     """What is printed: a name and a value a line."""
-    from tapegrad import cache
+    from tapegrad.engine.runtime import cache
 
     yield "tapegrad", _version("tapegrad")
     yield "python", platform.python_version()

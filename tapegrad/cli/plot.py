@@ -13,8 +13,8 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from tapegrad import nist
-from tapegrad.nist.problems import Array
+from tapegrad.examples import nist
+from tapegrad.examples.nist.problems import Array
 
 _DATA, _CERTIFIED = "#5f6b7a", "#f2a541"
 _MARKER: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4, "mfc": "white", "mew": 0.9}

@@ -2,7 +2,7 @@
 
 from types import TracebackType
 
-from tapegrad import messages
+from tapegrad.engine.runtime import messages
 
 
 class Progress:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tapegrad.nist import Fit, load
+from tapegrad.examples.nist import Fit, load
 
 AGREEING = 6.0  # digits from which on a fit counts as agreeing
 _TITLES = (

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tapegrad.storage import is_tensor
-from tapegrad.tree import flatten, paths
+from tapegrad.frontend.tensor import is_tensor
+from tapegrad.pytree import flatten, paths
 
 
 def further(args: Any, name: str = "args") -> Any:

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad import joining, reductions, shaping
 from tapegrad.errors import name_of
+from tapegrad.frontend import joining, reductions, shape
+from tapegrad.frontend.tensor import is_tensor
 from tapegrad.optimize.ravel import Layout
-from tapegrad.storage import is_tensor
+from tapegrad.pytree import flatten
 from tapegrad.transforms.base import Transform, plain, replayable
 from tapegrad.transforms.jit import Jit, jit
-from tapegrad.tree import flatten
 
 
 class NotScalarError(TypeError, ValueError):
@@ -60,7 +60,7 @@ class Vector(_OfVector):
         pieces = [r if is_tensor(r) else _constant(r, x, subject, "Tensors or numbers") for r in leaves]
         if not pieces:
             raise NotScalarError(f"{subject} returned nothing; return an array, or several")
-        vectors = [_double(r if r.ndim == 1 else shaping.ravel(r)) for r in pieces]
+        vectors = [_double(r if r.ndim == 1 else shape.ravel(r)) for r in pieces]
         return vectors[0] if len(vectors) == 1 else joining.concatenate(vectors)
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from tapegrad.optimize.flat import Scalar, Vector, recorded
 from tapegrad.optimize.ravel import Layout, layout_of
-from tapegrad.transforms.differentiation import value_and_grad
-from tapegrad.transforms.jacobians import jacobian
+from tapegrad.transforms.grad import value_and_grad
+from tapegrad.transforms.hessian import hessian, hvp
+from tapegrad.transforms.jacobian import jacobian
 from tapegrad.transforms.jit import Jit, jit
-from tapegrad.transforms.second import hessian, hvp
 
 _FLOAT = np.dtype(np.float64)
 _ndarray = np.ndarray

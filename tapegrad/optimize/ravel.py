@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.storage import is_tensor
-from tapegrad.tree import LEAF, flatten, paths, unflatten
+from tapegrad.frontend.tensor import is_tensor
+from tapegrad.pytree import LEAF, flatten, paths, unflatten
 
 _NUMBERS = (bool, int, float, np.generic)
 _FLOAT = np.dtype(np.float64)

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.copies import OfFunction
+from tapegrad.frontend.copying import OfFunction
 from tapegrad.transforms.jit import Jit
 
 

@@ -6,23 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.copies import OfFunction
-from tapegrad.custom.callbacks import failure
+from tapegrad.autodiff.custom.callbacks import failure
+from tapegrad.engine.kernels.callback import CALL_FAILED
+from tapegrad.engine.runtime.fork_locks import lock
+from tapegrad.engine.sweep import replay
 from tapegrad.errors import OuterTensorError
-from tapegrad.kernels.custom import CALL_FAILED
-from tapegrad.locks import lock
-from tapegrad.passes.purpose import COLUMNS, GRADIENT, ROWS, TANGENTS, VALUES, Purpose
-from tapegrad.recording import Recording
-from tapegrad.state import current, modes, thread
-from tapegrad.storage import is_tensor
-from tapegrad.sweep import replay
-from tapegrad.transforms.fast import ResultPath, ValueAndDirectionPath
-from tapegrad.transforms.recorder import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Recorded
-from tapegrad.transforms.recordings import MEMORY, Recordings, Signature
-from tapegrad.transforms.signature import Arguments, has_tensor, take_apart
-from tapegrad.transforms.static import NOTHING, Names, Numbers, Static, static_arguments
-from tapegrad.transforms.surroundings import Surroundings
-from tapegrad.tree import flatten, unflatten
+from tapegrad.frontend.copying import OfFunction
+from tapegrad.frontend.modes import current, modes, thread
+from tapegrad.frontend.tensor import is_tensor
+from tapegrad.program.captured_state import Surroundings
+from tapegrad.program.recording import Recording
+from tapegrad.program.signature import Arguments, has_tensor, take_apart
+from tapegrad.program.spec import COLUMNS, GRADIENT, ROWS, TANGENTS, VALUES, Purpose
+from tapegrad.program.static_arguments import NOTHING, Names, Numbers, Static, static_arguments
+from tapegrad.program.trace import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Recorded
+from tapegrad.program.trace_cache import MEMORY, Recordings, Signature
+from tapegrad.pytree import flatten, unflatten
+from tapegrad.transforms.fast_path import ResultPath, ValueAndDirectionPath
 
 _VALUES = Purpose(VALUES)
 Goal = Purpose | Callable[[Recorded], Purpose]

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.copies import Uncopied
-from tapegrad.locks import lock
-from tapegrad.passes.pullback import PullbackProgram
-from tapegrad.passes.purpose import Purpose
-from tapegrad.passes.workspace import Workspace
-from tapegrad.sweep import replay
+from tapegrad.engine.runtime.fork_locks import lock
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep import replay
+from tapegrad.program.pullback import PullbackProgram
+from tapegrad.program.signature import Arguments
+from tapegrad.program.spec import Purpose
+from tapegrad.program.trace import GUARD_FAILED, Recorded
+from tapegrad.program.workspace import Workspace
 from tapegrad.transforms.jit import error_of
-from tapegrad.transforms.recorder import GUARD_FAILED, Recorded
-from tapegrad.transforms.signature import Arguments
 
 
 class Primals(Uncopied):

@@ -1,0 +1,58 @@
+"""Find contents that were written to behind the tape's back: they are not what the instructions computed with."""
+
+from tapegrad.autodiff.graph_view import Instruction, listed
+from tapegrad.engine.kernel_table import op_name
+from tapegrad.engine.tape.checksums import READS, changed_read
+from tapegrad.engine.tape.layout import DIFFERENTIABLE
+from tapegrad.engine.tape.memory import D_BUFFER, D_EXTERNAL
+from tapegrad.errors import ChangedValueError, FreedGraphError
+from tapegrad.frontend.modes import EAGER
+from tapegrad.frontend.tensor import Description
+
+_RESULT = READS - 1
+
+
+def check_unchanged(root: int, wanted: list[int] | None) -> None:
+    """Raise if a reverse sweep from a slot would read what has changed since it was computed with.
+
+    Raises
+    ------
+    ChangedValueError
+        Naming the op, its operand, and the write that is suspected.
+    """
+    if not Description(EAGER.header, root).flags & DIFFERENTIABLE:
+        return
+    try:
+        with listed(EAGER, [root], wanted) as instructions:
+            for instruction in instructions:
+                _check(instruction)
+    except FreedGraphError:  # the sweep says so itself
+        return
+
+
+def _check(instruction: Instruction) -> None:
+    a, b, c = (*instruction.operands, -1, -1)[:3]
+    k = changed_read(EAGER.header, a, b, c, instruction.result)
+    if k < 0:
+        return
+    slot = instruction.result if k == _RESULT else instruction.operands[k]
+    described = Description(EAGER.header, slot)
+    what = "the result" if k == _RESULT else f"operand {k}"
+    raise ChangedValueError(
+        f"backward: {what} of {op_name(instruction.op)}, of shape {described.shape}, was written to after it"
+        f" was computed with, and not through its Tensor, so that its gradient would be wrong. {_suspected(described)}"
+    )
+
+
+def _suspected(described: Description) -> str:
+    """Which write it will have been."""
+    owner = EAGER.owners.get(described[D_BUFFER]) if described[D_EXTERNAL] else None
+    if owner is None:
+        return (
+            "Suspected is a write to an array from t.data, as in t.data[...] = v or t.data -= step: do it after"
+            " backward(), or write t[...] = v or t.data = v"
+        )
+    return (
+        f"Suspected is a write to the array of shape {owner.shape} that asarray() or tensor(copy=False) took without"
+        " a copy, or to t.data: do it after backward(), copy the array, or write to the Tensor"
+    )

@@ -1,0 +1,230 @@
+"""A user's functions that are compiled by Numba, called by the sweep without Python.
+
+For an op with operands of certain shapes a function is generated that finds the operands in the frame's memory,
+calls the user's and puts what it returns into place. What goes wrong there is left to Python, which does the same
+again and says what it was; so is everything that cannot be compiled like this.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.errors import NumbaError, TypingError
+from numba.extending import intrinsic, overload
+
+from tapegrad.autodiff.custom.call import Call
+from tapegrad.autodiff.custom.packing import EXACT, Part
+from tapegrad.engine.kernels.callback import FORWARD, REVERSE, TANGENT
+from tapegrad.engine.kernels.frame import STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.raw_memory import load_f64, load_i64
+from tapegrad.engine.runtime import compiler
+
+_FAILED = 1
+_ROLES = {FORWARD: "forward", REVERSE: "vjp", TANGENT: "jvp"}
+_PLAIN = (int, float, bool, str)
+
+
+# --- pieces of the generated functions --------------------------------------------------------------------------
+
+
+@intrinsic
+def _pointer(typingctx: Any, address: Any, zero: Any) -> Any:
+    """An address as a pointer to elements of the type of `zero`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        element = context.get_value_type(zero)
+        assert isinstance(element, ir.Type)
+        return builder.inttoptr(args[0], element.as_pointer())
+
+    return types.CPointer(zero)(types.int64, zero), codegen
+
+
+@numba.njit(error_model="numpy")
+def _piece(address: int, start: int, shape: Any, size: int, zero: Any, dtype: Any) -> Any:
+    """A copy of the array of `shape` that lies `start` elements after an address."""
+    return numba.carray(_pointer(address, zero), start + size)[start:].astype(dtype).reshape(shape)
+
+
+@numba.njit(error_model="numpy")
+def _are_exact(address: int, size: int) -> bool:
+    """Whether the integers that lie at an address as float64 are those that were given."""
+    exact = True
+    for k in range(size):
+        exact &= abs(load_f64(address, k)) < EXACT
+    return exact
+
+
+def _put(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
+    """Write an array or a number to a flat array; whether it has the shape."""
+    raise NotImplementedError
+
+
+@overload(_put)
+def _put_overload(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
+    if isinstance(value, types.NoneType):
+        return lambda place, start, shape, value, expected: True
+    if isinstance(value, types.Array):
+        return _put_array if value.dtype == expected.dtype and value.ndim == len(shape) else None
+    return _put_number if value == expected.dtype and len(shape) == 0 else None
+
+
+def _put_array(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
+    if value.shape != shape:
+        return False
+    place[start : start + value.size] = value.reshape(value.size)
+    return True
+
+
+def _put_number(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
+    place[start] = value
+    return True
+
+
+# --- the generated functions -----------------------------------------------------------------------------------
+
+
+class _Source:
+    """Text of a function ``function(frame, cell)``, and what its names stand for."""
+
+    def __init__(self, call: Call, role: str) -> None:
+        self.call = call
+        self.names: dict[str, Any] = {
+            "load": load_i64, "are_exact": _are_exact,
+            "piece": _piece, "pointer": _pointer, "put": _put, "carray": numba.carray,
+            "function": call.functions.on_arrays(role), "zero": call.dtype.type(0), "zero_rest": np.float64(0),
+        }  # fmt: skip
+        self.lines: list[str] = []
+
+    def name(self, value: Any) -> str:
+        """A name for a constant."""
+        name = f"k{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def pieces(self, word: int, parts: tuple[Part, ...], zero: str = "zero") -> list[str]:
+        """Names of the arrays that lie end to end at the address in a word of the frame."""
+        found, start = [], 0
+        for part in parts:
+            array = f"a{len(self.lines)}"
+            of = f"{self.name(part.shape)}, {part.size}, {zero}, {self.name(part.dtype)}"
+            self.lines.append(f"    {array} = piece(load(frame, {word}), {start}, {of})")
+            found.append(array)
+            start += part.size
+        return found
+
+    def inputs(self) -> list[str]:
+        if self.call.others:
+            self.lines.append(f"    if not are_exact(load(frame, {X + 2}), {self.call.rest_size}):")
+            self.lines.append(f"        return {_FAILED}")
+        floats = iter(self.pieces(X, self.call.floats))
+        others = iter(self.pieces(X + 2, self.call.others, "zero_rest"))
+        return [next(floats) if part.dtype.kind == "f" else next(others) for part in self.call.inputs]
+
+    def outputs(self, word: int) -> str:
+        arrays = self.pieces(word, self.call.outputs)
+        return arrays[0] if self.call.single else f"({', '.join(arrays)},)"
+
+    def tangents(self) -> str:
+        arrays = iter(self.pieces(X_BAR, self.call.floats))
+        return f"({', '.join(next(arrays) if p.dtype.kind == 'f' else 'None' for p in self.call.inputs)},)"
+
+    def run(self, arguments: list[str]) -> None:
+        """Call the user's function."""
+        statics = [f"{key}={self.name(value)}" for key, value in self.call.statics.items()]
+        self.lines += [
+            "    try:",
+            f"        result = function({', '.join([*arguments, *statics])})",
+            "    except Exception:",
+            f"        return {_FAILED}",
+        ]
+
+    def put(self, word: int, parts: tuple[Part, ...], results: list[str]) -> None:
+        """Put the results into place."""
+        size = sum(part.size for part in parts)
+        self.lines.append(f"    place = carray(pointer(load(frame, {word}), zero), {max(size, 1)})")
+        start = 0
+        for part, result in zip(parts, results, strict=True):
+            of = f"{start}, {self.name(part.shape)}, {result}, {self.name(np.empty(1, part.dtype))}"
+            self.lines += [f"    if not put(place, {of}):", f"        return {_FAILED}"]
+            start += part.size
+
+    def compiled(self) -> Any:
+        """The function as a C callback of Numba's."""
+        text = "\n".join(["def function_of_frame(frame, cell):", *self.lines, "    return 0"])
+        namespace = {
+            "__name__": __name__,
+            **self.names,
+        }  # the module of the function, which announcements ask for
+        exec(text, namespace)
+        return compiler.compile_call(namespace["function_of_frame"])
+
+
+def _names_of_outputs(call: Call) -> list[str]:
+    return ["result"] if call.single else [f"result[{k}]" for k in range(len(call.outputs))]
+
+
+def _forward(call: Call) -> Any:
+    source = _Source(call, "forward")
+    source.run(source.inputs())
+    source.put(Y, call.outputs, _names_of_outputs(call))
+    return source.compiled()
+
+
+def _tangent(call: Call) -> Any:
+    source = _Source(call, "jvp")
+    source.run([source.tangents(), source.outputs(Y), *source.inputs()])
+    source.put(Y_BAR, call.outputs, _names_of_outputs(call))
+    return source.compiled()
+
+
+def _reverse(call: Call) -> Any:
+    """Results are checked and put one after another, so several of them go by way of a flat array of their own."""
+    source = _Source(call, "vjp")
+    source.run([source.outputs(Y_BAR), source.outputs(Y), *source.inputs()])
+    places = [k for k, part in enumerate(call.inputs) if part.dtype.kind == "f"]
+    results = [f"result[{k}]" for k in places] if len(call.inputs) > 1 else ["result"]
+    source.names["zeros"] = np.zeros
+    source.lines.append(f"    place = zeros({call.x_size}, {source.name(call.dtype)})")
+    return _finished_reverse(source, results)
+
+
+def _is_plain(values: Any) -> bool:
+    """Whether all static arguments are ones that compiled code can have as constants."""
+    return all(type(v) in _PLAIN or (type(v) is tuple and v and _is_plain(v)) for v in values)
+
+
+def _finished_reverse(source: _Source, results: list[str]) -> Any:
+    start = 0
+    for part, result in zip(source.call.floats, results, strict=True):
+        of = f"{start}, {source.name(part.shape)}, {result}, {source.name(np.empty(1, part.dtype))}"
+        source.lines += [f"    if not put(place, {of}):", f"        return {_FAILED}"]
+        start += part.size
+    source.lines += [
+        f"    if load(frame, {X_BAR}) == 0:",
+        "        return 0",
+        f"    x_bar = carray(pointer(load(frame, {X_BAR}), zero), {source.call.x_size})",
+        f"    if load(frame, {STORE}) & 1:",
+        "        x_bar[:] = place",
+        "    else:",
+        "        x_bar += place",
+    ]
+    return source.compiled()
+
+
+_COMPILE = {FORWARD: _forward, REVERSE: _reverse, TANGENT: _tangent}
+
+
+def compile_once(call: Call, direction: int) -> None:
+    """Compile a direction, if its function is one of Numba's and this has not been tried."""
+    if direction in call.compiled:
+        return
+    call.compiled[direction] = None
+    if not call.functions.is_compiled(_ROLES[direction]) or not _is_plain(call.statics.values()):
+        return
+    try:
+        call.compiled[direction] = compiled = _COMPILE[direction](call)
+        call.cell[direction] = compiled.address
+    except (NumbaError, TypingError):
+        pass  # Python calls the function, and knows what to say of what it returns

@@ -1,0 +1,89 @@
+"""The partials of the table's rows, applied to Tensors."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.autodiff.accumulator import Value, count_ratio
+from tapegrad.autodiff.regions import full
+from tapegrad.frontend import elementwise, reductions
+from tapegrad.frontend.record import binary_operator
+from tapegrad.frontend.shape import broadcast_to, reshape
+from tapegrad.frontend.tensor import is_tensor
+from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, as_function, names_in
+
+if TYPE_CHECKING:
+    from tapegrad.autodiff.tensor_sweeps import Step
+
+_chain = binary_operator(CODES["chain"])
+
+
+def partial(row: Op, operand: int, step: "Step") -> Value:
+    """The partial of a row by an operand: a float where it is one number, otherwise a Tensor of the result's shape."""
+    like = step.geometry(step.result)
+    names, function = _as_function(row.partials[operand], like.dtype)
+    primals = [step.primal(name) for name in names]
+    try:
+        value = function(*primals)
+    except ZeroDivisionError:  # of plain numbers; elements of Tensors become infinite
+        value = function(*[full(x, (), like.dtype) for x in primals])
+    if not is_tensor(value):
+        return float(value)
+    if step.is_alike(value, step.result):
+        return value
+    if value.dtype != like.dtype:
+        value = value.astype(like.dtype)
+    return value if value.shape == like.shape else broadcast_to(value, like.shape)
+
+
+@functools.cache
+def _as_function(text: str, dtype: np.dtype[Any]) -> tuple[tuple[str, ...], Callable[..., Value]]:
+    """A text as a function of Tensors and numbers, and the primals that it is a function of."""
+    functions = names_in(text) - PRIMALS - CONSTANTS.keys()
+    return as_function(text, {name: _function(name, dtype) for name in functions})
+
+
+def _function(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """A function that a text names. Numbers to select from are given the op's dtype, for they alone decide it."""
+    if name != "where":
+        return elementwise.FUNCTIONS[name]
+
+    def where(condition: Any, x: Any, y: Any) -> Any:
+        if isinstance(condition, bool):
+            return x if condition else y
+        x, y = (value if is_tensor(value) else np.asarray(value, dtype) for value in (x, y))
+        return elementwise.where(condition, x, y)
+
+    return where
+
+
+def chained(factor: Value, value: Value) -> Value | None:
+    """A partial times a cotangent or a tangent: zero times anything is zero. `None` where it is zero throughout."""
+    if isinstance(factor, float):
+        factor, value = value, factor
+    if not isinstance(value, float):
+        return _chain(factor, value)
+    if value == 0.0:
+        return None
+    if isinstance(factor, float):
+        return factor * value if factor != 0.0 else None
+    if value == 1.0:
+        return factor
+    if not math.isfinite(value):
+        return _chain(factor, value)
+    return -factor if value == -1.0 else factor * value
+
+
+def summed_to(value: Value, shape: tuple[int, ...], of: tuple[int, ...]) -> Value:
+    """The sum of a value of shape `of` over the dimensions along which an operand of `shape` was broadcast."""
+    if shape == of:
+        return value
+    if isinstance(value, float):
+        return value * count_ratio(of, shape)
+    lead = len(of) - len(shape)
+    stretched = [k for k in range(lead, len(of)) if shape[k - lead] == 1 and of[k] != 1]
+    total = reductions.sum(value, (*range(lead), *stretched))
+    return total if total.shape == shape else reshape(total, shape)

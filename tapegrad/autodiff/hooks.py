@@ -1,0 +1,92 @@
+"""What users have asked to be called with gradients, while a sweep on Tensors goes on."""
+
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.autodiff.accumulator import Parts
+from tapegrad.autodiff.graph_view import Geometry
+from tapegrad.autodiff.regions import full
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.errors import TracedValueError, name_of
+from tapegrad.frontend.attachments import note_of, noted
+from tapegrad.frontend.modes import EAGER
+from tapegrad.frontend.tensor import from_array, is_tensor
+
+if TYPE_CHECKING:
+    from tapegrad.frontend.tensor_class import Tensor
+
+Hook = Callable[[Any], Any]
+_numbers = itertools.count()
+
+
+class RemovableHook(Uncopied):
+    """What `Tensor.register_hook` returns: call `remove` to take the hook away again."""
+
+    def __init__(self, hooks: dict[int, Any], number: int) -> None:
+        self._hooks = hooks
+        self._number = number
+
+    def remove(self) -> None:
+        """Take the hook away; calling it again does nothing."""
+        self._hooks.pop(self._number, None)
+
+
+def register(tensor: Any, hook: Hook) -> RemovableHook:
+    """Have `hook` called with the gradient of a Tensor."""
+    if not callable(hook):
+        raise TypeError(f"register_hook: a hook must be callable, not {type(hook).__name__}")
+    if tensor.constant:
+        raise RuntimeError("register_hook on a constant: no gradient flows into it")
+    if tensor._tape is not None and tensor._tape is not EAGER:
+        raise TracedValueError(
+            "register_hook while a function is being recorded: a replay calls no Python. Apply the change to the"
+            " gradient that the gradient function returns"
+        )
+    slot = tensor._slot_on(EAGER)
+    hooks = noted(slot).hooks
+    number = next(_numbers)
+    hooks[number] = (Geometry.of(EAGER, slot), hook)
+    return RemovableHook(hooks, number)
+
+
+def hooks_of(slot: int) -> list[tuple[Geometry, Hook]]:
+    """The hooks of a slot's buffer, each with the view that it belongs to."""
+    note = note_of(slot)
+    return [] if note is None else list(note.hooks.values())
+
+
+def call(parts: Parts, slot: int, as_tensors: bool) -> None:
+    """Call the hooks of a slot's buffer, whose cotangent is complete, and put what they return in its place."""
+    for geometry, hook in hooks_of(slot):
+        value = parts.view(geometry)
+        gradient = full(0.0 if value is None else value, geometry.shape, geometry.dtype)
+        replacement = called(hook, gradient if as_tensors else gradient.data_or_traced().copy(), geometry)
+        if replacement is not None:
+            parts.replace(geometry, replacement)
+
+
+def called(hook: Hook, gradient: Any, geometry: Geometry) -> "Tensor | None":
+    """What a hook puts in the place of a gradient, as a Tensor; `None`: it stays."""
+    replacement = hook(gradient)
+    return None if replacement is None else _checked(hook, replacement, geometry)
+
+
+def _checked(hook: Hook, value: Any, geometry: Geometry) -> "Tensor":
+    """What a hook returned, as a Tensor of the gradient's shape and dtype."""
+    name = name_of(hook)
+    array: Any = value if is_tensor(value) else np.asarray(value)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(
+            f"the gradient hook {name} returned {type(value).__name__} of dtype {array.dtype}; return an array of"
+            f" {geometry.dtype}, or None to leave the gradient as it is"
+        )
+    if array.shape != geometry.shape:
+        raise ValueError(
+            f"the gradient hook {name} returned shape {array.shape} for a gradient of shape {geometry.shape}"
+        )
+    return (
+        array.astype(geometry.dtype) if is_tensor(array) else from_array(array.astype(geometry.dtype), True)
+    )

@@ -1,0 +1,142 @@
+"""`backward` where Python is called on the way: compiled sweeps from one users' op or hook to the next."""
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from tapegrad.autodiff import hooks
+from tapegrad.autodiff.accumulate_grad import drop_gradient
+from tapegrad.autodiff.custom import callbacks
+from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, entries_of, id_of, slot_numbers
+from tapegrad.engine import kernel_table
+from tapegrad.engine.kernels.frame import WORDS
+from tapegrad.engine.status import raise_for
+from tapegrad.engine.sweep import reverse_segments, subgraph
+from tapegrad.engine.sweep.subgraph import CALLED, G_FLAGS, G_OPERAND0, G_RESULT, PAUSE
+from tapegrad.engine.tape.layout import BUFFERS, E_CALLS, E_FREED, E_KERNEL, NONE
+from tapegrad.engine.tape.tape import words_at
+from tapegrad.errors import FreedGraphError
+from tapegrad.frontend.attachments import any_hooks, notes
+from tapegrad.frontend.modes import EAGER, eager_mode, no_grad, restoring
+
+_HEADER = EAGER.header
+
+
+@restoring
+def sweep(
+    root: int, seed: np.ndarray | None, inputs: list[int] | None, accumulate: bool, retain_graph: bool
+) -> None:
+    """Give gradients to the Tensors behind an eager result, those on the slots `inputs` or all.
+
+    Parameters
+    ----------
+    root
+        Slot of the result.
+    seed
+        An array of its shape and dtype in C order; `None` for ones.
+    """
+    wanted = slot_numbers(inputs)
+    with eager_mode(), entries_of(EAGER, [root], wanted) as entries:
+        paused = _Sweep(root, entries)
+        try:
+            paused.run(seed)
+            if subgraph.end_sweep(_HEADER, root, retain_graph):
+                raise FreedGraphError(FREED_MEANWHILE)
+            paused.deliver(wanted, accumulate)
+        finally:
+            paused.close()
+
+
+class _Sweep:
+    """A reverse sweep over listed instructions. Until it delivers, nobody sees anything of it."""
+
+    def __init__(self, root: int, entries: np.ndarray) -> None:
+        self._root, self._entries = root, entries
+        self._column = np.zeros(int(EAGER.words[BUFFERS]), np.int64)  # addresses of cotangents, by buffer
+        self._left = np.array([len(entries)], np.int64)
+        self._complete: set[int] = set()  # buffers whose hooks have seen their cotangents
+
+    def run(self, seed: np.ndarray | None) -> None:
+        """Sweep from the root to the leaves."""
+        reverse_segments.seed(_HEADER, self._root, id_of(seed), id(self._column))
+        missing = np.empty(2, np.int64)
+        arguments = (_HEADER, id(self._entries), id(self._column), id(self._left), id(missing))
+        while status := reverse_segments.go_back(*arguments):
+            if status == E_KERNEL:
+                kernel_table.load_code(int(missing[0]), int(missing[1]), 1)
+            elif status == E_CALLS:
+                self._pause(int(self._left[0]) - 1)
+            else:
+                _check(status)
+        if any_hooks():
+            self._complete_leaves()
+
+    def deliver(self, wanted: np.ndarray | None, accumulate: bool) -> None:
+        """Add to what the buffers' Tensors show as their gradients, or replace it."""
+        entries, column = self._entries, self._column
+        reverse_segments.deliver(
+            _HEADER, self._root, id(entries), len(entries), id(column), id_of(wanted), not accumulate
+        )
+        if notes and not accumulate:
+            for slot in {self._root, *entries[:, G_RESULT : G_OPERAND0 + 3].ravel().tolist()}:
+                if slot >= 0 and column[Geometry.of(EAGER, slot).buffer] == NONE:
+                    drop_gradient(slot)
+
+    def close(self) -> None:
+        """Let go of the cotangents that were not delivered."""
+        reverse_segments.drop(_HEADER, self._root, id(self._entries), len(self._entries), id(self._column))
+
+    def _pause(self, k: int) -> None:
+        """Do what entry `k` asks for, and let the sweep go on with it or behind it."""
+        entry = self._entries[k].tolist()
+        result, flags = entry[G_RESULT], entry[G_FLAGS]
+        self._call_hooks(result)
+        if flags & CALLED:
+            self._call_op(k)
+            self._left[0] = k
+        else:
+            self._entries[k, G_FLAGS] = flags & ~PAUSE
+
+    def _call_op(self, k: int) -> None:
+        """Go through the instruction of a user's op."""
+        frame, outer = np.zeros(WORDS, np.int64), np.empty(reverse_segments.OUTER_WORDS, np.int64)
+        status = reverse_segments.bind(_HEADER, id(self._entries), k, id(self._column), id(frame), id(outer))
+        if status == 0:
+            callbacks.reverse(frame)
+        elif status != reverse_segments.NOTHING_FLOWS:
+            _check(status)
+
+    def _complete_leaves(self) -> None:
+        self._call_hooks(self._root)
+        for row in self._entries.tolist():
+            for j in range(3):
+                if row[G_FLAGS] >> j & 1:
+                    self._call_hooks(row[G_OPERAND0 + j])
+
+    def _call_hooks(self, slot: int) -> None:
+        """A buffer's cotangent has all its contributions: let its hooks see it."""
+        buffer = subgraph.noted_buffer(_HEADER, slot)
+        if buffer == NONE or buffer in self._complete:
+            return
+        self._complete.add(buffer)
+        for geometry, hook in hooks.hooks_of(slot):
+            place = self._region(slot, geometry)
+            with no_grad():
+                replacement = hooks.called(hook, place.copy(), geometry)
+            if replacement is not None:
+                place[...] = replacement.data_or_traced()
+
+    def _region(self, slot: int, geometry: Geometry) -> Any:
+        """A view's cotangent, where it lies."""
+        whole = words_at(
+            reverse_segments.fill(_HEADER, slot, id(self._column)), geometry.elements, geometry.dtype
+        )
+        return as_strided(whole[geometry.offset // whole.itemsize :], geometry.shape, geometry.strides)
+
+
+def _check(status: int) -> None:
+    """Raise the exception of an error of the engine's."""
+    if status == E_FREED:
+        raise FreedGraphError(FREED_MEANWHILE)
+    raise_for(status, "backward", [])

@@ -1,0 +1,86 @@
+"""Guard pages: with ``TAPEGRAD_GUARD_PAGES=1`` in the environment, what reads or writes past memory ends the process.
+
+Every block of the engine, its columns, parameters and scratch, every array that NumPy makes in the main thread, and
+every block of a replay's workspace then lie between pages that cannot be touched. A block ends where such a page
+begins, so that the next element faults; what is missing to a multiple of 8 bytes, and to a cache line for blocks of
+the tape of a kilobyte or more, is not seen. Freed memory faults as well. New memory is full of NaN. The compiled code
+is the same: only the names of the allocator stand for other functions.
+"""
+
+import ctypes
+import mmap
+import os
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.raw_memory import bind_allocator
+from tapegrad.engine.runtime import compiler
+
+PAGE = mmap.PAGESIZE
+on = os.environ.get("TAPEGRAD_GUARD_PAGES", "0") not in ("", "0")
+
+
+def put_up() -> None:
+    """Put an allocator with guard pages in the place of the C library's, for all code that is loaded from now on."""
+    if not hasattr(mmap, "MAP_ANONYMOUS"):
+        raise ImportError("TAPEGRAD_GUARD_PAGES: this system has no mmap; unset the variable")
+    from tapegrad.engine.tape import guarded_memory  # which can be imported where there is mmap only
+
+    for use, kind in ((bind_allocator, "fenced"), (_let_numpy_use, "array")):
+        own = [getattr(guarded_memory, f"{kind}_{name}") for name in ("malloc", "calloc", "realloc", "free")]
+        use([compiler.compile_allocator(function) for function in own])
+
+
+# --- NumPy's arrays ----------------------------------------------------------------------------------------------
+
+
+class _Allocator(ctypes.Structure):
+    """``PyDataMemAllocator`` of NumPy's C interface."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("context", "malloc", "calloc", "realloc", "free"))
+
+
+class _Handler(ctypes.Structure):
+    """``PyDataMem_Handler`` of NumPy's C interface (NEP 49)."""
+
+    _fields_ = (("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("allocator", _Allocator))
+
+
+_SET_HANDLER = 304  # PyDataMem_SetHandler in NumPy's table of functions
+_kept: list[Any] = []
+
+
+def _let_numpy_use(addresses: list[int]) -> None:
+    """Let NumPy allocate by these functions from now on, in this thread."""
+    python = ctypes.pythonapi
+    python.PyCapsule_GetPointer.restype, python.PyCapsule_GetPointer.argtypes = (
+        ctypes.c_void_p,
+        (ctypes.py_object, ctypes.c_char_p),
+    )
+    python.PyCapsule_New.restype, python.PyCapsule_New.argtypes = (
+        ctypes.py_object,
+        (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
+    )
+    table = python.PyCapsule_GetPointer(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
+    word = ctypes.sizeof(ctypes.c_void_p)
+    address = ctypes.c_void_p.from_address(table + _SET_HANDLER * word).value
+    assert address is not None
+    set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(address)
+    handler = _Handler(b"tapegrad_guard_pages", 1, _Allocator(None, *addresses))
+    _kept.append(handler)
+    set_handler(python.PyCapsule_New(ctypes.addressof(handler), b"mem_handler", None))
+
+
+# --- workspaces --------------------------------------------------------------------------------------------------
+
+
+def fenced_pages(bytes_: int, fences: list[int]) -> np.ndarray:
+    """Whole pages full of NaN; those that begin at the offsets `fences` cannot be touched."""
+    memory = np.frombuffer(mmap.mmap(-1, bytes_, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+    memory[...] = 0xFF
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    for offset in fences:
+        if protect(ctypes.c_void_p(memory.ctypes.data + offset), ctypes.c_size_t(PAGE), 0) != 0:
+            raise MemoryError(f"TAPEGRAD_GUARD_PAGES: mprotect: {os.strerror(ctypes.get_errno())}")
+    return memory

@@ -1,0 +1,266 @@
+"""From op codes to kernels: the tables that compiled code looks ops up in, filled as ops are first used."""
+
+import functools
+import importlib
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.engine import guard_pages, threads
+from tapegrad.engine.kernels.fill import zero_fill
+from tapegrad.engine.runtime import cache, compiler, library_loops
+from tapegrad.engine.runtime.announcer import announcer
+from tapegrad.engine.sweep import jacobian_columns
+from tapegrad.engine.sweep.control_words import CONTROL_WORDS, DRIVER, LOCK, POOL, THREAD_LIMIT, THREADS
+from tapegrad.engine.sweep.parallel import parallel_driver
+from tapegrad.engine.sweep.pool import help_out
+from tapegrad.engine.tape import layout
+from tapegrad.ops import CODES, ELEMENTWISE, STRUCTURAL, Op, Structural
+
+DTYPE_NAMES = ("f64", "f32", "i64", "b8")
+DIRECTIONS = ("forward", "reverse", "tangent")
+_KINDS = {
+    "elementwise": layout.ELEMENTWISE,
+    "accumulate": layout.ACCUMULATE,
+    "lines": layout.LINES,
+    "products": layout.PRODUCTS,
+    "whole": layout.WHOLE,
+    "call": layout.CALL,
+}
+_BITS = {"x0": 1, "x1": 2, "x2": 4, "y": layout.READS_Y}
+
+# Kernels that programs need beside those of ops.
+_OF_NO_OP = (
+    zero_fill,
+    jacobian_columns.over_tangents,
+    jacobian_columns.one_hot_f64,
+    jacobian_columns.one_hot_f32,
+    jacobian_columns.columns_f64_f64,
+    jacobian_columns.columns_f64_f32,
+    jacobian_columns.columns_f32_f64,
+    jacobian_columns.columns_f32_f32,
+)
+
+# Elements from which a second thread pays.
+_GRAIN = 32_768
+_COSTLY_GRAIN = 8_192
+_CHEAP_FAMILIES = ("arithmetic", "selection", "predicates")
+
+
+if guard_pages.on:
+    guard_pages.put_up()
+
+
+class KernelName(NamedTuple):
+    """One kernel: an op, the dtype that chooses among its kernels, and a direction."""
+
+    op: str
+    dtype: str
+    direction: str
+
+    def __str__(self) -> str:
+        return f"{self.op} {self.direction} {self.dtype}"
+
+
+_TABLE: tuple[Op | Structural, ...] = (*ELEMENTWISE, *STRUCTURAL)
+_ROWS: dict[str, Op | Structural] = {row.name: row for row in _TABLE}
+_NAMES = tuple(_ROWS)
+_kernels = np.zeros((len(CODES), layout.DTYPE_COUNT, len(DIRECTIONS)), np.int64)
+_control = np.zeros(CONTROL_WORDS, np.int64)
+
+
+def _reads_mask(names: Iterable[str] | None) -> int:
+    return sum(_BITS[name] for name in names or ())
+
+
+def _elementwise_words(row: Op) -> list[int]:
+    reads = [_reads_mask(row.needs(j)) for j in range(row.arity)]
+    return [
+        layout.ELEMENTWISE,
+        row.arity,
+        row.arity - 1,
+        layout.B8 if row.predicate else -1,
+        *[*reads, 0, 0, 0][:3],
+        _GRAIN if row.family in _CHEAP_FAMILIES else _COSTLY_GRAIN,
+        layout.B8 if 0 in row.boolean_operands else -1,
+        0,
+        0,
+    ]
+
+
+def _structural_words(row: Structural) -> list[int]:
+    reads = [_reads_mask(names) for names in row.reads]
+    grains = {"elementwise": _GRAIN, "accumulate": _GRAIN, "lines": -_GRAIN}
+    return [
+        _KINDS[row.kind],
+        row.arity,
+        row.variant,
+        DTYPE_NAMES.index(row.result) if row.result else -1,
+        *[*reads, 0, 0, 0][:3],
+        grains.get(row.kind, 0),
+        -1,
+        sum(1 << j for j in row.writes),
+        int(row.linear),
+    ]
+
+
+_op_table = np.array(
+    [_elementwise_words(r) if isinstance(r, Op) else _structural_words(r) for r in _ROWS.values()], np.int64
+)
+
+
+def tables() -> dict[int, int]:
+    """The words of a tape's header that lead to the tables: word -> address."""
+    return {
+        layout.KERNELS: int(_kernels.ctypes.data),
+        layout.OP_TABLE: int(_op_table.ctypes.data),
+        layout.LOOPS: library_loops.table(),
+        layout.CONTROL: int(_control.ctypes.data),
+    }
+
+
+def _dtypes(row: Op | Structural) -> tuple[str, ...]:
+    return row.dtypes if isinstance(row, Structural) else ("f64", "f32")
+
+
+def _has(row: Op | Structural, dtype: str, direction: str) -> bool:
+    """Whether a row has a kernel for a dtype and a direction."""
+    if dtype not in _dtypes(row):
+        return False
+    if direction == "forward":
+        return True
+    if direction == "tangent" and isinstance(row, Structural) and row.linear:
+        return False  # the forward kernel does it
+    differentiable = row.differentiable if isinstance(row, Structural) else not row.predicate
+    return differentiable and dtype in ("f64", "f32")
+
+
+def _place(name: KernelName) -> tuple[str, str]:
+    """Module and function of a kernel."""
+    row = _ROWS[name.op]
+    if isinstance(row, Op):
+        return row.module(name.dtype, name.direction), f"{name.op}_{name.direction}_{name.dtype}"
+    module, function = row.kernel.format(dtype=name.dtype, direction=name.direction).split(".")
+    return f"tapegrad.engine.kernels.{module}", function
+
+
+def kernels() -> list[KernelName]:
+    """Every kernel of the package."""
+    combinations: Iterator[tuple[str, str, str]] = itertools.product(_NAMES, DTYPE_NAMES, DIRECTIONS)
+    return [KernelName(*c) for c in combinations if _has(_ROWS[c[0]], c[1], c[2])]
+
+
+def is_cached(name: KernelName) -> bool:
+    """Whether a kernel's machine code is in the cache folder."""
+    module, function = _place(name)
+    return cache.holds(module, function)
+
+
+def load(name: KernelName) -> int:
+    """Compile a kernel, or take it from the cache, and enter it into the table of kernels; its address."""
+    code = CODES[name.op]
+    at = (code, DTYPE_NAMES.index(name.dtype), DIRECTIONS.index(name.direction))
+    with compiler.compiling:
+        if _kernels[at] == 0:
+            module_name, function = _place(name)
+            module = importlib.import_module(module_name)
+            library_loops.ensure(getattr(module, "LIBRARY", {}).get(function, ()))
+            _kernels[at] = compiler.compile_kernel(getattr(module, function), **getattr(module, "FLAGS", {}))
+    return int(_kernels[at])
+
+
+def engine() -> dict[str, Callable[[], Any]]:
+    """What of the engine itself is not cached yet, by name: each is compiled when it is called."""
+    missing: dict[str, Callable[[], Any]] = {
+        name: compile_
+        for (module, name), compile_ in compiler.ENTRY_POINTS.items()
+        if not cache.holds(module, name)
+    }
+    if not cache.holds(parallel_driver.__module__, parallel_driver.__name__):
+        missing[parallel_driver.__name__] = load_driver
+    for function in _OF_NO_OP:
+        if not cache.holds(function.__module__, function.__name__):
+            missing[function.__name__] = functools.partial(address_of, function)
+    return missing
+
+
+@functools.cache
+def address_of(function: Callable[..., Any]) -> int:
+    """Address of a kernel that belongs to no op."""
+    with compiler.compiling:
+        return int(compiler.compile_kernel(function))
+
+
+def expect(kernels_: Iterable[tuple[int, int, int]]) -> None:
+    """These kernels will be needed, each given as for `load_code`: what of them must be compiled is counted."""
+    missing = {key for key in kernels_ if _kernels[key] == 0}
+    with compiler.compiling:
+        announcer.expect(_place(_name(*key)) for key in missing)
+
+
+def _name(code: int, dtype: int, direction: int) -> KernelName:
+    return KernelName(_NAMES[code], DTYPE_NAMES[dtype], DIRECTIONS[direction])
+
+
+def load_code(code: int, dtype: int, direction: int) -> int:
+    """`load` by op code, dtype code and direction code (0 forward, 1 reverse, 2 tangent)."""
+    return load(_name(code, dtype, direction))
+
+
+def load_driver() -> None:
+    """Load the parallel driver: from now on large instructions run on all threads."""
+    with compiler.compiling:
+        if _control[DRIVER] == 0:
+            _control[THREADS], _control[POOL] = threads.start(_thread())
+            _control[DRIVER] = compiler.compile_driver(parallel_driver)
+        if _control[THREAD_LIMIT] == 0:
+            _control[THREAD_LIMIT] = threads.numba_limit()
+
+
+@functools.cache
+def _thread() -> int:
+    """Address of what the pool's threads run."""
+    return compiler.compile_thread(help_out)
+
+
+def run_serially() -> None:
+    """Run everything in this process on one thread from now on."""
+    _control[THREADS] = 1
+
+
+def _after_fork() -> None:
+    """In a forked child: threads do not survive a fork."""
+    _control[LOCK] = 0
+    if _control[DRIVER] != 0:
+        run_serially()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def op_name(code: int) -> str:
+    """Name of an op by its code."""
+    return _NAMES[code]
+
+
+def row(code: int) -> Op | Structural:
+    """The row of the table of an op by its code."""
+    return _ROWS[_NAMES[code]]
+
+
+def op_words(code: int) -> np.ndarray:
+    """What the engine knows of an op."""
+    return _op_table[code]
+
+
+@functools.cache
+def takes_cotangent(code: int, operand: int) -> bool:
+    """Whether an op has a derivative by an operand."""
+    entry = row(code)
+    if isinstance(entry, Structural):
+        return entry.reads[operand] is not None
+    return not entry.predicate and operand not in entry.boolean_operands

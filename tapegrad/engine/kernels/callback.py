@@ -1,0 +1,45 @@
+"""A user's own op: its kernels hand the frame on to a function by address.
+
+PARAMS is ``[address of the cell, number of the op]``. A cell is what the instructions of one op with operands of
+certain shapes have in common: for each direction the address of a compiled function, 0 where there is none, then
+for each direction the address of one that asks Python. Both have the signature of a kernel, with the cell in place
+of the table of loops. A compiled function that fails says no more than that: then Python is asked, which knows why.
+"""
+
+import numba
+
+from tapegrad.engine.kernels.frame import PARAMS
+from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64
+
+FORWARD, REVERSE, TANGENT = range(3)
+DIRECTIONS = 3
+CELL_WORDS = 2 * DIRECTIONS
+CALL_FAILED = 4  # status
+DONE = 0x0DD5  # what a function that asks Python returns; anything where Python was stopped before it could say so
+
+_helper = numba.njit(error_model="numpy", inline="always")
+
+
+@_helper
+def _call(frame: int, direction: int) -> int:
+    cell = load_i64(load_i64(frame, PARAMS), 0)
+    compiled = load_i64(cell, direction)
+    if compiled != 0 and call_kernel(compiled, frame, cell) == 0:
+        return 0
+    status = call_kernel(load_i64(cell, DIRECTIONS + direction), frame, cell)
+    return 0 if status == DONE else CALL_FAILED
+
+
+def custom_forward(frame: int, loops: int) -> int:
+    """Compute Y from X[0] and X[2]."""
+    return _call(frame, FORWARD)
+
+
+def custom_reverse(frame: int, loops: int) -> int:
+    """Accumulate to X_BAR[0] what the vjp makes of Y_BAR, X[0], X[2] and Y."""
+    return _call(frame, REVERSE)
+
+
+def custom_tangent(frame: int, loops: int) -> int:
+    """Write to Y_BAR what the jvp makes of X_BAR[0], X[0], X[2] and Y."""
+    return _call(frame, TANGENT)

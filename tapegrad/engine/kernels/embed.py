@@ -1,0 +1,173 @@
+"""Regions laid into a buffer of zeros: the adjoint of taking views of a buffer.
+
+The result at Y is the sum of up to three operands, each in its own region. PARAMS is ``[elements of the result,
+number of operands, ...]`` and then for each operand the words that `region` has for a write: ``[offset of the
+region, ndim, extents..., strides of the region..., strides of the operand...]``, offset and strides in bytes.
+Regions may overlap one another, and a stride of 0 lays all elements of a dimension on one: everything is added. An
+operand whose address is 0 contributes nothing, and neither does one at Y itself, which is what stands for an absent
+one where a kernel writes in place. A region is empty only where its operand is.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, memset, size_of, store_at
+from tapegrad.engine.kernels.region import (
+    add_line,
+    add_region,
+    copy_region,
+    region_strides,
+    row_offset,
+    shape,
+    value_strides_of,
+)
+
+_helper = numba.njit(error_model="numpy", inline="always")
+_routine = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@_helper
+def _first(params: int) -> int:
+    """The words of the first operand, as `region` counts them: word 1 is the offset."""
+    return params + 8
+
+
+@_helper
+def _next(params: int) -> int:
+    return params + 8 * (2 + 3 * load_i64(params, 2))
+
+
+@_routine
+def _adjacent(params: int, strides: int, size: int) -> bool:
+    """Whether the elements lie one after the other."""
+    expected = size
+    for d in range(load_i64(params, 2) - 1, -1, -1):
+        extent = load_i64(params, 3 + d)
+        if extent != 1 and load_i64(strides, d) != expected:
+            return False
+        expected *= extent
+    return True
+
+
+@_helper
+def _both_adjacent(params: int, size: int) -> bool:
+    """Whether region and operand are both one block."""
+    return _adjacent(params, region_strides(params), size) and _adjacent(
+        params, value_strides_of(params), size
+    )
+
+
+@_routine
+def _block_elements(params: int) -> int:
+    rows, length = shape(params)
+    return rows * length
+
+
+@_routine
+def _begin(params: int, y: int, x: int, total: int, size: int) -> bool:
+    """Fill the result with the first operand and zeros if that is one block, else with zeros; whether it was."""
+    operand = _first(params)
+    if x == 0 or not _both_adjacent(operand, size):
+        memset(y, 0, total)
+        return False
+    offset, bytes_ = load_i64(operand, 1), _block_elements(operand) * size
+    memset(y, 0, offset)
+    memcpy(y + offset, x, bytes_)
+    memset(y + offset + bytes_, 0, total - offset - bytes_)
+    return True
+
+
+@_routine
+def _add(params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any) -> None:
+    if _both_adjacent(params, size_of(zero)):
+        add_line(target, source, _block_elements(params), zero)
+    else:
+        add_region(params, target, target_strides, source, source_strides, zero)
+
+
+@_helper
+def _embed(frame: int, zero: Any) -> int:
+    y, params = load_i64(frame, Y), load_i64(frame, PARAMS)
+    x = load_i64(frame, X)
+    begun = _begin(
+        params, y, np.int64(0) if x == y else x, load_i64(params, 0) * size_of(zero), size_of(zero)
+    )
+    operand = _first(params)
+    for j in range(load_i64(params, 1)):
+        x = load_i64(frame, X + j)
+        if x != 0 and x != y and not (j == 0 and begun):
+            offset = load_i64(operand, 1)
+            _add(operand, y + offset, region_strides(operand), x, value_strides_of(operand), zero)
+        operand = _next(operand)
+    return 0
+
+
+@_routine
+def _is_summed(params: int) -> bool:
+    """Whether several elements of the region are one element of the operand."""
+    strides = value_strides_of(params)
+    summed = False
+    for d in range(load_i64(params, 2)):
+        summed |= load_i64(strides, d) == 0 and load_i64(params, 3 + d) > 1
+    return summed
+
+
+@_routine
+def _clear(params: int, target: int, strides: int, zero: Any) -> None:
+    rows, length = shape(params)
+    ndim = load_i64(params, 2)
+    step = load_i64(strides, ndim - 1) if ndim > 0 else 0
+    for row in range(rows):
+        to = target + row_offset(params, strides, row, np.int64(0))
+        for j in range(length):
+            store_at(to, j * step, zero, zero)
+
+
+@_routine
+def _take(params: int, x_bar: int, y_bar: int, store: int, zero: Any) -> None:
+    """Accumulate the region of the result's cotangent to an operand's."""
+    own, strides = value_strides_of(params), region_strides(params)
+    source = y_bar + load_i64(params, 1)
+    if store and _both_adjacent(params, size_of(zero)):
+        memcpy(x_bar, source, _block_elements(params) * size_of(zero))
+    elif store and not _is_summed(params):
+        copy_region(params, x_bar, own, source, strides, zero)
+    else:
+        if store:
+            _clear(params, x_bar, own, zero)
+        _add(params, x_bar, own, source, strides, zero)
+
+
+@_helper
+def _embed_reverse(frame: int, zero: Any) -> int:
+    params, store, y_bar = load_i64(frame, PARAMS), load_i64(frame, STORE), load_i64(frame, Y_BAR)
+    operand = _first(params)
+    for j in range(load_i64(params, 1)):
+        x_bar = load_i64(frame, X_BAR + j)
+        if x_bar != 0:
+            _take(operand, x_bar, y_bar, (store >> j) & 1, zero)
+        operand = _next(operand)
+    return 0
+
+
+def embed_forward_f64(frame: int, loops: int) -> int:
+    """Write to Y the sum of the operands X, each in its region, and zeros elsewhere."""
+    return _embed(frame, np.float64(0))
+
+
+def embed_forward_f32(frame: int, loops: int) -> int:
+    """`embed_forward_f64` for float32."""
+    return _embed(frame, np.float32(0))
+
+
+def embed_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) to each X_BAR its region of Y_BAR."""
+    return _embed_reverse(frame, np.float64(0))
+
+
+def embed_reverse_f32(frame: int, loops: int) -> int:
+    """`embed_reverse_f64` for float32."""
+    return _embed_reverse(frame, np.float32(0))

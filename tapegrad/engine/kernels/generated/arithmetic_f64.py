@@ -1,0 +1,819 @@
+"""Elementwise kernels in f64: arithmetic.
+
+Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
+"""
+
+from tapegrad.engine.kernels.arithmetic import chain, chain_over, sign, sqrt, square, where
+from tapegrad.engine.kernels.blocks import BLOCK, bar_f64, call_unary, operand_f64, target_f64, whole_f64
+from tapegrad.engine.kernels.cotangents import (
+    close_f64,
+    contributions_f64,
+    end_f64,
+    finish_f64,
+    load_masked_f64,
+    open_f64,
+)
+from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
+
+ADD = entry("add", "d")
+CBRT = entry("cbrt", "d")
+CEIL = entry("ceil", "d")
+FLOOR = entry("floor", "d")
+POSITIVE = entry("positive", "d")
+RINT = entry("rint", "d")
+TRUNC = entry("trunc", "d")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "add_forward_f64": ("positive",),
+    "add_reverse_f64": ("add", "positive"),
+    "subtract_forward_f64": ("positive",),
+    "subtract_reverse_f64": ("add", "positive"),
+    "multiply_forward_f64": ("positive",),
+    "multiply_reverse_f64": ("add", "positive"),
+    "chain_forward_f64": ("positive",),
+    "chain_reverse_f64": ("add", "positive"),
+    "divide_forward_f64": ("positive",),
+    "divide_reverse_f64": ("add", "positive"),
+    "negative_forward_f64": ("positive",),
+    "negative_reverse_f64": ("add", "positive"),
+    "positive_forward_f64": ("positive",),
+    "positive_reverse_f64": ("add", "positive"),
+    "reciprocal_forward_f64": ("positive",),
+    "reciprocal_reverse_f64": ("add", "positive"),
+    "square_forward_f64": ("positive",),
+    "square_reverse_f64": ("add", "positive"),
+    "sqrt_forward_f64": ("positive",),
+    "sqrt_reverse_f64": ("add", "positive"),
+    "cbrt_forward_f64": ("cbrt",),
+    "cbrt_reverse_f64": ("add", "positive"),
+    "floor_forward_f64": ("floor",),
+    "floor_reverse_f64": ("add", "positive"),
+    "ceil_forward_f64": ("ceil",),
+    "ceil_reverse_f64": ("add", "positive"),
+    "rint_forward_f64": ("rint",),
+    "rint_reverse_f64": ("add", "positive"),
+    "trunc_forward_f64": ("trunc",),
+    "trunc_reverse_f64": ("add", "positive"),
+    "sign_forward_f64": ("positive",),
+    "sign_reverse_f64": ("add", "positive"),
+}
+
+
+def add_forward_f64(frame: int, loops: int) -> int:
+    """y = x0 + x1."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            x1_i = load_f64(x1, i)
+            value = x0_i + x1_i
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        start += n
+    return 0
+
+
+def add_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (1) to x0_bar; y_bar * (1) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 11, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                value = bar
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                value = bar
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 2048)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def subtract_forward_f64(frame: int, loops: int) -> int:
+    """y = x0 - x1."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            x1_i = load_f64(x1, i)
+            value = x0_i - x1_i
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        start += n
+    return 0
+
+
+def subtract_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (1) to x0_bar; y_bar * (-1) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 11, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                value = bar
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                value = -bar
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 2048)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def multiply_forward_f64(frame: int, loops: int) -> int:
+    """y = x0 * x1."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            x1_i = load_f64(x1, i)
+            value = x0_i * x1_i
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        start += n
+    return 0
+
+
+def multiply_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (x1) to x0_bar; y_bar * (x0) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 11, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                x1_i = load_f64(x1, i)
+                value = chain(bar, x1_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                x0_i = load_f64(x0, i)
+                value = chain(bar, x0_i)
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def chain_forward_f64(frame: int, loops: int) -> int:
+    """y = where((x0 == 0) | (x1 == 0), 0, x0 * x1)."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            x1_i = load_f64(x1, i)
+            value = where((x0_i == 0.0) | (x1_i == 0.0), 0.0, x0_i * x1_i)
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        start += n
+    return 0
+
+
+def chain_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (x1) to x0_bar; y_bar * (x0) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 11, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                x1_i = load_f64(x1, i)
+                value = chain(bar, x1_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                x0_i = load_f64(x0, i)
+                value = chain(bar, x0_i)
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def divide_forward_f64(frame: int, loops: int) -> int:
+    """y = x0 / x1."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            x1_i = load_f64(x1, i)
+            value = x0_i / x1_i
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        start += n
+    return 0
+
+
+def divide_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (1 / x1) to x0_bar; y_bar * (-y / x1) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 11, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 4096)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                x1_i = load_f64(x1, i)
+                value = chain_over(bar, x1_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                x1_i = load_f64(x1, i)
+                y_i = load_f64(y, i)
+                value = chain(bar, -y_i / x1_i)
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def negative_forward_f64(frame: int, loops: int) -> int:
+    """y = -x0."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            value = -x0_i
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        start += n
+    return 0
+
+
+def negative_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (-1) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                value = -bar
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def positive_forward_f64(frame: int, loops: int) -> int:
+    """y = x0."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            value = x0_i
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        start += n
+    return 0
+
+
+def positive_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (1) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                value = bar
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def reciprocal_forward_f64(frame: int, loops: int) -> int:
+    """y = 1 / x0."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            value = 1.0 / x0_i
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        start += n
+    return 0
+
+
+def reciprocal_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (-square(y)) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                y_i = load_f64(y, i)
+                value = -chain(bar, square(y_i))
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def square_forward_f64(frame: int, loops: int) -> int:
+    """y = square(x0)."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            value = square(x0_i)
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        start += n
+    return 0
+
+
+def square_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (2 * x0) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                x0_i = load_f64(x0, i)
+                value = chain(bar, 2.0 * x0_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def sqrt_forward_f64(frame: int, loops: int) -> int:
+    """y = sqrt(x0)."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            value = sqrt(x0_i)
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        start += n
+    return 0
+
+
+def sqrt_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0.5 / y) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                y_i = load_f64(y, i)
+                value = chain_over(bar * 0.5, y_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def cbrt_forward_f64(frame: int, loops: int) -> int:
+    """y = cbrt(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, CBRT, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def cbrt_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (1 / (3 * square(y))) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                y_i = load_f64(y, i)
+                value = chain_over(bar, 3.0 * square(y_i))
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def floor_forward_f64(frame: int, loops: int) -> int:
+    """y = floor(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, FLOOR, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def floor_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(256)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 0)
+            for i in range(n):
+                value = 0.0
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def ceil_forward_f64(frame: int, loops: int) -> int:
+    """y = ceil(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, CEIL, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def ceil_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(256)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 0)
+            for i in range(n):
+                value = 0.0
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def rint_forward_f64(frame: int, loops: int) -> int:
+    """y = rint(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, RINT, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def rint_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(256)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 0)
+            for i in range(n):
+                value = 0.0
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def trunc_forward_f64(frame: int, loops: int) -> int:
+    """y = trunc(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, TRUNC, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def trunc_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(256)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 0)
+            for i in range(n):
+                value = 0.0
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def sign_forward_f64(frame: int, loops: int) -> int:
+    """y = sign(x0)."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            value = sign(x0_i)
+            store_f64(y, i, value)
+        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        start += n
+    return 0
+
+
+def sign_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(256)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 0)
+            for i in range(n):
+                value = 0.0
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0

@@ -1,0 +1,614 @@
+"""Elementwise kernels in f64: arithmetic, tangent.
+
+Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
+"""
+
+from tapegrad.engine.kernels.arithmetic import chain, square
+from tapegrad.engine.kernels.blocks import BLOCK, operand_f64, whole_f64
+from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
+from tapegrad.engine.kernels.tangents import (
+    ABSENT,
+    apply_constants,
+    apply_partials,
+    tangent_block,
+    tangent_count,
+    tangent_finish,
+    tangent_target,
+    write_zeros,
+)
+
+POSITIVE = entry("positive", "d")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "add_tangent_f64": ("positive",),
+    "subtract_tangent_f64": ("positive",),
+    "multiply_tangent_f64": ("positive",),
+    "chain_tangent_f64": ("positive",),
+    "divide_tangent_f64": ("positive",),
+    "negative_tangent_f64": ("positive",),
+    "positive_tangent_f64": ("positive",),
+    "reciprocal_tangent_f64": ("positive",),
+    "square_tangent_f64": ("positive",),
+    "sqrt_tangent_f64": ("positive",),
+    "cbrt_tangent_f64": ("positive",),
+    "floor_tangent_f64": (),
+    "ceil_tangent_f64": (),
+    "rint_tangent_f64": (),
+    "trunc_tangent_f64": (),
+    "sign_tangent_f64": (),
+}
+
+
+def add_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (1) * x0_dot + (1) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        if several:
+            c0 = 1.0 if x0_dot != 0 else 0.0
+            c1 = 1.0 if x1_dot != 0 else 0.0
+            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, 0.0)
+        elif x0_dot != 0 and x1_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                d1_i = load_f64(d1, i)
+                value = d0_i
+                term1 = d1_i
+                value += term1
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                value = d0_i
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+        elif x1_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 0, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                value = d1_i
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+        start += n
+    return 0
+
+
+def subtract_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (1) * x0_dot + (-1) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        if several:
+            c0 = 1.0 if x0_dot != 0 else 0.0
+            c1 = -1.0 if x1_dot != 0 else 0.0
+            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, 0.0)
+        elif x0_dot != 0 and x1_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                d1_i = load_f64(d1, i)
+                value = d0_i
+                term1 = -d1_i
+                value += term1
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                value = d0_i
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+        elif x1_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 0, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                value = -d1_i
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+        start += n
+    return 0
+
+
+def multiply_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (x1) * x0_dot + (x0) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                p0 = x1
+            p1 = ABSENT
+            if x1_dot != 0:
+                p1 = x0
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+        elif x0_dot != 0 and x1_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = chain(x1_i, d0_i)
+                term1 = chain(x0_i, d1_i)
+                value += term1
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x1_i = load_f64(x1, i)
+                value = chain(x1_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        elif x1_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                value = chain(x0_i, d1_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def chain_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (x1) * x0_dot + (x0) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                p0 = x1
+            p1 = ABSENT
+            if x1_dot != 0:
+                p1 = x0
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+        elif x0_dot != 0 and x1_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = chain(x1_i, d0_i)
+                term1 = chain(x0_i, d1_i)
+                value += term1
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x1_i = load_f64(x1, i)
+                value = chain(x1_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        elif x1_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                value = chain(x0_i, d1_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def divide_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (1 / x1) * x0_dot + (-y / x1) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2048)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 0)
+        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 4096
+                for i in range(n):
+                    x1_i = load_f64(x1, i)
+                    value = 1.0 / x1_i
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            if x1_dot != 0:
+                block = scratch + 6144
+                for i in range(n):
+                    x1_i = load_f64(x1, i)
+                    y_i = load_f64(y, i)
+                    value = -y_i / x1_i
+                    store_f64(block, i, value)
+                p1 = block
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+        elif x0_dot != 0 and x1_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                d1_i = load_f64(d1, i)
+                x1_i = load_f64(x1, i)
+                y_i = load_f64(y, i)
+                value = chain(1.0 / x1_i, d0_i)
+                term1 = chain(-y_i / x1_i, d1_i)
+                value += term1
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x1_i = load_f64(x1, i)
+                value = chain(1.0 / x1_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        elif x1_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                x1_i = load_f64(x1, i)
+                y_i = load_f64(y, i)
+                value = chain(-y_i / x1_i, d1_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def negative_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (-1) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        if several:
+            c0 = -1.0 if x0_dot != 0 else 0.0
+            c1 = 0.0
+            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                value = -d0_i
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+        start += n
+    return 0
+
+
+def positive_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (1) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        if several:
+            c0 = 1.0 if x0_dot != 0 else 0.0
+            c1 = 0.0
+            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                value = d0_i
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+        start += n
+    return 0
+
+
+def reciprocal_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (-square(y)) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 2048
+                for i in range(n):
+                    y_i = load_f64(y, i)
+                    value = -square(y_i)
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                y_i = load_f64(y, i)
+                value = chain(-square(y_i), d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+        start += n
+    return 0
+
+
+def square_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (2 * x0) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 2048
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = 2.0 * x0_i
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x0_i = load_f64(x0, i)
+                value = chain(2.0 * x0_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+        start += n
+    return 0
+
+
+def sqrt_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0.5 / y) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 2048
+                for i in range(n):
+                    y_i = load_f64(y, i)
+                    value = 0.5 / y_i
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                y_i = load_f64(y, i)
+                value = chain(0.5 / y_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+        start += n
+    return 0
+
+
+def cbrt_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (1 / (3 * square(y))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 2048
+                for i in range(n):
+                    y_i = load_f64(y, i)
+                    value = 1.0 / (3.0 * square(y_i))
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                y_i = load_f64(y, i)
+                value = chain(1.0 / (3.0 * square(y_i)), d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+        start += n
+    return 0
+
+
+def floor_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0) * x0_dot."""
+    write_zeros(frame, 0.0)
+    return 0
+
+
+def ceil_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0) * x0_dot."""
+    write_zeros(frame, 0.0)
+    return 0
+
+
+def rint_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0) * x0_dot."""
+    write_zeros(frame, 0.0)
+    return 0
+
+
+def trunc_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0) * x0_dot."""
+    write_zeros(frame, 0.0)
+    return 0
+
+
+def sign_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0) * x0_dot."""
+    write_zeros(frame, 0.0)
+    return 0

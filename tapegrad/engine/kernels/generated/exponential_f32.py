@@ -1,0 +1,680 @@
+"""Elementwise kernels in f32: exponential.
+
+Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
+"""
+
+from math import inf
+
+from numba import float32
+
+from tapegrad.engine.kernels.arithmetic import absolute, chain, chain_over, maximum, where
+from tapegrad.engine.kernels.blocks import (
+    BLOCK,
+    bar_f32,
+    call_binary,
+    call_unary,
+    operand_f32,
+    target_f32,
+    whole_f32,
+)
+from tapegrad.engine.kernels.cotangents import (
+    close_f32,
+    contributions_f32,
+    end_f32,
+    finish_f32,
+    load_masked_f32,
+    open_f32,
+)
+from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
+
+ADD = entry("add", "f")
+EXP = entry("exp", "f")
+EXP2 = entry("exp2", "f")
+EXPM1 = entry("expm1", "f")
+LOG = entry("log", "f")
+LOG10 = entry("log10", "f")
+LOG1P = entry("log1p", "f")
+LOG2 = entry("log2", "f")
+LOGADDEXP = entry("logaddexp", "f")
+LOGADDEXP2 = entry("logaddexp2", "f")
+POSITIVE = entry("positive", "f")
+POWER = entry("power", "f")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "power_forward_f32": ("power",),
+    "power_reverse_f32": ("add", "log", "positive", "power"),
+    "exp_forward_f32": ("exp",),
+    "exp_reverse_f32": ("add", "positive"),
+    "exp2_forward_f32": ("exp2",),
+    "exp2_reverse_f32": ("add", "positive"),
+    "expm1_forward_f32": ("expm1",),
+    "expm1_reverse_f32": ("add", "exp", "positive"),
+    "log_forward_f32": ("log",),
+    "log_reverse_f32": ("add", "positive"),
+    "log2_forward_f32": ("log2",),
+    "log2_reverse_f32": ("add", "positive"),
+    "log10_forward_f32": ("log10",),
+    "log10_reverse_f32": ("add", "positive"),
+    "log1p_forward_f32": ("log1p",),
+    "log1p_reverse_f32": ("add", "positive"),
+    "logaddexp_forward_f32": ("logaddexp",),
+    "logaddexp_reverse_f32": ("add", "exp", "positive"),
+    "logaddexp2_forward_f32": ("logaddexp2",),
+    "logaddexp2_reverse_f32": ("add", "exp2", "positive"),
+    "sigmoid_forward_f32": ("exp", "positive"),
+    "sigmoid_reverse_f32": ("add", "exp", "positive"),
+    "softplus_forward_f32": ("exp", "log1p", "positive"),
+    "softplus_reverse_f32": ("add", "exp", "positive"),
+}
+
+
+def power_forward_f32(frame: int, loops: int) -> int:
+    """y = power(x0, x1)."""
+    count = load_i64(frame, COUNT)
+    call_binary(
+        loops, POWER, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def power_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (chain(x1, power(x0, x1 - 1))) to x0_bar; y_bar * (where((x0 == 0) & (x1 >= 0), 0, y *
+    log(x0))) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    whole = whole_f32(frame, 11, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f32(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 3072)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 4096)
+            t6 = scratch + 5120
+            for i in range(n):
+                x1_i = load_f32(x1, i)
+                value = x1_i - float32(1.0)
+                store_f32(t6, i, value)
+            call_binary(loops, POWER, n, x0, 4, t6, 4, t6, 4)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                t6_i = load_f32(t6, i)
+                x1_i = load_f32(x1, i)
+                value = chain(bar, chain(x1_i, t6_i))
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 4096)
+            t6 = scratch + 5120
+            call_unary(loops, LOG, n, x0, 4, t6, 4)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                t6_i = load_f32(t6, i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                y_i = load_f32(y, i)
+                value = (
+                    where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), chain(bar, y_i
+                    * t6_i))
+                )
+                store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 4096)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    end_f32(whole, frame, 1, x1_sum)
+    return 0
+
+
+def exp_forward_f32(frame: int, loops: int) -> int:
+    """y = exp(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, EXP, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def exp_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (y) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(384)
+    whole = whole_f32(frame, 9, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                y_i = load_f32(y, i)
+                value = chain(bar, y_i)
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    return 0
+
+
+def exp2_forward_f32(frame: int, loops: int) -> int:
+    """y = exp2(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, EXP2, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def exp2_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (ln2 * y) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(384)
+    whole = whole_f32(frame, 9, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                y_i = load_f32(y, i)
+                value = chain(bar, float32(0.6931471805599453) * y_i)
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    return 0
+
+
+def expm1_forward_f32(frame: int, loops: int) -> int:
+    """y = expm1(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, EXPM1, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def expm1_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (exp(x0)) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f32(frame, 9, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            t4 = scratch + 3072
+            call_unary(loops, EXP, n, x0, 4, t4, 4)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                t4_i = load_f32(t4, i)
+                value = chain(bar, t4_i)
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    return 0
+
+
+def log_forward_f32(frame: int, loops: int) -> int:
+    """y = log(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, LOG, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def log_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (1 / x0) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(384)
+    whole = whole_f32(frame, 9, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                x0_i = load_f32(x0, i)
+                value = chain_over(bar, x0_i)
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    return 0
+
+
+def log2_forward_f32(frame: int, loops: int) -> int:
+    """y = log2(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, LOG2, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def log2_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (log2e / x0) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(384)
+    whole = whole_f32(frame, 9, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                x0_i = load_f32(x0, i)
+                value = chain_over(bar * float32(1.4426950408889634), x0_i)
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    return 0
+
+
+def log10_forward_f32(frame: int, loops: int) -> int:
+    """y = log10(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, LOG10, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def log10_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (log10e / x0) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(384)
+    whole = whole_f32(frame, 9, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                x0_i = load_f32(x0, i)
+                value = chain_over(bar * float32(0.4342944819032518), x0_i)
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    return 0
+
+
+def log1p_forward_f32(frame: int, loops: int) -> int:
+    """y = log1p(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, LOG1P, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def log1p_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (1 / (1 + x0)) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(384)
+    whole = whole_f32(frame, 9, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                x0_i = load_f32(x0, i)
+                value = chain_over(bar, float32(1.0) + x0_i)
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    return 0
+
+
+def logaddexp_forward_f32(frame: int, loops: int) -> int:
+    """y = logaddexp(x0, x1)."""
+    count = load_i64(frame, COUNT)
+    call_binary(
+        loops, LOGADDEXP, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def logaddexp_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp(x1 - x0)))) to x0_bar; y_bar *
+    (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp(x0 - x1)))) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(640)
+    whole = whole_f32(frame, 11, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f32(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            t5 = scratch + 4096
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = x1_i - x0_i
+                store_f32(t5, i, value)
+            call_unary(loops, EXP, n, t5, 4, t5, 4)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                t5_i = load_f32(t5, i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
+                    chain_over(bar, float32(1.0) + t5_i))
+                )
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            t5 = scratch + 4096
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = x0_i - x1_i
+                store_f32(t5, i, value)
+            call_unary(loops, EXP, n, t5, 4, t5, 4)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                t5_i = load_f32(t5, i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
+                    chain_over(bar, float32(1.0) + t5_i))
+                )
+                store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    end_f32(whole, frame, 1, x1_sum)
+    return 0
+
+
+def logaddexp2_forward_f32(frame: int, loops: int) -> int:
+    """y = logaddexp2(x0, x1)."""
+    count = load_i64(frame, COUNT)
+    call_binary(
+        loops, LOGADDEXP2, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp2(x1 - x0)))) to x0_bar; y_bar *
+    (where((x0 == x1) & (absolute(x0) == inf), 0.5, 1 / (1 + exp2(x0 - x1)))) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(640)
+    whole = whole_f32(frame, 11, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f32(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            t5 = scratch + 4096
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = x1_i - x0_i
+                store_f32(t5, i, value)
+            call_unary(loops, EXP2, n, t5, 4, t5, 4)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                t5_i = load_f32(t5, i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
+                    chain_over(bar, float32(1.0) + t5_i))
+                )
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            t5 = scratch + 4096
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = x0_i - x1_i
+                store_f32(t5, i, value)
+            call_unary(loops, EXP2, n, t5, 4, t5, 4)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                t5_i = load_f32(t5, i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
+                    chain_over(bar, float32(1.0) + t5_i))
+                )
+                store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    end_f32(whole, frame, 1, x1_sum)
+    return 0
+
+
+def sigmoid_forward_f32(frame: int, loops: int) -> int:
+    """y = 1 / (1 + exp(-x0))."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(384)
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        t3 = scratch + 2048
+        for i in range(n):
+            x0_i = load_f32(x0, i)
+            value = -x0_i
+            store_f32(t3, i, value)
+        call_unary(loops, EXP, n, t3, 4, t3, 4)
+        for i in range(n):
+            t3_i = load_f32(t3, i)
+            value = float32(1.0) / (float32(1.0) + t3_i)
+            store_f32(y, i, value)
+        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        start += n
+    return 0
+
+
+def sigmoid_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (y / (1 + exp(x0))) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(640)
+    whole = whole_f32(frame, 9, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            t5 = scratch + 4096
+            call_unary(loops, EXP, n, x0, 4, t5, 4)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                t5_i = load_f32(t5, i)
+                y_i = load_f32(y, i)
+                value = chain(bar, y_i / (float32(1.0) + t5_i))
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    return 0
+
+
+def softplus_forward_f32(frame: int, loops: int) -> int:
+    """y = maximum(x0, 0) + log1p(exp(-absolute(x0)))."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        t3 = scratch + 2048
+        for i in range(n):
+            x0_i = load_f32(x0, i)
+            value = -absolute(x0_i)
+            store_f32(t3, i, value)
+        call_unary(loops, EXP, n, t3, 4, t3, 4)
+        t4 = scratch + 3072
+        call_unary(loops, LOG1P, n, t3, 4, t4, 4)
+        for i in range(n):
+            t4_i = load_f32(t4, i)
+            x0_i = load_f32(x0, i)
+            value = maximum(x0_i, float32(0.0)) + t4_i
+            store_f32(y, i, value)
+        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        start += n
+    return 0
+
+
+def softplus_reverse_f32(frame: int, loops: int) -> int:
+    """y_bar * (1 / (1 + exp(-x0))) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(512)
+    whole = whole_f32(frame, 9, 0)
+    x0_mask = open_f32(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            t4 = scratch + 3072
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                value = -x0_i
+                store_f32(t4, i, value)
+            call_unary(loops, EXP, n, t4, 4, t4, 4)
+            for i in range(n):
+                bar = load_f32(y_bar, i)
+                t4_i = load_f32(t4, i)
+                value = chain_over(bar, float32(1.0) + t4_i)
+                store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+        start += n
+    end_f32(whole, frame, 0, x0_sum)
+    return 0

@@ -1,0 +1,331 @@
+"""Elementwise kernels in f32: hyperbolic, tangent.
+
+Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
+"""
+
+from numba import float32
+
+from tapegrad.engine.kernels.arithmetic import absolute, chain, sqrt, square, where
+from tapegrad.engine.kernels.blocks import BLOCK, call_unary, operand_f32, whole_f32
+from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
+from tapegrad.engine.kernels.tangents import (
+    ABSENT,
+    apply_partials,
+    tangent_block,
+    tangent_count,
+    tangent_finish,
+    tangent_target,
+    write_zeros,
+)
+
+COSH = entry("cosh", "f")
+POSITIVE = entry("positive", "f")
+SINH = entry("sinh", "f")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "sinh_tangent_f32": ("cosh", "positive"),
+    "cosh_tangent_f32": ("positive", "sinh"),
+    "tanh_tangent_f32": ("cosh", "positive"),
+    "arcsinh_tangent_f32": ("positive",),
+    "arccosh_tangent_f32": ("positive",),
+    "arctanh_tangent_f32": ("positive",),
+}
+
+
+def sinh_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (cosh(x0)) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 1024
+                call_unary(loops, COSH, n, x0, 4, t2, 4)
+                p0 = t2
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
+            )
+        elif x0_dot != 0:
+            t2 = scratch + 1024
+            call_unary(loops, COSH, n, x0, 4, t2, 4)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                t2_i = load_f32(t2, i)
+                value = chain(t2_i, d0_i)
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+        start += n
+    return 0
+
+
+def cosh_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (sinh(x0)) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 1024
+                call_unary(loops, SINH, n, x0, 4, t2, 4)
+                p0 = t2
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
+            )
+        elif x0_dot != 0:
+            t2 = scratch + 1024
+            call_unary(loops, SINH, n, x0, 4, t2, 4)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                t2_i = load_f32(t2, i)
+                value = chain(t2_i, d0_i)
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+        start += n
+    return 0
+
+
+def tanh_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (square(1 / cosh(x0))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(896)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 1024
+                call_unary(loops, COSH, n, x0, 4, t2, 4)
+                block = scratch + 2048
+                for i in range(n):
+                    t2_i = load_f32(t2, i)
+                    value = square(float32(1.0) / t2_i)
+                    store_f32(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
+            )
+        elif x0_dot != 0:
+            t2 = scratch + 1024
+            call_unary(loops, COSH, n, x0, 4, t2, 4)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                t2_i = load_f32(t2, i)
+                value = chain(square(float32(1.0) / t2_i), d0_i)
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+        start += n
+    return 0
+
+
+def arcsinh_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (where(absolute(x0) < 1000000000.0, 1 / sqrt(1 + square(x0)), 1 / absolute(x0))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 1024
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    value = (
+                        where(absolute(x0_i) < float32(1000000000.0), float32(1.0) / sqrt(float32(1.0) +
+                        square(x0_i)), float32(1.0) / absolute(x0_i))
+                    )
+                    store_f32(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
+            )
+        elif x0_dot != 0:
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                x0_i = load_f32(x0, i)
+                value = (
+                    chain(where(absolute(x0_i) < float32(1000000000.0), float32(1.0) / sqrt(float32(1.0)
+                    + square(x0_i)), float32(1.0) / absolute(x0_i)), d0_i)
+                )
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+        start += n
+    return 0
+
+
+def arccosh_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (1 / (sqrt(x0 - 1) * sqrt(x0 + 1))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 1024
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    value = float32(1.0) / (sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0)))
+                    store_f32(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
+            )
+        elif x0_dot != 0:
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                x0_i = load_f32(x0, i)
+                value = chain(float32(1.0) / (sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0))), d0_i)
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+        start += n
+    return 0
+
+
+def arctanh_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (1 / where(absolute(x0) < 0.5, 1 - square(x0), (1 - x0) * (1 + x0))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 1024
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    value = (
+                        float32(1.0) / where(absolute(x0_i) < float32(0.5), float32(1.0) - square(x0_i),
+                        (float32(1.0) - x0_i) * (float32(1.0) + x0_i))
+                    )
+                    store_f32(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
+            )
+        elif x0_dot != 0:
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                x0_i = load_f32(x0, i)
+                value = (
+                    chain(float32(1.0) / where(absolute(x0_i) < float32(0.5), float32(1.0) -
+                    square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i)), d0_i)
+                )
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+        start += n
+    return 0

@@ -1,0 +1,575 @@
+"""Elementwise kernels in f64: selection, tangent.
+
+Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
+"""
+
+from tapegrad.engine.kernels.arithmetic import chain, sign, where
+from tapegrad.engine.kernels.blocks import BLOCK, operand_f64, operand_u8, whole_f64
+from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, load_u8, stack_words, store_f64
+from tapegrad.engine.kernels.tangents import (
+    ABSENT,
+    apply_partials,
+    tangent_block,
+    tangent_count,
+    tangent_finish,
+    tangent_target,
+    write_zeros,
+)
+
+ABSOLUTE = entry("absolute", "d")
+POSITIVE = entry("positive", "d")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "absolute_tangent_f64": ("positive",),
+    "maximum_tangent_f64": ("positive",),
+    "minimum_tangent_f64": ("positive",),
+    "fmax_tangent_f64": ("positive",),
+    "fmin_tangent_f64": ("positive",),
+    "where_tangent_f64": ("absolute", "positive"),
+    "clip_tangent_f64": ("positive",),
+    "relu_tangent_f64": ("positive",),
+}
+
+
+def absolute_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (sign(x0)) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 2048
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = sign(x0_i)
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x0_i = load_f64(x0, i)
+                value = chain(sign(x0_i), d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+        start += n
+    return 0
+
+
+def maximum_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (where(x0 == x1, 0.5, where((x0 > x1) | (x0 != x0), 1, 0))) * x0_dot + (where(x1 == x0, 0.5,
+    where((x1 > x0) | (x1 != x1), 1, 0))) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2048)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = where(x0_i == x1_i, 0.5, where((x0_i > x1_i) | (x0_i != x0_i), 1.0, 0.0))
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            if x1_dot != 0:
+                block = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = where(x1_i == x0_i, 0.5, where((x1_i > x0_i) | (x1_i != x1_i), 1.0, 0.0))
+                    store_f64(block, i, value)
+                p1 = block
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+        elif x0_dot != 0 and x1_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i > x1_i) | (x0_i != x0_i), d0_i, 0.0))
+                term1 = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i > x0_i) | (x1_i != x1_i), d1_i, 0.0))
+                value += term1
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i > x1_i) | (x0_i != x0_i), d0_i, 0.0))
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        elif x1_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i > x0_i) | (x1_i != x1_i), d1_i, 0.0))
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def minimum_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (where(x0 == x1, 0.5, where((x0 < x1) | (x0 != x0), 1, 0))) * x0_dot + (where(x1 == x0, 0.5,
+    where((x1 < x0) | (x1 != x1), 1, 0))) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2048)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = where(x0_i == x1_i, 0.5, where((x0_i < x1_i) | (x0_i != x0_i), 1.0, 0.0))
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            if x1_dot != 0:
+                block = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = where(x1_i == x0_i, 0.5, where((x1_i < x0_i) | (x1_i != x1_i), 1.0, 0.0))
+                    store_f64(block, i, value)
+                p1 = block
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+        elif x0_dot != 0 and x1_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i < x1_i) | (x0_i != x0_i), d0_i, 0.0))
+                term1 = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i < x0_i) | (x1_i != x1_i), d1_i, 0.0))
+                value += term1
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i < x1_i) | (x0_i != x0_i), d0_i, 0.0))
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        elif x1_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i < x0_i) | (x1_i != x1_i), d1_i, 0.0))
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def fmax_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (where(x0 == x1, 0.5, where((x0 > x1) | (x1 != x1), 1, 0))) * x0_dot + (where(x1 == x0, 0.5,
+    where((x1 > x0) | (x0 != x0), 1, 0))) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2048)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = where(x0_i == x1_i, 0.5, where((x0_i > x1_i) | (x1_i != x1_i), 1.0, 0.0))
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            if x1_dot != 0:
+                block = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = where(x1_i == x0_i, 0.5, where((x1_i > x0_i) | (x0_i != x0_i), 1.0, 0.0))
+                    store_f64(block, i, value)
+                p1 = block
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+        elif x0_dot != 0 and x1_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i > x1_i) | (x1_i != x1_i), d0_i, 0.0))
+                term1 = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i > x0_i) | (x0_i != x0_i), d1_i, 0.0))
+                value += term1
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i > x1_i) | (x1_i != x1_i), d0_i, 0.0))
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        elif x1_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i > x0_i) | (x0_i != x0_i), d1_i, 0.0))
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def fmin_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (where(x0 == x1, 0.5, where((x0 < x1) | (x1 != x1), 1, 0))) * x0_dot + (where(x1 == x0, 0.5,
+    where((x1 < x0) | (x0 != x0), 1, 0))) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2048)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = where(x0_i == x1_i, 0.5, where((x0_i < x1_i) | (x1_i != x1_i), 1.0, 0.0))
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            if x1_dot != 0:
+                block = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = where(x1_i == x0_i, 0.5, where((x1_i < x0_i) | (x0_i != x0_i), 1.0, 0.0))
+                    store_f64(block, i, value)
+                p1 = block
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+        elif x0_dot != 0 and x1_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i < x1_i) | (x1_i != x1_i), d0_i, 0.0))
+                term1 = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i < x0_i) | (x0_i != x0_i), d1_i, 0.0))
+                value += term1
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i < x1_i) | (x1_i != x1_i), d0_i, 0.0))
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        elif x1_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i < x0_i) | (x0_i != x0_i), d1_i, 0.0))
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def where_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (where(x0, 1, 0)) * x1_dot + (where(x0, 0, 1)) * x2_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1792)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    x2_dot = load_i64(frame, X_BAR + 2)
+    y_dot = load_i64(frame, Y_BAR)
+    if x1_dot == 0 and x2_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 14, 1)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_u8(whole, frame, loops, ABSOLUTE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            p1 = ABSENT
+            if x1_dot != 0:
+                block = scratch + 2048
+                for i in range(n):
+                    x0_i = load_u8(x0, i) != 0
+                    value = where(x0_i, 1.0, 0.0)
+                    store_f64(block, i, value)
+                p1 = block
+            p2 = ABSENT
+            if x2_dot != 0:
+                block = scratch + 4096
+                for i in range(n):
+                    x0_i = load_u8(x0, i) != 0
+                    value = where(x0_i, 0.0, 1.0)
+                    store_f64(block, i, value)
+                p2 = block
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, 0.0)
+        elif x1_dot != 0 and x2_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, 0.0)
+            d2 = tangent_block(whole, frame, loops, POSITIVE, 2, x2_dot, start, n, scratch + 4096, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                d2_i = load_f64(d2, i)
+                x0_i = load_u8(x0, i) != 0
+                value = where(x0_i, d1_i, 0.0)
+                term2 = where(x0_i, 0.0, d2_i)
+                value += term2
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+        elif x1_dot != 0:
+            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                x0_i = load_u8(x0, i) != 0
+                value = where(x0_i, d1_i, 0.0)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+        elif x2_dot != 0:
+            d2 = tangent_block(whole, frame, loops, POSITIVE, 2, x2_dot, start, n, scratch + 2048, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            for i in range(n):
+                d2_i = load_f64(d2, i)
+                x0_i = load_u8(x0, i) != 0
+                value = where(x0_i, 0.0, d2_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+        start += n
+    return 0
+
+
+def clip_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (where((x0 < x1) | (x0 > x2), 0, 1)) * x0_dot + (where((x0 < x1) & (x1 <= x2), 1, 0)) *
+    x1_dot + (where((x0 > x2) | (x1 > x2), 1, 0)) * x2_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2560)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    x2_dot = load_i64(frame, X_BAR + 2)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0 and x2_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1 or x1_dot != 0 or x2_dot != 0
+    whole = whole_f64(frame, 15, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        x2 = operand_f64(whole, frame, loops, POSITIVE, 2, start, n, scratch + 4096)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    x2_i = load_f64(x2, i)
+                    value = where((x0_i < x1_i) | (x0_i > x2_i), 0.0, 1.0)
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            if x1_dot != 0:
+                block = scratch + 8192
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    x2_i = load_f64(x2, i)
+                    value = where((x0_i < x1_i) & (x1_i <= x2_i), 1.0, 0.0)
+                    store_f64(block, i, value)
+                p1 = block
+            p2 = ABSENT
+            if x2_dot != 0:
+                block = scratch + 10240
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    x2_i = load_f64(x2, i)
+                    value = where((x0_i > x2_i) | (x1_i > x2_i), 1.0, 0.0)
+                    store_f64(block, i, value)
+                p2 = block
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 12288, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 6144, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                x2_i = load_f64(x2, i)
+                value = where((x0_i < x1_i) | (x0_i > x2_i), 0.0, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+        start += n
+    return 0
+
+
+def relu_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (where(x0 > 0, 1, 0)) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 2048
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = where(x0_i > 0.0, 1.0, 0.0)
+                    store_f64(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+        elif x0_dot != 0:
+            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                x0_i = load_f64(x0, i)
+                value = where(x0_i > 0.0, d0_i, 0.0)
+                store_f64(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+        start += n
+    return 0

@@ -1,0 +1,292 @@
+"""Elementwise kernels in f64: special.
+
+Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
+"""
+
+from math import nan
+
+from tapegrad.engine.kernels.arithmetic import chain, square, where
+from tapegrad.engine.kernels.blocks import BLOCK, bar_f64, call_binary, call_unary, operand_f64, whole_f64
+from tapegrad.engine.kernels.cotangents import (
+    close_f64,
+    contributions_f64,
+    end_f64,
+    load_masked_f64,
+    open_f64,
+)
+from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
+
+ADD = entry("add", "d")
+DIGAMMA = entry("digamma", "d")
+ERF = entry("erf", "d")
+ERFC = entry("erfc", "d")
+EXP = entry("exp", "d")
+LGAMMA = entry("lgamma", "d")
+POSITIVE = entry("positive", "d")
+RINT = entry("rint", "d")
+SIN = entry("sin", "d")
+ZETA = entry("zeta", "d")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "erf_forward_f64": ("erf",),
+    "erf_reverse_f64": ("add", "exp", "positive"),
+    "erfc_forward_f64": ("erfc",),
+    "erfc_reverse_f64": ("add", "exp", "positive"),
+    "lgamma_forward_f64": ("lgamma",),
+    "lgamma_reverse_f64": ("add", "digamma", "positive"),
+    "digamma_forward_f64": ("digamma",),
+    "digamma_reverse_f64": ("add", "positive", "rint", "sin", "zeta"),
+    "zeta_forward_f64": ("zeta",),
+    "zeta_reverse_f64": ("add", "positive", "zeta"),
+}
+
+
+def erf_forward_f64(frame: int, loops: int) -> int:
+    """y = erf(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, ERF, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def erf_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (two_over_sqrt_pi * exp(-square(x0))) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = -square(x0_i)
+                store_f64(t4, i, value)
+            call_unary(loops, EXP, n, t4, 8, t4, 8)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                value = chain(bar, 1.1283791670955126 * t4_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def erfc_forward_f64(frame: int, loops: int) -> int:
+    """y = erfc(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, ERFC, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def erfc_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (-two_over_sqrt_pi * exp(-square(x0))) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = -square(x0_i)
+                store_f64(t4, i, value)
+            call_unary(loops, EXP, n, t4, 8, t4, 8)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                value = chain(bar, -1.1283791670955126 * t4_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def lgamma_forward_f64(frame: int, loops: int) -> int:
+    """y = lgamma(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, LGAMMA, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def lgamma_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (digamma(x0)) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            t4 = scratch + 6144
+            call_unary(loops, DIGAMMA, n, x0, 8, t4, 8)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                value = chain(bar, t4_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def digamma_forward_f64(frame: int, loops: int) -> int:
+    """y = digamma(x0)."""
+    count = load_i64(frame, COUNT)
+    call_unary(
+        loops, DIGAMMA, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def digamma_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (where(x0 < 0, square(pi / sin(pi * where(x0 < 0, x0 - rint(x0), 0.5))), 0) + where(x0 < 0,
+    -1, 1) * zeta(2, where(x0 < 0, 1 - x0, x0))) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1792)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            t4 = scratch + 6144
+            call_unary(loops, RINT, n, x0, 8, t4, 8)
+            t5 = scratch + 8192
+            for i in range(n):
+                t4_i = load_f64(t4, i)
+                x0_i = load_f64(x0, i)
+                value = 3.141592653589793 * where(x0_i < 0.0, x0_i - t4_i, 0.5)
+                store_f64(t5, i, value)
+            call_unary(loops, SIN, n, t5, 8, t5, 8)
+            t6 = scratch + 10240
+            for i in range(n):
+                value = 2.0
+                store_f64(t6, i, value)
+            t7 = scratch + 12288
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = where(x0_i < 0.0, 1.0 - x0_i, x0_i)
+                store_f64(t7, i, value)
+            call_binary(loops, ZETA, n, t6, 8, t7, 8, t6, 8)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t5_i = load_f64(t5, i)
+                t6_i = load_f64(t6, i)
+                x0_i = load_f64(x0, i)
+                value = (
+                    chain(bar, where(x0_i < 0.0, square(3.141592653589793 / t5_i), 0.0) + (where(x0_i <
+                    0.0, -1.0, 1.0) * t6_i))
+                )
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def zeta_forward_f64(frame: int, loops: int) -> int:
+    """y = zeta(x0, x1)."""
+    count = load_i64(frame, COUNT)
+    call_binary(
+        loops, ZETA, count,
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    return 0
+
+
+def zeta_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (nan) to x0_bar; y_bar * (-x0 * zeta(x0 + 1, x1)) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1280)
+    whole = whole_f64(frame, 11, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                value = chain(bar, nan)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            t5 = scratch + 8192
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t5, i, value)
+            call_binary(loops, ZETA, n, t5, 8, x1, 8, t5, 8)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t5_i = load_f64(t5, i)
+                x0_i = load_f64(x0, i)
+                value = chain(bar, -x0_i * t5_i)
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    end_f64(whole, frame, 1, x1_sum)
+    return 0

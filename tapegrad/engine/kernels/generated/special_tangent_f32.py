@@ -1,0 +1,409 @@
+"""Elementwise kernels in f32: special, tangent.
+
+Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
+"""
+
+from math import nan
+
+from numba import float32
+
+from tapegrad.engine.kernels.arithmetic import chain, square, where
+from tapegrad.engine.kernels.blocks import BLOCK, call_binary, call_unary, operand_f32, whole_f32
+from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
+from tapegrad.engine.kernels.tangents import (
+    ABSENT,
+    apply_partials,
+    tangent_block,
+    tangent_count,
+    tangent_finish,
+    tangent_target,
+    write_zeros,
+)
+
+DIGAMMA = entry("digamma", "f")
+EXP = entry("exp", "f")
+POSITIVE = entry("positive", "f")
+RINT = entry("rint", "f")
+SIN = entry("sin", "f")
+ZETA = entry("zeta", "f")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "erf_tangent_f32": ("exp", "positive"),
+    "erfc_tangent_f32": ("exp", "positive"),
+    "lgamma_tangent_f32": ("digamma", "positive"),
+    "digamma_tangent_f32": ("positive", "rint", "sin", "zeta"),
+    "zeta_tangent_f32": ("positive", "zeta"),
+}
+
+
+def erf_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (two_over_sqrt_pi * exp(-square(x0))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(896)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 1024
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    value = -square(x0_i)
+                    store_f32(t2, i, value)
+                call_unary(loops, EXP, n, t2, 4, t2, 4)
+                block = scratch + 2048
+                for i in range(n):
+                    t2_i = load_f32(t2, i)
+                    value = float32(1.1283791670955126) * t2_i
+                    store_f32(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
+            )
+        elif x0_dot != 0:
+            t2 = scratch + 1024
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                value = -square(x0_i)
+                store_f32(t2, i, value)
+            call_unary(loops, EXP, n, t2, 4, t2, 4)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                t2_i = load_f32(t2, i)
+                value = chain(float32(1.1283791670955126) * t2_i, d0_i)
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+        start += n
+    return 0
+
+
+def erfc_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (-two_over_sqrt_pi * exp(-square(x0))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(896)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 1024
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    value = -square(x0_i)
+                    store_f32(t2, i, value)
+                call_unary(loops, EXP, n, t2, 4, t2, 4)
+                block = scratch + 2048
+                for i in range(n):
+                    t2_i = load_f32(t2, i)
+                    value = -float32(1.1283791670955126) * t2_i
+                    store_f32(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
+            )
+        elif x0_dot != 0:
+            t2 = scratch + 1024
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                value = -square(x0_i)
+                store_f32(t2, i, value)
+            call_unary(loops, EXP, n, t2, 4, t2, 4)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                t2_i = load_f32(t2, i)
+                value = chain(-float32(1.1283791670955126) * t2_i, d0_i)
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+        start += n
+    return 0
+
+
+def lgamma_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (digamma(x0)) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(768)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 1024
+                call_unary(loops, DIGAMMA, n, x0, 4, t2, 4)
+                p0 = t2
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
+            )
+        elif x0_dot != 0:
+            t2 = scratch + 1024
+            call_unary(loops, DIGAMMA, n, x0, 4, t2, 4)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                t2_i = load_f32(t2, i)
+                value = chain(t2_i, d0_i)
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+        start += n
+    return 0
+
+
+def digamma_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (where(x0 < 0, square(pi / sin(pi * where(x0 < 0, x0 - rint(x0), 0.5))), 0) + where(x0 < 0,
+    -1, 1) * zeta(2, where(x0 < 0, 1 - x0, x0))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1280)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 1024
+                call_unary(loops, RINT, n, x0, 4, t2, 4)
+                t3 = scratch + 2048
+                for i in range(n):
+                    t2_i = load_f32(t2, i)
+                    x0_i = load_f32(x0, i)
+                    value = (
+                        float32(3.141592653589793) * where(x0_i < float32(0.0), x0_i - t2_i,
+                        float32(0.5))
+                    )
+                    store_f32(t3, i, value)
+                call_unary(loops, SIN, n, t3, 4, t3, 4)
+                t4 = scratch + 3072
+                for i in range(n):
+                    value = float32(2.0)
+                    store_f32(t4, i, value)
+                t5 = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    value = where(x0_i < float32(0.0), float32(1.0) - x0_i, x0_i)
+                    store_f32(t5, i, value)
+                call_binary(loops, ZETA, n, t4, 4, t5, 4, t4, 4)
+                block = scratch + 5120
+                for i in range(n):
+                    t3_i = load_f32(t3, i)
+                    t4_i = load_f32(t4, i)
+                    x0_i = load_f32(x0, i)
+                    value = (
+                        where(x0_i < float32(0.0), square(float32(3.141592653589793) / t3_i),
+                        float32(0.0)) + (where(x0_i < float32(0.0), -float32(1.0), float32(1.0)) * t4_i)
+                    )
+                    store_f32(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, float32(0.0)
+            )
+        elif x0_dot != 0:
+            t2 = scratch + 1024
+            call_unary(loops, RINT, n, x0, 4, t2, 4)
+            t3 = scratch + 2048
+            for i in range(n):
+                t2_i = load_f32(t2, i)
+                x0_i = load_f32(x0, i)
+                value = float32(3.141592653589793) * where(x0_i < float32(0.0), x0_i - t2_i, float32(0.5))
+                store_f32(t3, i, value)
+            call_unary(loops, SIN, n, t3, 4, t3, 4)
+            t4 = scratch + 3072
+            for i in range(n):
+                value = float32(2.0)
+                store_f32(t4, i, value)
+            t5 = scratch + 4096
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                value = where(x0_i < float32(0.0), float32(1.0) - x0_i, x0_i)
+                store_f32(t5, i, value)
+            call_binary(loops, ZETA, n, t4, 4, t5, 4, t4, 4)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 5120,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                t3_i = load_f32(t3, i)
+                t4_i = load_f32(t4, i)
+                x0_i = load_f32(x0, i)
+                value = (
+                    chain(where(x0_i < float32(0.0), square(float32(3.141592653589793) / t3_i),
+                    float32(0.0)) + (where(x0_i < float32(0.0), -float32(1.0), float32(1.0)) * t4_i),
+                    d0_i)
+                )
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, float32(0.0))
+        start += n
+    return 0
+
+
+def zeta_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (nan) * x0_dot + (-x0 * zeta(x0 + 1, x1)) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1152)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f32(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                block = scratch + 2048
+                for i in range(n):
+                    value = float32(nan)
+                    store_f32(block, i, value)
+                p0 = block
+            p1 = ABSENT
+            if x1_dot != 0:
+                t4 = scratch + 3072
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    value = x0_i + float32(1.0)
+                    store_f32(t4, i, value)
+                call_binary(loops, ZETA, n, t4, 4, x1, 4, t4, 4)
+                block = scratch + 4096
+                for i in range(n):
+                    t4_i = load_f32(t4, i)
+                    x0_i = load_f32(x0, i)
+                    value = -x0_i * t4_i
+                    store_f32(block, i, value)
+                p1 = block
+            p2 = ABSENT
+            apply_partials(
+                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 5120, float32(0.0)
+            )
+        elif x0_dot != 0 and x1_dot != 0:
+            t3 = scratch + 2048
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                value = x0_i + float32(1.0)
+                store_f32(t3, i, value)
+            call_binary(loops, ZETA, n, t3, 4, x1, 4, t3, 4)
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
+                float32(0.0))
+            )
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 5120, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                d1_i = load_f32(d1, i)
+                t3_i = load_f32(t3, i)
+                x0_i = load_f32(x0, i)
+                value = chain(float32(nan), d0_i)
+                term1 = chain(-x0_i * t3_i, d1_i)
+                value += term1
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
+        elif x0_dot != 0:
+            d0 = (
+                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                value = chain(float32(nan), d0_i)
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+        elif x1_dot != 0:
+            t3 = scratch + 2048
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                value = x0_i + float32(1.0)
+                store_f32(t3, i, value)
+            call_binary(loops, ZETA, n, t3, 4, x1, 4, t3, 4)
+            d1 = (
+                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
+                float32(0.0))
+            )
+            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            for i in range(n):
+                d1_i = load_f32(d1, i)
+                t3_i = load_f32(t3, i)
+                x0_i = load_f32(x0, i)
+                value = chain(-x0_i * t3_i, d1_i)
+                store_f32(target, i, value)
+            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+        start += n
+    return 0

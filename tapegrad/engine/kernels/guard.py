@@ -1,0 +1,47 @@
+"""Guards: a replayed tape holds only as long as these see what was seen when it was recorded."""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from tapegrad.engine.kernels.frame import PARAMS, X
+from tapegrad.engine.kernels.raw_memory import load_at, load_i64, memcmp
+
+DIFFERS = 1  # status
+
+_helper = numba.njit(error_model="numpy", inline="always")
+
+
+def guard_forward(frame: int, loops: int) -> int:
+    """Hold X[0] against PARAMS ``[bytes, address of the expected bytes]``."""
+    params = load_i64(frame, PARAMS)
+    same = memcmp(load_i64(frame, X), load_i64(params, 1), load_i64(params, 0)) == 0
+    return 0 if same else DIFFERS
+
+
+@_helper
+def _truth_guard(frame: int, zero: Any) -> int:
+    truth = load_at(load_i64(frame, X), 0, zero) != 0
+    expected = load_i64(load_i64(frame, PARAMS), 0) != 0
+    return 0 if truth == expected else DIFFERS
+
+
+def truth_guard_forward_f64(frame: int, loops: int) -> int:
+    """Hold the truth of the element at X[0] against PARAMS ``[0 or 1]``; nan is true, as in Python."""
+    return _truth_guard(frame, np.float64(0))
+
+
+def truth_guard_forward_f32(frame: int, loops: int) -> int:
+    """`truth_guard_forward_f64` for float32."""
+    return _truth_guard(frame, np.float32(0))
+
+
+def truth_guard_forward_b8(frame: int, loops: int) -> int:
+    """`truth_guard_forward_f64` for booleans."""
+    return _truth_guard(frame, np.uint8(0))
+
+
+def truth_guard_forward_i64(frame: int, loops: int) -> int:
+    """`truth_guard_forward_f64` for 64-bit integers."""
+    return _truth_guard(frame, np.int64(0))

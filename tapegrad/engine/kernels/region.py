@@ -1,0 +1,201 @@
+"""In-place writes: a strided region of a contiguous buffer, written into a copy of it.
+
+The old buffer is at X[0], the value at X[1], the new buffer at Y. PARAMS is ``[elements of the buffer, offset
+of the region, ndim, extents..., strides of the region..., strides of the value...]``, offset and strides in
+bytes; strides of the value may be 0. A region is walked in rows along its last dimension.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.raw_memory import (
+    calloc,
+    free,
+    load_at,
+    load_i64,
+    malloc,
+    memcpy,
+    size_of,
+    store_at,
+)
+
+OUT_OF_MEMORY = 3  # status
+# In place of the address of strides: elements in order, without gaps. It is not a plain 0, since Numba would
+# compile a function anew for each combination of literal arguments.
+_PACKED = np.int64(0)
+
+_helper = numba.njit(error_model="numpy", inline="always")
+_routine = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@_routine
+def shape(params: int) -> Any:
+    """Number of rows of the region and length of a row."""
+    ndim = load_i64(params, 2)
+    rows = 1
+    for d in range(ndim - 1):
+        rows *= load_i64(params, 3 + d)
+    return rows, load_i64(params, 2 + ndim) if ndim > 0 else 1
+
+
+@_helper
+def _step(params: int, strides: int, size: int) -> int:
+    """Bytes between neighbours in a row."""
+    ndim = load_i64(params, 2)
+    return size if strides == _PACKED or ndim == 0 else load_i64(strides, ndim - 1)
+
+
+@_routine
+def row_offset(params: int, strides: int, row: int, packed: int) -> int:
+    """Bytes from the start to row number `row`; `packed` are the bytes of a row without gaps."""
+    if strides == _PACKED:
+        return row * packed
+    offset = 0
+    for d in range(load_i64(params, 2) - 2, 0, -1):
+        extent = load_i64(params, 3 + d)
+        offset += row % extent * load_i64(strides, d)
+        row //= extent
+    return offset + row * load_i64(strides, 0) if row else offset
+
+
+@_routine
+def copy_region(
+    params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
+) -> None:
+    rows, length = shape(params)
+    packed = length * size_of(zero)
+    target_step = _step(params, target_strides, size_of(zero))
+    source_step = _step(params, source_strides, size_of(zero))
+    for row in range(rows):
+        to = target + row_offset(params, target_strides, row, packed)
+        of = source + row_offset(params, source_strides, row, packed)
+        if target_step == size_of(zero) and source_step == size_of(zero) and length > 1:
+            memcpy(to, of, packed)
+        else:
+            for j in range(length):
+                store_at(to, j * target_step, load_at(of, j * source_step, zero), zero)
+
+
+@_helper
+def add_line(target: int, source: int, count: int, zero: Any) -> None:
+    """Add adjacent elements to adjacent ones."""
+    for i in range(count):
+        value = load_at(target, i * size_of(zero), zero) + load_at(source, i * size_of(zero), zero)
+        store_at(target, i * size_of(zero), value, zero)
+
+
+@_routine
+def add_region(
+    params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
+) -> None:
+    """Add the source to the target; a row of the source is summed first where the target is one element."""
+    rows, length = shape(params)
+    packed = length * size_of(zero)
+    target_step, source_step = (
+        _step(params, target_strides, size_of(zero)),
+        _step(params, source_strides, size_of(zero)),
+    )
+    for row in range(rows if length > 0 else 0):  # a target without elements has no element to add nothing to
+        to = target + row_offset(params, target_strides, row, packed)
+        of = source + row_offset(params, source_strides, row, packed)
+        if target_step == 0:
+            total = np.float64(load_at(to, 0, zero))
+            for j in range(length):
+                total += np.float64(load_at(of, j * source_step, zero))
+            store_at(to, 0, total, zero)
+        elif target_step == size_of(zero) and source_step == size_of(zero):
+            add_line(to, of, length, zero)
+        else:
+            for j in range(length):
+                value = load_at(to, j * target_step, zero) + load_at(of, j * source_step, zero)
+                store_at(to, j * target_step, value, zero)
+
+
+@_helper
+def region_strides(params: int) -> int:
+    return params + 8 * (3 + load_i64(params, 2))
+
+
+@_helper
+def value_strides_of(params: int) -> int:
+    return params + 8 * (3 + 2 * load_i64(params, 2))
+
+
+@_helper
+def _write(frame: int, zero: Any) -> int:
+    x, value, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
+    params = load_i64(frame, PARAMS)
+    total = load_i64(params, 0) * size_of(zero)
+    region, own_strides = y + load_i64(params, 1), region_strides(params)
+    value_strides = value_strides_of(params)
+    own = 0
+    if y != x:
+        memcpy(y, x, total)
+    elif value >= y and value < y + total:  # of the buffer itself: read all of it before the first write
+        rows, length = shape(params)
+        own = malloc(rows * length * size_of(zero) + 1)
+        if own == 0:
+            return OUT_OF_MEMORY
+        copy_region(params, own, _PACKED, value, value_strides, zero)
+        value, value_strides = own, _PACKED
+    copy_region(params, region, own_strides, value, value_strides, zero)
+    free(own)
+    return 0
+
+
+def write_forward_f64(frame: int, loops: int) -> int:
+    """Copy the buffer X[0] to Y (unless they are the same) and write the value X[1] to the region."""
+    return _write(frame, np.int64(0))
+
+
+def write_forward_f32(frame: int, loops: int) -> int:
+    """`write_forward_f64` for float32."""
+    return _write(frame, np.int32(0))
+
+
+def write_forward_i64(frame: int, loops: int) -> int:
+    """`write_forward_f64` for 64-bit integers."""
+    return _write(frame, np.int64(0))
+
+
+def write_forward_b8(frame: int, loops: int) -> int:
+    """`write_forward_f64` for booleans."""
+    return _write(frame, np.uint8(0))
+
+
+@_helper
+def _write_reverse(frame: int, zero: Any) -> int:
+    x_bar, value_bar, y_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
+    params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
+    own_strides, value_strides = region_strides(params), value_strides_of(params)
+    offset = load_i64(params, 1)
+    rows, length = shape(params)
+    zeros = calloc(rows * length + 1, size_of(zero))
+    if zeros == 0:
+        return OUT_OF_MEMORY
+    if value_bar != 0 and store & 2:
+        copy_region(params, value_bar, value_strides, zeros, _PACKED, zero)
+    if x_bar != 0:  # the region is put aside and put back; in a stored cotangent it is zero
+        if store & 1:
+            memcpy(x_bar, y_bar, load_i64(params, 0) * size_of(zero))
+        else:
+            copy_region(params, zeros, _PACKED, x_bar + offset, own_strides, zero)
+            add_line(x_bar, y_bar, load_i64(params, 0), zero)
+        copy_region(params, x_bar + offset, own_strides, zeros, _PACKED, zero)
+    free(zeros)
+    if value_bar != 0:
+        add_region(params, value_bar, value_strides, y_bar + offset, own_strides, zero)
+    return 0
+
+
+def write_reverse_f64(frame: int, loops: int) -> int:
+    """Accumulate Y_BAR to X_BAR[0] outside of the region, and the region of it to X_BAR[1]."""
+    return _write_reverse(frame, np.float64(0))
+
+
+def write_reverse_f32(frame: int, loops: int) -> int:
+    """`write_reverse_f64` for float32."""
+    return _write_reverse(frame, np.float32(0))

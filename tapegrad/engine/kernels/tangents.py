@@ -1,0 +1,257 @@
+"""From partials to the tangent of a result: what the generated tangent kernels share.
+
+A tangent kernel computes the partials of a block of elements once and applies them to all tangents. PARAMS of its
+frame is 0, for one tangent, or the address of ``[tangents, step of x0, of x1, of x2, of y]``: the bytes from one
+tangent of an element to the next tangent of it. The BAR words hold the addresses of the first tangents, 0 for an
+operand that has none. The result's tangent is written, never added to.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from tapegrad.engine.kernels.arithmetic import chain
+from tapegrad.engine.kernels.blocks import operand_block, stride_of
+from tapegrad.engine.kernels.cotangents import flush
+from tapegrad.engine.kernels.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE
+from tapegrad.engine.kernels.raw_memory import load_at, load_i64, size_of, stack_words, store_at
+
+_SHORT = 4  # elements up to which the inner loop goes along the tangents
+_BLOCK_WORDS = 256
+_I64 = ir.IntType(64)
+# The address of the partials of an operand without a tangent. A plain 0 would have a function compiled anew.
+ABSENT = np.int64(0)
+
+_helper = numba.njit(error_model="numpy", inline="always")
+_routine = numba.njit(
+    error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"contract"}
+)
+
+
+@_helper
+def tangent_count(frame: int) -> int:
+    """Number of tangents."""
+    params = load_i64(frame, PARAMS)
+    return load_i64(params, 0) if params != 0 else 1
+
+
+@_helper
+def _step(frame: int, operand: int) -> int:
+    """Bytes from one tangent to the next of operand 0, 1, 2 or, as operand 3, of the result."""
+    params = load_i64(frame, PARAMS)
+    return load_i64(params, 1 + operand) if params != 0 else 0
+
+
+@intrinsic
+def tangent_block(typingctx, whole, frame, loops, copy, operand, base, start, n, scratch, zero):
+    """Address of a block of elements, of the type of `zero`, of the tangent that begins at `base`."""
+
+    def codegen(context, builder, signature, args):
+        whole_, *arguments = args[:-1]
+        return operand_block(builder, whole_, zero.bitwidth // 8, arguments, refill=True)
+
+    return types.int64(types.boolean, *[types.int64] * 8, zero), codegen
+
+
+@intrinsic
+def tangent_target(typingctx, whole, frame, base, start, scratch, zero):
+    """Address to which a block of the result's tangent that begins at `base` is written: there or in scratch."""
+
+    def codegen(context, builder, signature, args):
+        whole_, frame_, base_, start_, scratch_, _ = args
+        size = _I64(zero.bitwidth // 8)
+        adjacent = builder.icmp_signed("==", stride_of(builder, frame_, _I64(3)), size)
+        memory = builder.add(base_, builder.mul(start_, size))
+        return builder.select(builder.or_(whole_, adjacent), memory, scratch_)
+
+    return types.int64(types.boolean, *[types.int64] * 4, zero), codegen
+
+
+@intrinsic
+def tangent_finish(typingctx, whole, frame, loops, copy, base, start, n, scratch, zero):
+    """Bring a block of the result's tangent that begins at `base` from scratch to where it belongs."""
+
+    def codegen(context, builder, signature, args):
+        whole_, frame_, loops_, copy_, base_, start_, n_, scratch_, _ = args
+        move = flush(builder.module, False, context.get_value_type(zero), zero.bitwidth // 8)
+        arguments = [frame_, loops_, copy_, copy_, _I64(1), _I64(3), base_, start_, n_, scratch_]
+        with builder.if_then(builder.not_(whole_), likely=False):
+            builder.call(move, arguments)
+        return context.get_dummy_value()
+
+    return types.void(types.boolean, *[types.int64] * 7, zero), codegen
+
+
+@_routine
+def write_zeros(frame: int, zero: Any) -> None:
+    """Write a tangent of zeros: of what no tangent flows into, or has the partial 0."""
+    y_step = _step(frame, np.int64(3))
+    for k in range(tangent_count(frame)):
+        y_dot = load_i64(frame, Y_BAR) + k * y_step
+        for i in range(load_i64(frame, COUNT)):
+            store_at(y_dot, i * load_i64(frame, Y_STRIDE), zero, zero)
+
+
+@_helper
+def _load_or_zero(address: int, offset: int, zero: Any) -> Any:
+    return load_at(address, offset, zero) if address != 0 else zero
+
+
+@_helper
+def _along(frame: int, operand: int, i: int, zero_word: int) -> Any:
+    """Address of the first tangent of element `i` and the step to the next; a zero where there is none."""
+    base = load_i64(frame, X_BAR + operand)
+    if base == 0:
+        return zero_word, 0
+    return base + i * load_i64(frame, STRIDE + operand), _step(frame, operand)
+
+
+@_routine
+def _apply_along(frame: int, start: int, n: int, p0: int, p1: int, p2: int, zero: Any) -> None:
+    """Apply partials to few elements: the inner loop goes along the tangents."""
+    zero_word = stack_words(1)
+    store_at(zero_word, 0, zero, zero)
+    y_step = _step(frame, np.int64(3))
+    for i in range(n):
+        a0, s0 = _along(frame, np.int64(0), start + i, zero_word)
+        a1, s1 = _along(frame, np.int64(1), start + i, zero_word)
+        a2, s2 = _along(frame, np.int64(2), start + i, zero_word)
+        p0_i = _load_or_zero(p0, i * size_of(zero), zero)
+        p1_i = _load_or_zero(p1, i * size_of(zero), zero)
+        p2_i = _load_or_zero(p2, i * size_of(zero), zero)
+        y = load_i64(frame, Y_BAR) + (start + i) * load_i64(frame, Y_STRIDE)
+        for k in range(tangent_count(frame)):
+            value = chain(p0_i, load_at(a0, k * s0, zero)) + chain(p1_i, load_at(a1, k * s1, zero))
+            store_at(y, k * y_step, value + chain(p2_i, load_at(a2, k * s2, zero)), zero)
+
+
+@_routine
+def _apply_one(
+    whole: bool, frame: int, loops: int, copy: int, start: int, n: int, operand: int, p: int, scratch: int,
+    zero: Any,
+) -> None:  # fmt: skip
+    y_step, step = _step(frame, np.int64(3)), _step(frame, operand)
+    y_dot, x_dot = load_i64(frame, Y_BAR), load_i64(frame, X_BAR + operand)
+    target, size = scratch + _BLOCK_WORDS * size_of(zero), size_of(zero)
+    for k in range(tangent_count(frame)):
+        d = tangent_block(whole, frame, loops, copy, operand, x_dot + k * step, start, n, scratch, zero)
+        y = tangent_target(whole, frame, y_dot + k * y_step, start, target, zero)
+        for i in range(n):
+            value = chain(load_at(p, i * size, zero), load_at(d, i * size, zero))
+            store_at(y, i * size, value, zero)
+        tangent_finish(whole, frame, loops, copy, y_dot + k * y_step, start, n, target, zero)
+
+
+@_routine
+def _apply_both(
+    whole: bool, frame: int, loops: int, copy: int, start: int, n: int, j0: int, p0: int, j1: int, p1: int,
+    scratch: int, zero: Any,
+) -> None:  # fmt: skip
+    y_step, step0, step1 = _step(frame, np.int64(3)), _step(frame, j0), _step(frame, j1)
+    y_dot, x0_dot, x1_dot = load_i64(frame, Y_BAR), load_i64(frame, X_BAR + j0), load_i64(frame, X_BAR + j1)
+    size = size_of(zero)
+    other, target = scratch + _BLOCK_WORDS * size, scratch + 2 * _BLOCK_WORDS * size
+    for k in range(tangent_count(frame)):
+        d0 = tangent_block(whole, frame, loops, copy, j0, x0_dot + k * step0, start, n, scratch, zero)
+        d1 = tangent_block(whole, frame, loops, copy, j1, x1_dot + k * step1, start, n, other, zero)
+        y = tangent_target(whole, frame, y_dot + k * y_step, start, target, zero)
+        for i in range(n):
+            value = chain(load_at(p0, i * size, zero), load_at(d0, i * size, zero))
+            value += chain(load_at(p1, i * size, zero), load_at(d1, i * size, zero))
+            store_at(y, i * size, value, zero)
+        tangent_finish(whole, frame, loops, copy, y_dot + k * y_step, start, n, target, zero)
+
+
+@_routine
+def _apply_all(
+    whole: bool, frame: int, loops: int, copy: int, start: int, n: int, p0: int, p1: int, p2: int,
+    scratch: int, zero: Any,
+) -> None:  # fmt: skip
+    size = size_of(zero)
+    y_step, y_dot = _step(frame, np.int64(3)), load_i64(frame, Y_BAR)
+    d0, d1 = scratch, scratch + _BLOCK_WORDS * size
+    d2, target = scratch + 2 * _BLOCK_WORDS * size, scratch + 3 * _BLOCK_WORDS * size
+    for k in range(tangent_count(frame)):
+        b0 = load_i64(frame, X_BAR) + k * _step(frame, np.int64(0))
+        b1 = load_i64(frame, X_BAR + 1) + k * _step(frame, np.int64(1))
+        b2 = load_i64(frame, X_BAR + 2) + k * _step(frame, np.int64(2))
+        d0_k = tangent_block(whole, frame, loops, copy, np.int64(0), b0, start, n, d0, zero)
+        d1_k = tangent_block(whole, frame, loops, copy, np.int64(1), b1, start, n, d1, zero)
+        d2_k = tangent_block(whole, frame, loops, copy, np.int64(2), b2, start, n, d2, zero)
+        y = tangent_target(whole, frame, y_dot + k * y_step, start, target, zero)
+        for i in range(n):
+            value = chain(load_at(p0, i * size, zero), load_at(d0_k, i * size, zero))
+            value += chain(load_at(p1, i * size, zero), load_at(d1_k, i * size, zero))
+            value += chain(load_at(p2, i * size, zero), load_at(d2_k, i * size, zero))
+            store_at(y, i * size, value, zero)
+        tangent_finish(whole, frame, loops, copy, y_dot + k * y_step, start, n, target, zero)
+
+
+@_routine
+def apply_partials(
+    whole: bool, frame: int, loops: int, copy: int, start: int, n: int, p0: int, p1: int, p2: int,
+    scratch: int, zero: Any,
+) -> None:  # fmt: skip
+    """Write all tangents of a block of the result; `scratch` has room for four blocks.
+
+    `p0`, `p1` and `p2` are the addresses of the block's partials, 0 for an operand that has no tangent.
+    """
+    if n <= _SHORT:
+        _apply_along(frame, start, n, p0, p1, p2, zero)
+    elif p0 != 0 and p1 != 0 and p2 != 0:
+        _apply_all(whole, frame, loops, copy, start, n, p0, p1, p2, scratch, zero)
+    elif (p0 != 0) + (p1 != 0) + (p2 != 0) == 2:
+        j0, first = (np.int64(0), p0) if p0 != 0 else (np.int64(1), p1)
+        j1, second = (np.int64(2), p2) if p2 != 0 else (np.int64(1), p1)
+        _apply_both(whole, frame, loops, copy, start, n, j0, first, j1, second, scratch, zero)
+    elif p0 != 0:
+        _apply_one(whole, frame, loops, copy, start, n, np.int64(0), p0, scratch, zero)
+    elif p1 != 0:
+        _apply_one(whole, frame, loops, copy, start, n, np.int64(1), p1, scratch, zero)
+    else:
+        _apply_one(whole, frame, loops, copy, start, n, np.int64(2), p2, scratch, zero)
+
+
+@_helper
+def _constants(block: int, constant: Any, zero: Any) -> int:
+    """Few partials that are all `constant`; 0 where that is 0: no tangent."""
+    for i in range(_SHORT):
+        store_at(block, i * size_of(zero), constant, zero)
+    return block if constant != zero else 0
+
+
+@_routine
+def apply_constants(
+    whole: bool, frame: int, loops: int, copy: int, start: int, n: int, c0: Any, c1: Any, scratch: int,
+    zero: Any,
+) -> None:  # fmt: skip
+    """`apply_partials` where the partials are constants; 0 for an operand that has no tangent."""
+    size = size_of(zero)
+    if n <= _SHORT:
+        p0, p1 = _constants(scratch, c0, zero), _constants(scratch + _BLOCK_WORDS * size, c1, zero)
+        _apply_along(frame, start, n, p0, p1, np.int64(0), zero)
+        return
+    operand, constant = (np.int64(0), c0) if c0 != zero else (np.int64(1), c1)
+    x0_dot, step0 = load_i64(frame, X_BAR + operand), _step(frame, operand)
+    x1_dot, step1 = load_i64(frame, X_BAR + 1), _step(frame, np.int64(1))
+    both = (c0 != zero) & (c1 != zero)
+    y_step, y_dot = _step(frame, np.int64(3)), load_i64(frame, Y_BAR)
+    other, target = scratch + _BLOCK_WORDS * size, scratch + 2 * _BLOCK_WORDS * size
+    for k in range(tangent_count(frame)):
+        d0 = tangent_block(whole, frame, loops, copy, operand, x0_dot + k * step0, start, n, scratch, zero)
+        y = tangent_target(whole, frame, y_dot + k * y_step, start, target, zero)
+        if both:
+            d1 = tangent_block(
+                whole, frame, loops, copy, np.int64(1), x1_dot + k * step1, start, n, other, zero
+            )
+            for i in range(n):
+                value = constant * load_at(d0, i * size, zero) + c1 * load_at(d1, i * size, zero)
+                store_at(y, i * size, value, zero)
+        else:
+            for i in range(n):
+                store_at(y, i * size, constant * load_at(d0, i * size, zero), zero)
+        tangent_finish(whole, frame, loops, copy, y_dot + k * y_step, start, n, target, zero)

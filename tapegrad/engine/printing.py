@@ -1,0 +1,177 @@
+"""A tape as text, one readable instruction a line."""
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.tape.layout import ACCUMULATE, DIFFERENTIABLE, EXTERNAL, LINES, OP_KIND, TRACED
+from tapegrad.engine.tape.snapshot import Buffer, Instruction, Slot, Snapshot
+from tapegrad.engine.tape.tape import DTYPES, Tape, words_at
+from tapegrad.engine.verify.parameters import lengths
+from tapegrad.engine.view_names import Layout, describe_view, layout
+from tapegrad.ops import CODES
+
+_GUARDS = (CODES["guard"], CODES["truth_guard"])
+_WRITES = (CODES["write"], CODES["scatter_write"])
+_CUSTOM = CODES["custom"]
+_SHOWN = 8  # bytes of a guarded array that are printed
+
+
+# What a user's own op is called, by its number: a parameter of the instruction.
+custom_ops: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
+
+
+class _Names:
+    """Names of the buffers of a tape, and the layout that each name stands for."""
+
+    def __init__(self, t: Snapshot, inputs: list[int]) -> None:
+        self.t = t
+        self.leaves: dict[int, str] = {}
+        self.names: dict[int, str] = {}
+        self.layouts: dict[int, Layout] = {}
+        for slot in inputs:
+            self._name_leaf(t.slots[slot].buffer)
+        for i in t.live:
+            for operand in _operands(t, i):
+                if operand.buffer not in t.writers:
+                    self._name_leaf(operand.buffer)
+            written = t.written(i)
+            self.names.setdefault(written, f"v{i}")
+            if written not in self.layouts:
+                self.layouts[written] = self._whole_result(i)
+
+    def _name_leaf(self, b: int) -> None:
+        """Name a leaf: a number by its value, a Tensor x, a constant c."""
+        if b in self.names:
+            return
+        buffer = self.t.buffers[b]
+        self.layouts[b] = layout(max((self.t.slots[s] for s in self.t.slots_on[b]), key=_extent))
+        first = self.t.slots[self.t.slots_on[b][0]]
+        if _is_number(buffer, first):
+            self.names[b] = str(
+                np.array([buffer.content]).view(np.uint8)[: first.itemsize].view(DTYPES[first.dtype])[0]
+            )
+            return
+        letter = "x" if buffer.flags & (DIFFERENTIABLE | TRACED) else "c"
+        count = sum(name[0] == letter for name in self.leaves.values())
+        self.names[b] = self.leaves[b] = f"{letter}{count}"
+
+    def _whole_result(self, i: int) -> Layout:
+        """The layout of all that instruction `i` and its neighbours write to one buffer."""
+        t, b = self.t, self.t.written(i)
+        if t.instructions[i].op in _WRITES:
+            return self.layouts[t.operands(i)[0].buffer]
+        if len(t.writers[b]) > 1:
+            return layout(max((t.slots[s] for s in t.slots_on[b]), key=_extent))
+        offset, shape, strides = layout(t.result(i))
+        if _reduces(t, i):
+            kept = [d for d in range(len(shape)) if strides[d] != 0]
+            return offset, tuple(shape[d] for d in kept), tuple(strides[d] for d in kept)
+        return offset, shape, strides
+
+    def of(self, slot: Slot) -> str:
+        """A slot as a view of what it is on."""
+        name = self.names[slot.buffer]
+        if slot.buffer not in self.leaves and slot.buffer not in self.t.writers:
+            return name  # a number
+        return name + describe_view(self.layouts[slot.buffer], layout(slot))
+
+
+def _operands(t: Snapshot, i: int) -> list[Slot]:
+    """The operands that are printed; of a user's op not the one that stands for what is called."""
+    operands = t.operands(i)
+    return operands if t.instructions[i].op != _CUSTOM else [each for each in operands[::2] if each.size]
+
+
+def _called(instruction: Instruction) -> str:
+    """The name of an instruction's op; of a user's op its own."""
+    own = custom_ops.get(instruction.params[1]) if instruction.op == _CUSTOM else None
+    return kernel_table.op_name(instruction.op) if own is None else str(own.name)
+
+
+def _extent(slot: Slot) -> int:
+    return slot.size if 0 not in slot.strides else 0
+
+
+def _is_number(buffer: Buffer, slot: Slot) -> bool:
+    """Whether a leaf is a constant of one element that no Python object can change."""
+    constant = not buffer.flags & (DIFFERENTIABLE | TRACED | EXTERNAL) or (
+        slot.ndim == 0 and not buffer.flags & DIFFERENTIABLE
+    )
+    return constant and buffer.primal != 0 and buffer.bytes == slot.itemsize
+
+
+def _reduces(t: Snapshot, i: int) -> bool:
+    kind = kernel_table.op_words(t.instructions[i].op)[OP_KIND]
+    return bool(kind == ACCUMULATE or (kind == LINES and t.instructions[i].op != CODES["cumsum"]))
+
+
+def _kind(shape: tuple[int, ...], dtype: int) -> str:
+    return f"{shape} {kernel_table.DTYPE_NAMES[dtype]}"
+
+
+def _details(t: Snapshot, names: _Names, i: int) -> list[str]:
+    """What an instruction has beside its operands, in words."""
+    instruction, result = t.instructions[i], t.result(i)
+    name = kernel_table.op_name(instruction.op)
+    if _reduces(t, i):
+        axes = tuple(d for d, s in enumerate(result.strides) if s == 0)
+        if len(axes) == result.ndim:
+            return []
+        return [f"axis={axes[0] if len(axes) == 1 else axes}"]
+    if name == "gather" and instruction.params[2] != 1:
+        return [f"row={instruction.params[2]}"]
+    if name == "write":
+        _, offset, ndim, *rest = instruction.params
+        region = (offset, tuple(rest[:ndim]), tuple(rest[ndim : 2 * ndim]))
+        return [f"into={describe_view(names.layouts[result.buffer], region) or '[...]'}"]
+    if name == "truth_guard":
+        return [f"expected={bool(instruction.params[0])}"]
+    return [f"expected={_expected(t.operands(i)[0], instruction.params)}"] if name == "guard" else []
+
+
+def _expected(operand: Slot, params: tuple[int, ...]) -> str:
+    """What a guard compares with, if it is short."""
+    bytes_, address = params
+    if bytes_ > _SHOWN * operand.itemsize:
+        return f"<{bytes_} bytes>"
+    return str(words_at(address, bytes_, np.uint8).view(DTYPES[operand.dtype]).tolist())
+
+
+def _line(t: Snapshot, names: _Names, i: int) -> tuple[str, str]:
+    """An instruction and what its result is like."""
+    instruction, result = t.instructions[i], t.result(i)
+    arguments = [*(names.of(operand) for operand in _operands(t, i)), *_details(t, names, i)]
+    call = f"{_called(instruction)}({', '.join(arguments)})"
+    if instruction.op in _GUARDS:
+        return call, ""
+    own = names.layouts[result.buffer]
+    part = len(t.writers[result.buffer]) > 1
+    shape = result.shape if part else own[1]
+    name = names.of(result) if part else names.names[result.buffer]
+    return f"{name} = {call}", _kind(shape, result.dtype)
+
+
+def as_text(tape: Tape) -> str:
+    """The instructions of a tape, one a line, between what goes in and what comes out."""
+    t = Snapshot(tape, lengths())
+    inputs, outputs = getattr(tape, "inputs", []), getattr(tape, "outputs", [])
+    names = _Names(t, inputs)
+    lines = [(f"{i:3d}  ", *_line(t, names, i)) for i in t.live]
+    width = max((len(line) for _, line, _ in lines), default=0)
+    text = [f"{number}{line:{width}}    {kind}".rstrip() for number, line, kind in lines]
+    head = [_leaves(t, names, "x", "inputs" if inputs else "leaves"), _leaves(t, names, "c", "constants")]
+    last = [f"{names.of(t.slots[s])} {_kind(t.slots[s].shape, t.slots[s].dtype)}" for s in outputs]
+    tail = [f"outputs   {', '.join(last)}"] if last else []
+    return "\n".join([line for line in head if line] + text + tail) or "an empty tape"
+
+
+def _leaves(t: Snapshot, names: _Names, letter: str, title: str) -> str:
+    """One line that lists the leaves whose names begin with a letter."""
+    listed = []
+    for b, name in names.leaves.items():
+        if name[0] == letter:
+            listed.append(f"{name} {_kind(names.layouts[b][1], t.slots[t.slots_on[b][0]].dtype)}")
+    return f"{title:<9} {', '.join(listed)}" if listed else ""

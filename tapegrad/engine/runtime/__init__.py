@@ -1,0 +1,1 @@
+"""Compiling, caching and announcing machine code."""

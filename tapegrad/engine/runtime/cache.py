@@ -1,0 +1,189 @@
+"""Where compiled code is kept between processes.
+
+Numba's own disk cache keys a function by its source file and bytecode. It does not notice a change in another
+file that the function calls, nor one in the compiler flags. Here every function is kept in a folder named by a
+digest of all the sources that are compiled, so any change of any of them starts a fresh folder.
+
+Nothing that happens to that folder or to its files is a reason to stop: what cannot be read is compiled, what cannot
+be written is done without, and the first of such things is said on stderr.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
+
+from tapegrad.engine.runtime import cache_files, messages
+
+_ENGINE = Path(__file__).parents[1]
+_COMPILED = ("runtime", "kernels", "tape", "sweep")
+_UNUSED_AFTER = 60 * 24 * 3600.0  # seconds until a folder of another version is removed
+
+
+def _sources() -> list[Path]:
+    """Every source file whose text can change compiled code."""
+    return [file for name in _COMPILED for file in sorted((_ENGINE / name).rglob("*.py"))]
+
+
+@functools.cache
+def digest() -> str:
+    """Digest of the compiled sources, the compiler's version and the size of an object's head, which is compiled in."""
+    versions = f"{numba.__version__} {llvmlite.__version__} {object.__basicsize__}"
+    state = hashlib.sha256(versions.encode())
+    for file in _sources():
+        state.update(file.name.encode() + b"\0" + file.read_bytes())
+    return state.hexdigest()[:16]
+
+
+def root() -> Path:
+    """The folder that holds the caches of all versions: ``TAPEGRAD_CACHE_DIR`` or the user's cache folder."""
+    chosen = os.environ.get("TAPEGRAD_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "tapegrad"
+
+
+@functools.cache
+def folder() -> Path | None:
+    """The cache folder of this version, made if need be; ``None`` where there is none. It may be read-only."""
+    try:
+        path = root() / digest()
+        fresh = not path.is_dir()
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # RuntimeError: no home directory is known
+        return None
+    with contextlib.suppress(OSError):  # it is read-only, or another process tidies up as well
+        os.utime(path)
+        if fresh:
+            _remove_unused(path.parent, keep=path)
+    return path
+
+
+def _intended() -> str:
+    """Where the cache folder should be, for messages."""
+    try:
+        return str(root())
+    except RuntimeError:
+        return "in a home directory that nobody knows: set TAPEGRAD_CACHE_DIR"
+
+
+def writable() -> bool:
+    """Whether something can be kept in the cache folder."""
+    path = folder()
+    try:
+        if path is not None:
+            tempfile.TemporaryFile(dir=path).close()
+    except OSError:
+        return False
+    return path is not None
+
+
+def _remove_unused(parent: Path, keep: Path) -> None:
+    """Remove the folders of versions that have not been used for a long time."""
+    for other in parent.iterdir():
+        if other != keep and other.is_dir() and time.time() - other.stat().st_mtime > _UNUSED_AFTER:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+# --- the cache of a function -------------------------------------------------------------------------------------
+
+
+class Complaints:
+    """What is wrong with the cache folder is said when it is first noticed, and nothing after that."""
+
+    def __init__(self) -> None:
+        self.made = False
+
+    def make(self, what: str, error: BaseException | None = None) -> None:
+        """Say what is wrong, and what error told."""
+        if not self.made:
+            self.made = True
+            reason = "" if error is None else f" ({getattr(error, 'strerror', None) or error})"
+            messages.tell(f"{what}{reason}; what is missing there is compiled")
+
+
+complaints = Complaints()
+
+
+@functools.cache
+def _processor() -> str:
+    """Digest of the processor that Numba compiles for."""
+    kind = cpu_target.target_context.codegen().magic_tuple()
+    return hashlib.sha256(repr(kind).encode()).hexdigest()[:8]
+
+
+def _file(module: str, function: str) -> Path | None:
+    """The file in which a function's compiled code is kept."""
+    path = folder()
+    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    name = f"{module.partition('.')[2]}.{function}.{python}.{_processor()}.nbc"
+    return None if path is None else path / name
+
+
+class _Cache(NullCache):
+    """The cache of one function, as Numba calls it: it gives `None`, or keeps nothing, whatever goes wrong."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def _file(self) -> Path | None:
+        return _file(self._function.__module__, self._function.__qualname__)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The function as it was compiled before."""
+        file = self._file()
+        if file is None:
+            return None
+        if not file.parent.is_dir():
+            complaints.make(f"the cache folder {file.parent} is gone")
+        target_context.refresh()
+        try:
+            parts = cache_files.read(file)
+            return None if parts is None else CompileResult._rebuild(target_context, *parts)
+        except OSError as error:
+            complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
+        except Exception:  # unpickling can raise anything
+            complaints.make(f"a damaged file in the cache folder {file.parent} is replaced")
+        return None
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep the function, unless it holds addresses that mean nothing to another process."""
+        file = self._file()
+        if file is None:
+            complaints.make(f"there is no cache folder {_intended()}, and it cannot be made")
+        elif not cres.library.has_dynamic_globals:
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                cache_files.write(file, cres._reduce())
+            except OSError as error:
+                complaints.make(f"the cache folder {file.parent} cannot be written", error)
+
+
+def cache_of(function: Callable[..., Any]) -> Any:
+    """The cache that a compiled function reads and writes."""
+    return _Cache(function)
+
+
+def holds(module: str, function: str) -> bool:
+    """Whether the cache folder holds a compiled function."""
+    file = _file(module, function)
+    return file is not None and file.exists()

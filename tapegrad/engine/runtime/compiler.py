@@ -1,0 +1,176 @@
+"""How functions are compiled: entry points for Python, helpers, and kernels called by address."""
+
+import functools
+import inspect
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import types
+from numba.core.ccallback import CFunc
+from numba.core.compiler_lock import global_compiler_lock
+
+from tapegrad.engine.runtime.announcer import announcer
+from tapegrad.engine.runtime.cache import cache_of
+
+# Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
+compiling = threading.RLock()
+
+
+def _finish_compiling() -> None:
+    """Let nobody be in the middle of a compilation when the process forks: the child could never compile."""
+    compiling.acquire()
+    global_compiler_lock.acquire()
+
+
+def _go_on_compiling() -> None:
+    global_compiler_lock.release()
+    compiling.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_finish_compiling, after_in_parent=_go_on_compiling, after_in_child=_go_on_compiling
+    )
+
+# Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.
+ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}
+
+
+_GROUPS: dict[str, list[tuple[str, str]]] = {}
+EVERY_COMPUTATION, EVERY_RECORDING = "computation", "recording"
+
+
+@functools.cache
+def expect_group(group: str) -> None:
+    """All entry points of a group will be needed."""
+    if group:
+        with compiling:
+            announcer.expect(_GROUPS[group])
+
+
+def native(
+    floats: tuple[str, ...] = (), group: str = "", **flags: Any
+) -> Callable[[Callable[..., Any]], Any]:
+    """Compile an entry point: a function that Python calls with 64-bit integers, and floats where `floats` says so.
+
+    It is compiled, or taken from the cache, when it is first called. Then the name in its module is bound to the
+    bare compiled function, which costs half as much to call as Numba's dispatcher: call it as ``module.name``.
+    All of a `group` are needed where one of them is.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(error_model="numpy", no_cfunc_wrapper=True, **flags)(function)
+        dispatcher._cache = cache_of(function)
+        names = inspect.signature(function).parameters
+        signature = tuple(types.float64 if name in floats else types.int64 for name in names)
+
+        @functools.cache
+        def entry() -> Any:
+            expect_group(group)
+            with compiling, announcer.compiling(function):
+                dispatcher.compile(signature)
+            compiled = dispatcher.overloads[signature].entry_point
+            setattr(sys.modules[function.__module__], function.__name__, compiled)
+            return compiled
+
+        @functools.wraps(function)
+        def first_call(*args: Any) -> Any:
+            return entry()(*args)
+
+        ENTRY_POINTS[function.__module__, function.__name__] = entry
+        first_call.compile = entry  # type: ignore[attr-defined]
+        _GROUPS.setdefault(group, []).append((function.__module__, function.__name__))
+        return first_call
+
+    return decorate
+
+
+def make_ready(*functions: Callable[..., Any]) -> None:
+    """Compile entry points that finalisers call, or take them from the cache, before there is anything to finalise.
+
+    The garbage collector may run a finaliser at any time, also where LLVM calls Python in the middle of its work. A
+    compilation in there would enter LLVM once more, which ends the process.
+    """
+    for function in functions:
+        compile_ = getattr(function, "compile", None)
+        if compile_ is not None:  # otherwise it is compiled already
+            compile_()
+
+
+def helper(function: Callable[..., Any]) -> Any:
+    """`numba.njit` for functions that only compiled code calls; compiled once, whatever the literals passed.
+
+    Numba compiles a function anew for each combination of literal arguments. Here every integer and boolean
+    argument is an int64.
+    """
+    dispatcher = numba.njit(error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+    template = dispatcher.get_call_template
+
+    def get_call_template(args: tuple[Any, ...], kws: Any) -> Any:
+        return template(tuple(_widened(arg) for arg in args), kws)
+
+    dispatcher.get_call_template = get_call_template
+    return dispatcher
+
+
+def _widened(arg: Any) -> Any:
+    """The type that a helper takes for an argument of type `arg`."""
+    plain = types.unliteral(arg)
+    return types.int64 if isinstance(plain, types.Integer | types.Boolean) else plain
+
+
+def _compile(function: Callable[..., Any], arguments: int, **flags: Any) -> int:
+    """Compile a C function of so many int64 arguments that returns an int64, or take it from the cache."""
+    signature = numba.types.int64(*[numba.types.int64] * arguments)
+    options = {"nopython": True, "error_model": "numpy", **flags}
+    compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
+    compiled._cache = cache_of(function)
+    with announcer.compiling(function):
+        compiled.compile()
+    _KEEP_ALIVE.append(compiled)
+    return int(compiled.address)
+
+
+def compile_kernel(function: Callable[..., Any], **flags: Any) -> int:
+    """Address of ``int64 kernel(int64 frame, int64 loops)``, compiled or taken from the cache."""
+    return _compile(function, 2, **flags)
+
+
+def compile_call(function: Callable[..., Any]) -> CFunc:
+    """A kernel made at run time for a user's functions, which no cache knows; whoever uses it keeps it alive."""
+    signature = types.int64(types.int64, types.int64)
+    options = {"nopython": True, "error_model": "numpy"}
+    compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
+    with compiling, announcer.compiling(function):
+        compiled.compile()
+    return compiled
+
+
+def compile_destructor(function: Callable[..., Any]) -> int:
+    """Address of a destructor of Numba's runtime ``void destructor(void *data, size_t size, void *info)``.
+
+    What the function returns is ignored.
+    """
+    return _compile(function, 3)
+
+
+def compile_allocator(function: Callable[..., Any]) -> int:
+    """Address of a function of sizes and addresses that stands for one of an allocator."""
+    return _compile(function, len(inspect.signature(function).parameters))
+
+
+def compile_driver(function: Callable[..., Any]) -> int:
+    """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, grain)``."""
+    return _compile(function, 5)
+
+
+def compile_thread(function: Callable[..., Any]) -> int:
+    """Address of what a thread runs: ``void function(void *place)``. What the function returns is ignored."""
+    return _compile(function, 1)
+
+
+_KEEP_ALIVE: list[CFunc] = []

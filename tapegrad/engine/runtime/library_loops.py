@@ -1,0 +1,98 @@
+"""The table of library loops: NumPy's and SciPy's own inner loops and SciPy's BLAS, by address.
+
+A ufunc object holds an array of loops and one of the data that they are given; the layout of its head
+is part of NumPy's C interface (``PyUFuncObject`` in ``numpy/ufuncobject.h``) and the same in NumPy 1
+and 2. Every entry is tried on a few numbers before it is used, so that a loop of another kind is found
+out here and not in a result.
+"""
+
+import ctypes
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numba.extending import get_cython_function_address
+
+from tapegrad.engine.kernels.library import BLAS, SIGNATURES, SIZE, entry
+
+_FUNCTIONS = object.__basicsize__ + 16  # offset of ``functions`` in PyUFuncObject: object head, four ints
+_DATA = _FUNCTIONS + 8
+SCIPY = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "digamma": "psi", "zeta": "_ufuncs._zeta"}
+_LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+
+_table = np.zeros(2 * SIZE, np.int64)
+_present: set[str] = set()
+
+
+class LibraryError(ImportError):
+    """A loop of NumPy or SciPy that this version of them does not have or that is not what it should be."""
+
+
+def table() -> int:
+    """Address of the table ``[function, data]`` by entry; entries that were not ensured are 0."""
+    return int(_table.ctypes.data)
+
+
+def ensure(names: Iterable[str]) -> None:
+    """Fill the entries of the library loops and BLAS functions `names`, for both element types."""
+    for name in names:
+        if name not in _present:
+            _fill_blas(name) if name in BLAS else _fill_loops(name)
+            _present.add(name)
+
+
+def ufunc(name: str) -> np.ufunc:
+    """The ufunc that stands behind library loop `name`."""
+    if name not in SCIPY:
+        return getattr(np, name)  # type: ignore[no-any-return]
+    import scipy.special  # it is slow to import and few programs need it
+
+    return operator.attrgetter(SCIPY[name])(scipy.special)  # type: ignore[no-any-return]
+
+
+def _fill_blas(name: str) -> None:
+    _table[2 * entry(name)] = get_cython_function_address("scipy.linalg.cython_blas", name)
+
+
+def _fill_loops(name: str) -> None:
+    function = ufunc(name)
+    for dtype in "df":
+        types = SIGNATURES[name].replace("d", dtype)
+        words = _loop(function, types)
+        _check(function, types, words)
+        at = 2 * entry(name, dtype)
+        _table[at : at + 2] = words
+
+
+def _loop(function: np.ufunc, types: str) -> tuple[int, int]:
+    """The address of the inner loop of `function` for `types` and of its data."""
+    if types not in function.types:
+        raise LibraryError(f"numpy {np.__version__}: ufunc {function.__name__!r} has no loop {types!r}")
+    index = function.types.index(types)
+    loops, data = (_pointer(id(function) + offset) for offset in (_FUNCTIONS, _DATA))
+    address = _pointer(loops + 8 * index) if loops else 0
+    if not address:
+        raise LibraryError(f"numpy {np.__version__}: ufunc {function.__name__!r} holds no loop {types!r}")
+    return address, _pointer(data + 8 * index) if data else 0
+
+
+def _pointer(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
+
+
+def _check(function: np.ufunc, types: str, words: tuple[int, int]) -> None:
+    """Call the loop on a few numbers and compare with the ufunc."""
+    operands: list[Any] = [np.array([0.5, 0.25, 0.75]).astype(code) for code in types[: function.nin]]
+    with np.errstate(all="ignore"):
+        expected = function(*operands)
+        result = np.zeros_like(expected)
+        arrays = [*operands, result]
+        pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
+        strides = (ctypes.c_ssize_t * len(arrays))(*[array.strides[0] for array in arrays])
+        count = ctypes.c_ssize_t(expected.size)
+        _LOOP(words[0])(*(ctypes.addressof(block) for block in (pointers, count, strides)), words[1])
+    if not np.array_equal(result, expected, equal_nan=expected.dtype != bool):
+        raise LibraryError(
+            f"numpy {np.__version__}: loop {types!r} of {function.__name__!r} is not as expected"
+        )

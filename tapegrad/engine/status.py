@@ -1,0 +1,25 @@
+"""From the error numbers of compiled code to exceptions that say what happened and what to write instead."""
+
+from typing import Any
+
+from tapegrad.engine.tape.layout import E_MEMORY, E_NDIM, E_OUTSIDE, E_SHAPES, E_STATUS, MAX_NDIM
+
+
+def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:
+    """Raise the exception for an error number of a recording function."""
+    listed = ", ".join(map(str, shapes))
+    if code == E_SHAPES:
+        raise ValueError(f"{op}: operands of shapes {listed} do not broadcast")
+    if code == E_NDIM:
+        raise ValueError(f"{op}: more than {MAX_NDIM} dimensions are not supported")
+    if code == E_MEMORY:
+        raise MemoryError(f"{op}: not enough memory for the result of operands of shapes {listed}")
+    if code == E_OUTSIDE:
+        raise ValueError(
+            f"{op}: an array of shape {listed} reaches outside of the memory that it is to be a view of"
+        )
+    if code <= E_STATUS:
+        raise RuntimeError(
+            f"{op}: the kernel stopped with status {E_STATUS - code}; operands of shapes {listed}"
+        )
+    raise RuntimeError(f"{op}: error {code} from the engine; operands of shapes {listed}")

@@ -1,0 +1,106 @@
+"""A launch: a bound instruction cut into chunks, and how one of them is run."""
+
+import numba
+
+from tapegrad.engine.kernels.frame import COUNT, OUTER, STORE, STRIDE, X_BAR, Y_STRIDE
+from tapegrad.engine.kernels.raw_memory import (
+    call_kernel,
+    load_f32,
+    load_f64,
+    load_i64,
+    stack_words,
+    store_f32,
+    store_f64,
+    store_i64,
+)
+from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.sweep.control_words import ITEM_SHIFT, TANGENT
+from tapegrad.engine.sweep.execute import copy_frame, move, move_along, run_nested
+
+# Words of a launch.
+KERNEL, FRAME, LOOPS, TOTAL, LENGTH, SPLIT, CELLS = range(7)
+LAUNCH_WORDS = 7
+# Which loop is cut: the inner one, the outermost, or none.
+INNER, OUTERMOST, SERIAL = range(3)
+CELL = 64  # bytes between the private sums of two chunks: a cache line
+
+
+@helper
+def has_cotangent(frame, j):
+    """Whether something is added to operand j's cotangent; tangents are only read."""
+    return load_i64(frame, X_BAR + j) != 0 and load_i64(frame, STORE) & TANGENT == 0
+
+
+@helper
+def summed(frame, j):
+    """Whether operand j's cotangent is one element that the inner loop sums into."""
+    return has_cotangent(frame, j) and load_i64(frame, STRIDE + j) == 0
+
+
+@helper
+def _take_chunk(frame, local, start, count, split, cells, c):
+    """Make `local` the chunk of `frame` that starts at `start`; sums go to cells of the chunk's own."""
+    copy_frame(frame, local)
+    if split == INNER:
+        store_i64(local, COUNT, count)
+        move(
+            local,
+            start * load_i64(frame, STRIDE),
+            start * load_i64(frame, STRIDE + 1),
+            start * load_i64(frame, STRIDE + 2),
+            start * load_i64(frame, Y_STRIDE),
+        )
+        for j in range(3):
+            if summed(frame, j):
+                store_i64(local, X_BAR + j, cells + (3 * c + j) * CELL)
+
+
+@helper
+def _run_outer_chunk(kernel, local, loops, start, count):
+    """Run the part `start .. start + count` of the outermost loop."""
+    outer = load_i64(local, OUTER)
+    part = stack_words(1 + 5 * 32)
+    for word in range(1 + 5 * load_i64(outer, 0)):
+        store_i64(part, word, load_i64(outer, word))
+    store_i64(part, 1, count)
+    move_along(local, outer, 0, start)
+    store_i64(local, OUTER, part)
+    run_nested(kernel, local, loops)
+
+
+@helper
+def gather_sums(frame, cells, chunks):
+    """Add up the private sums in the order of the chunks, so that the result does not depend on the threads."""
+    double = load_i64(frame, STORE) >> ITEM_SHIFT == 8
+    for j in range(3):
+        if not summed(frame, j):
+            continue
+        target = load_i64(frame, X_BAR + j)
+        total = 0.0
+        for c in range(chunks):
+            cell = cells + (3 * c + j) * CELL
+            total += load_f64(cell, 0) if double else numba.float64(load_f32(cell, 0))
+        if (load_i64(frame, STORE) >> j) & 1 == 0:
+            total += load_f64(target, 0) if double else numba.float64(load_f32(target, 0))
+        if double:
+            store_f64(target, 0, total)
+        else:
+            store_f32(target, 0, numba.float32(total))
+
+
+@helper
+def run_chunk(launch, c):
+    """Run chunk `c` of a launch."""
+    local = stack_words(16)
+    kernel, loops, split = load_i64(launch, KERNEL), load_i64(launch, LOOPS), load_i64(launch, SPLIT)
+    start = c * load_i64(launch, LENGTH)
+    count = min(load_i64(launch, LENGTH), load_i64(launch, TOTAL) - start)
+    if count <= 0:
+        return
+    _take_chunk(load_i64(launch, FRAME), local, start, count, split, load_i64(launch, CELLS), c)
+    if split == OUTERMOST:
+        _run_outer_chunk(kernel, local, loops, start, count)
+    elif load_i64(local, OUTER) == 0:
+        call_kernel(kernel, local, loops)
+    else:
+        run_nested(kernel, local, loops)

@@ -1,0 +1,282 @@
+"""Eager execution: append an instruction and run it at once.
+
+These are the functions that Python calls, with 64-bit integers, floats, and the ``id`` of NumPy arrays. A slot that
+is returned carries one handle, the new Tensor's. A negative number is an error of `engine.tape.layout`, and
+nothing has changed.
+"""
+
+from tapegrad.engine.kernels.raw_memory import free, load_i64, malloc, memcpy, stack_words, store_i64
+from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, helper, native
+from tapegrad.engine.sweep.bind import bind_forward, op_word, variant
+from tapegrad.engine.sweep.control_words import DRIVER
+from tapegrad.engine.sweep.execute import execute
+from tapegrad.engine.tape.entries import add_handle, append, drop_handle, new_slot
+from tapegrad.engine.tape.geometry import array_data, array_length, broadcast_extent, extent
+from tapegrad.engine.tape.layout import (
+    ACCUMULATE,
+    ALL_LIVE,
+    CALLS,
+    CONTROL,
+    DIFFERENTIABLE,
+    DTYPE_COUNT,
+    E_DTYPES,
+    E_KERNEL,
+    E_MEMORY,
+    E_PARALLEL,
+    E_SHAPES,
+    E_STATUS,
+    F32,
+    KERNELS,
+    LOOPS,
+    NONE,
+    OP_DTYPE,
+    OP_FIRST,
+    OP_GRAIN,
+    OP_KIND,
+    TRACED,
+    get_buffer,
+    get_dtype,
+    get_flags,
+    get_geometry,
+    get_ndim,
+    set_flags,
+)
+from tapegrad.engine.tape.slots import literal, result_slot
+
+
+@helper
+def kernel_of(header, op, dtype, direction):
+    """Address of a kernel, 0 until it is loaded. Direction 0 is forward, 1 reverse, 2 tangent."""
+    return load_i64(load_i64(header, KERNELS), (op * DTYPE_COUNT + dtype) * 3 + direction)
+
+
+@helper
+def _flags(header, a, b, c, recording):
+    """Flags of a result: differentiable and traced are inherited from the operands."""
+    flags = get_flags(header, get_buffer(header, a))
+    if b >= 0:
+        flags |= get_flags(header, get_buffer(header, b))
+    if c >= 0:
+        flags |= get_flags(header, get_buffer(header, c))
+    return flags & ((DIFFERENTIABLE | TRACED) if recording else TRACED)
+
+
+@helper
+def _broadcast(header, a, b, c, ndim, geometry):
+    """Write the broadcast extents of the operands behind `geometry`; whether they agree."""
+    for d in range(ndim):
+        e = broadcast_extent(header, a, d, ndim)
+        for other in (b, c):
+            if other >= 0:
+                o = broadcast_extent(header, other, d, ndim)
+                if e == 1:
+                    e = o
+                elif o != 1 and o != e:
+                    return False
+        store_i64(geometry, d, e)
+    return True
+
+
+@helper
+def _run(header, op, dtype, result, a, b, c, params):
+    """Run an instruction forwards; the kernel's status."""
+    frame = stack_words(16)
+    outer = stack_words(161)
+    bind_forward(header, op, result, a, b, c, params, frame, outer)
+    kernel = kernel_of(header, op, dtype, 0)
+    grain = op_word(header, op, OP_GRAIN)
+    return execute(kernel, frame, load_i64(header, LOOPS), grain, load_i64(header, CONTROL))
+
+
+@helper
+def _commit(header, op, result, a, b, c, params, recording):
+    """Give the result its flags, and append the instruction if it will be asked for."""
+    flags = _flags(header, a, b, c, recording)
+    if (
+        get_dtype(header, result) > F32
+    ):  # booleans and integers have no derivative, whatever they were made from
+        flags &= ~DIFFERENTIABLE
+    buffer = get_buffer(header, result)
+    set_flags(header, buffer, get_flags(header, buffer) | flags)
+    if flags & DIFFERENTIABLE or load_i64(header, ALL_LIVE):
+        append(header, op, result, a, b, c, params)
+        return True
+    return False
+
+
+@helper
+def _wrong_dtypes(header, op, a, b, c, dtype):
+    """Whether an operand is not of the kernel's dtype. Only the first may differ, where the row says so."""
+    first = op_word(header, op, OP_FIRST)
+    if first >= 0:
+        if get_dtype(header, a) != first:
+            return True
+    elif get_dtype(header, a) != dtype:
+        return True
+    return (b >= 0 and get_dtype(header, b) != dtype) or (c >= 0 and get_dtype(header, c) != dtype)
+
+
+@helper
+def _lacks_driver(header, op, geometry, ndim):
+    """Whether a result is large enough for the parallel driver, and nobody has loaded that yet."""
+    grain = op_word(header, op, OP_GRAIN)
+    if grain == 0 or load_i64(load_i64(header, CONTROL), DRIVER) != 0:
+        return False
+    count = 1
+    for d in range(ndim):
+        count *= load_i64(geometry, d)
+    return count >= abs(grain)
+
+
+@helper
+def _elementwise(header, op, a, b, c, recording):
+    dtype = variant(header, op, a, b, c)
+    if _wrong_dtypes(header, op, a, b, c, dtype):
+        return E_DTYPES
+    if kernel_of(header, op, dtype, 0) == 0:
+        return E_KERNEL
+    ndim = get_ndim(header, a)
+    if b >= 0:
+        ndim = max(ndim, get_ndim(header, b))
+    if c >= 0:
+        ndim = max(ndim, get_ndim(header, c))
+    geometry = stack_words(32)
+    if not _broadcast(header, a, b, c, ndim, geometry):
+        return E_SHAPES
+    if _lacks_driver(header, op, geometry, ndim):
+        return E_PARALLEL
+    own = op_word(header, op, OP_DTYPE)
+    result = result_slot(header, own if own >= 0 else dtype, ndim, geometry, False)
+    if result == NONE:
+        return E_MEMORY
+    _run(header, op, dtype, result, a, b, c, 0)
+    _commit(header, op, result, a, b, c, 0, recording)
+    add_handle(header, result)
+    return result
+
+
+@native(group=EVERY_COMPUTATION)
+def record_elementwise(header, op, a, b, c, recording):
+    """Record and run an elementwise op; absent operands are -1."""
+    return _elementwise(header, op, a, b, c, recording)
+
+
+@native(floats=("value",))
+def record_with_number(header, op, a, value, number_first, recording):
+    """Record and run a binary op of a slot and a Python number, which takes the slot's dtype."""
+    number = literal(header, value, get_dtype(header, a))
+    if number_first:
+        return _elementwise(header, op, number, a, NONE, recording)
+    return _elementwise(header, op, a, number, NONE, recording)
+
+
+@helper
+def _reduced_view(header, y, x, axes, keepdims):
+    """A slot on y's buffer with x's extents and strides of 0 along the reduced `axes` (a bit mask)."""
+    ndim = get_ndim(header, x)
+    view = new_slot(header, get_buffer(header, y), get_dtype(header, y), ndim, 0)
+    own = get_geometry(header, view)
+    k = 0
+    for d in range(ndim):
+        store_i64(own, d, extent(header, x, d))
+        reduced = (axes >> d) & 1
+        if reduced:
+            store_i64(own, ndim + d, 0)
+        else:
+            store_i64(own, ndim + d, load_i64(get_geometry(header, y), get_ndim(header, y) + k))
+        if keepdims or not reduced:
+            k += 1
+    return view
+
+
+@native()
+def record_reduction(header, op, x, axes, keepdims, recording):
+    """Record and run a reduction of slot x over the axes of a bit mask.
+
+    A sum adds into the result seen with x's shape and strides of 0. Other reductions go line by line along the
+    last axis, which must be the only one in the mask.
+    """
+    dtype = get_dtype(header, x)
+    if kernel_of(header, op, dtype, 0) == 0:
+        return E_KERNEL
+    ndim = get_ndim(header, x)
+    if _lacks_driver(header, op, get_geometry(header, x), ndim):
+        return E_PARALLEL
+    geometry = stack_words(32)
+    kept = 0
+    for d in range(ndim):
+        reduced = (axes >> d) & 1
+        if keepdims or not reduced:
+            store_i64(geometry, kept, 1 if reduced else extent(header, x, d))
+            kept += 1
+    y = result_slot(header, dtype, kept, geometry, op_word(header, op, OP_KIND) == ACCUMULATE)
+    if y == NONE:
+        return E_MEMORY
+    add_handle(header, y)
+    view = _reduced_view(header, y, x, axes, keepdims)
+    add_handle(header, view)
+    _run(header, op, dtype, view, x, NONE, NONE, 0)
+    _commit(header, op, view, x, NONE, NONE, 0, recording)
+    drop_handle(header, view)
+    return y
+
+
+@helper
+def _copy_of(params):
+    """Memory of an instruction's own with a copy of its parameters; `params` is the id of an int64 array, or 0."""
+    if params == 0:
+        return 0
+    bytes_ = 8 * array_length(params)
+    own = malloc(bytes_)
+    memcpy(own, array_data(params), bytes_)
+    return own
+
+
+@native()
+def record_into(header, op, result, a, b, c, params, recording):
+    """Record and run an op whose result slot the caller has made; a structural op's parameters are copied.
+
+    `params` is the id of an int64 array, or 0. Shapes and bounds are the caller's to check.
+    """
+    dtype = variant(header, op, a, b, c)
+    if kernel_of(header, op, dtype, 0) == 0:
+        return E_KERNEL
+    own = _copy_of(params)
+    status = _run(header, op, dtype, result, a, b, c, own)
+    if status != 0 or not _commit(header, op, result, a, b, c, own, recording):
+        free(own)
+    return result if status == 0 else E_STATUS - status
+
+
+@native()
+def record_pieces(header, op, results, operands, count, recording):
+    """Record and run a unary op on `count` pieces of one result, whose instructions must follow one another.
+
+    `results` and `operands` are the ids of int64 arrays of slots. All of it is one call, so that no other thread's
+    instruction comes in between.
+    """
+    results, operands = array_data(results), array_data(operands)
+    for k in range(count):
+        a = load_i64(operands, k)
+        if kernel_of(header, op, variant(header, op, a, NONE, NONE), 0) == 0:
+            return E_KERNEL
+    for k in range(count):
+        result, a = load_i64(results, k), load_i64(operands, k)
+        _run(header, op, variant(header, op, a, NONE, NONE), result, a, NONE, NONE, 0)
+        _commit(header, op, result, a, NONE, NONE, 0, recording)
+    return 0
+
+
+@native()
+def append_identity(header, op, result, a):
+    """Append an instruction without running it: the result's primal is there already."""
+    _commit(header, op, result, a, NONE, NONE, 0, 1)
+
+
+@native()
+def append_call(header, op, result, a, b, c, params, recording):
+    """Append a call of a user's function, whose result Python has computed; `params` as for `record_into`."""
+    store_i64(header, CALLS, 1)
+    own = _copy_of(params)
+    if not _commit(header, op, result, a, b, c, own, recording):
+        free(own)

@@ -1,0 +1,117 @@
+"""Run a kernel over all the loops of a frame: the inner one, the outer ones, and on several threads."""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from tapegrad.engine.kernels.frame import COUNT, OUTER, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, stack_words, store_i64
+from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.sweep.control_words import DRIVER
+
+_I64 = ir.IntType(64)
+
+
+@intrinsic
+def call_driver(typingctx, driver, kernel, frame, loops, control, grain):
+    """Call the parallel driver by address, so that it is compiled only where something large is computed."""
+
+    def codegen(context, builder, signature, args):
+        function = ir.FunctionType(_I64, [_I64] * 5).as_pointer()
+        return builder.call(builder.inttoptr(args[0], function), args[1:])
+
+    return types.int64(*[types.int64] * 6), codegen
+
+
+@helper
+def copy_frame(source, target):
+    """Copy the words of a frame."""
+    for word in range(WORDS):
+        store_i64(target, word, load_i64(source, word))
+
+
+@helper
+def _move(frame, word, by):
+    address = load_i64(frame, word)
+    if address != 0:
+        store_i64(frame, word, address + by)
+
+
+@helper
+def move(frame, s0, s1, s2, sy):
+    """Move every address of a frame by the bytes given for its role."""
+    _move(frame, X, s0)
+    _move(frame, X + 1, s1)
+    _move(frame, X + 2, s2)
+    _move(frame, Y, sy)
+    _move(frame, X_BAR, s0)
+    _move(frame, X_BAR + 1, s1)
+    _move(frame, X_BAR + 2, s2)
+    _move(frame, Y_BAR, sy)
+
+
+@helper
+def move_along(frame, outer, d, steps):
+    """Move every address of a frame by `steps` along outer loop `d`."""
+    m = load_i64(outer, 0)
+    move(
+        frame,
+        steps * load_i64(outer, 1 + m + d),
+        steps * load_i64(outer, 1 + 2 * m + d),
+        steps * load_i64(outer, 1 + 3 * m + d),
+        steps * load_i64(outer, 1 + 4 * m + d),
+    )
+
+
+@helper
+def run_nested(kernel, frame, loops):
+    """Run a kernel at every point of the outer loops, the last of them fastest. `frame` is left where it was."""
+    outer = load_i64(frame, OUTER)
+    m = load_i64(outer, 0)
+    counters = stack_words(32)
+    for d in range(m):
+        store_i64(counters, d, 0)
+    while True:
+        status = call_kernel(kernel, frame, loops)
+        if status != 0:
+            return status
+        d = m - 1
+        while d >= 0:
+            count = load_i64(counters, d) + 1
+            if count < load_i64(outer, 1 + d):
+                store_i64(counters, d, count)
+                move_along(frame, outer, d, 1)
+                break
+            move_along(frame, outer, d, 1 - count)
+            store_i64(counters, d, 0)
+            d -= 1
+        if d < 0:
+            return 0
+
+
+@helper
+def elements(frame):
+    """Number of elements that a frame goes through."""
+    count = load_i64(frame, COUNT)
+    outer = load_i64(frame, OUTER)
+    if outer != 0:
+        for d in range(load_i64(outer, 0)):
+            count *= load_i64(outer, 1 + d)
+    return count
+
+
+@helper
+def execute(kernel, frame, loops, grain, control):
+    """Run a bound instruction; on several threads if it has `grain` elements or more and a driver is loaded.
+
+    A grain below 0 says that the inner loop must stay in one piece, 0 that the op runs on one thread.
+    """
+    if load_i64(frame, COUNT) < 0:
+        return 0
+    if grain != 0 and elements(frame) >= abs(grain):
+        driver = load_i64(control, DRIVER)
+        if driver != 0:
+            return call_driver(driver, kernel, frame, loops, control, grain)
+    if load_i64(frame, OUTER) == 0:
+        return call_kernel(kernel, frame, loops)
+    return run_nested(kernel, frame, loops)

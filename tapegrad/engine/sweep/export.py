@@ -1,0 +1,137 @@
+"""Hand the engine's memory to NumPy: arrays on a block, which they keep alive.
+
+The array is built in compiled code with a reference-counted owner of Numba's, whose destructor drops the block's
+reference; that takes a third of the time of NumPy's array interface. One entry point for each dtype and number of
+dimensions up to two; `tapegrad.frontend.arrays.show` takes the array interface for the others.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+
+from tapegrad.engine.kernels.raw_memory import load_i64
+from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.tape.blocks import release_block, retain
+from tapegrad.engine.tape.layout import (
+    DTYPE_COUNT,
+    EXTERNAL,
+    get_buffer,
+    get_cotangent,
+    get_dtype,
+    get_flags,
+    get_geometry,
+    get_ndim,
+    get_offset,
+    get_primal,
+)
+
+_I64 = ir.IntType(64)
+NOTHING = -1  # there is no memory to show
+BORROWED = -2  # the memory is a NumPy array's
+
+
+def _array_maker(element, ndim):
+    """An intrinsic ``make(block, address, geometry, destructor)`` that returns an array of one type."""
+    array_type = types.Array(element, ndim, "A")
+
+    @intrinsic
+    def make(typingctx, block, address, geometry, destructor):
+        def codegen(context, builder, signature, args):
+            block_, address_, geometry_, destructor_ = args
+            void = cgutils.voidptr_t
+            owner = context.nrt.meminfo_alloc_dtor(builder, _I64(8), builder.inttoptr(destructor_, void))
+            note = context.nrt.meminfo_data(builder, owner)
+            builder.store(block_, builder.bitcast(note, _I64.as_pointer()))
+            array = make_array(array_type)(context, builder)
+            words = builder.inttoptr(geometry_, _I64.as_pointer())
+            geometry_words = [builder.load(builder.gep(words, [_I64(k)])) for k in range(2 * ndim)]
+            item = context.get_abi_sizeof(context.get_data_type(element))
+            populate_array(
+                array,
+                data=builder.inttoptr(address_, array.data.type),
+                shape=geometry_words[:ndim],
+                strides=geometry_words[ndim:],
+                itemsize=context.get_constant(types.intp, item),
+                meminfo=owner,
+            )
+            return array._getvalue()
+
+        return array_type(*[types.int64] * 4), codegen
+
+    return make
+
+
+_make_f64_0, _make_f32_0 = _array_maker(types.float64, 0), _array_maker(types.float32, 0)
+_make_f64_1, _make_f32_1 = _array_maker(types.float64, 1), _array_maker(types.float32, 1)
+_make_f64_2, _make_f32_2 = _array_maker(types.float64, 2), _array_maker(types.float32, 2)
+
+
+def release_exported(note, size, info):
+    """The owner's destructor: drop the reference to the block whose address its eight bytes hold."""
+    release_block(load_i64(note, 0))
+    return 0
+
+
+@native()
+def hold_to_show(header, slot, cotangent):
+    """Add a reference to the memory of a slot's primal or cotangent, for an array that will show it.
+
+    Returns ``ndim * DTYPE_COUNT + dtype``, which says what array to make; or NOTHING, or BORROWED.
+    """
+    memory = _memory(header, slot, cotangent)
+    if memory == 0:
+        return NOTHING
+    if not cotangent and get_flags(header, get_buffer(header, slot)) & EXTERNAL:
+        return BORROWED
+    retain(memory)
+    return get_ndim(header, slot) * DTYPE_COUNT + get_dtype(header, slot)
+
+
+@helper
+def _memory(header, slot, cotangent):
+    buffer = get_buffer(header, slot)
+    return get_cotangent(header, buffer) if cotangent else get_primal(header, buffer)
+
+
+@native()
+def show_f64_0(header, slot, cotangent, destructor):
+    """A float64 scalar on memory that `hold_to_show` has held."""
+    memory = _memory(header, slot, cotangent)
+    return _make_f64_0(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
+
+
+@native()
+def show_f64_1(header, slot, cotangent, destructor):
+    """A float64 vector on memory that `hold_to_show` has held."""
+    memory = _memory(header, slot, cotangent)
+    return _make_f64_1(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
+
+
+@native()
+def show_f64_2(header, slot, cotangent, destructor):
+    """A float64 matrix on memory that `hold_to_show` has held."""
+    memory = _memory(header, slot, cotangent)
+    return _make_f64_2(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
+
+
+@native()
+def show_f32_0(header, slot, cotangent, destructor):
+    """A float32 scalar on memory that `hold_to_show` has held."""
+    memory = _memory(header, slot, cotangent)
+    return _make_f32_0(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
+
+
+@native()
+def show_f32_1(header, slot, cotangent, destructor):
+    """A float32 vector on memory that `hold_to_show` has held."""
+    memory = _memory(header, slot, cotangent)
+    return _make_f32_1(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
+
+
+@native()
+def show_f32_2(header, slot, cotangent, destructor):
+    """A float32 matrix on memory that `hold_to_show` has held."""
+    memory = _memory(header, slot, cotangent)
+    return _make_f32_2(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)

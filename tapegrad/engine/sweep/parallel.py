@@ -1,0 +1,154 @@
+"""The parallel driver: one kernel over chunks of a frame, on all threads."""
+
+from tapegrad.engine.kernels.frame import COUNT, OUTER, STRIDE, X_BAR
+from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, memset, stack_words, store_i64
+from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.sweep.chunks import (
+    CELL,
+    CELLS,
+    FRAME,
+    INNER,
+    KERNEL,
+    LAUNCH_WORDS,
+    LENGTH,
+    LOOPS,
+    OUTERMOST,
+    SERIAL,
+    SPLIT,
+    TOTAL,
+    gather_sums,
+    has_cotangent,
+    run_chunk,
+    summed,
+)
+from tapegrad.engine.sweep.execute import elements, run_nested
+from tapegrad.engine.sweep.pool import MOST_CHUNKS, share
+
+_CHUNKS_PER_GRAIN = 8  # chunks of the smallest instruction that runs on several threads
+_SUM_WORDS = 3 * MOST_CHUNKS * CELL // 8
+
+
+@helper
+def _run_serial(kernel, frame, loops):
+    if load_i64(frame, OUTER) == 0:
+        return call_kernel(kernel, frame, loops)
+    return run_nested(kernel, frame, loops)
+
+
+@helper
+def _reach(frame, j, upwards):
+    """Bytes from the first element of operand j to its highest or its lowest."""
+    reach, outer = 0, load_i64(frame, OUTER)
+    step = load_i64(frame, STRIDE + j) * (load_i64(frame, COUNT) - 1)
+    if upwards == (step > 0):
+        reach += step
+    if outer != 0:
+        m = load_i64(outer, 0)
+        for d in range(m):
+            step = load_i64(outer, 1 + (1 + j) * m + d) * (load_i64(outer, 1 + d) - 1)
+            if upwards == (step > 0):
+                reach += step
+    return reach
+
+
+@helper
+def _same_loops(frame, j, k):
+    """Whether operands j and k go through the same elements in the same order."""
+    same = load_i64(frame, X_BAR + j) == load_i64(frame, X_BAR + k)
+    same &= load_i64(frame, STRIDE + j) == load_i64(frame, STRIDE + k)
+    outer = load_i64(frame, OUTER)
+    if outer != 0:
+        m = load_i64(outer, 0)
+        for d in range(m):
+            same &= load_i64(outer, 1 + (1 + j) * m + d) == load_i64(outer, 1 + (1 + k) * m + d)
+    return same
+
+
+@helper
+def _entangled(frame):
+    """Whether two operands' cotangents overlap in such a way that two chunks could add to one element."""
+    for j in range(2):
+        for k in range(j + 1, 3):
+            first, second = load_i64(frame, X_BAR + j), load_i64(frame, X_BAR + k)
+            both = has_cotangent(frame, j) and has_cotangent(frame, k)
+            if both and not _same_loops(frame, j, k):
+                below = first + _reach(frame, j, True) < second + _reach(frame, k, False)
+                above = second + _reach(frame, k, True) < first + _reach(frame, j, False)
+                if not (below or above):
+                    return True
+    return False
+
+
+@helper
+def _split(frame, splittable):
+    """Which loop can be dealt out to threads without two of them writing to one place."""
+    if _entangled(frame):
+        return SERIAL
+    outer = load_i64(frame, OUTER)
+    if outer == 0:
+        return INNER if splittable else SERIAL
+    m = load_i64(outer, 0)
+    shared, summed = False, False
+    for j in range(3):
+        if has_cotangent(frame, j):
+            shared |= load_i64(outer, 1 + (1 + j) * m) == 0
+            summed |= load_i64(frame, STRIDE + j) == 0
+    if not shared and load_i64(outer, 1) > 1:
+        return OUTERMOST
+    return INNER if splittable and not summed else SERIAL
+
+
+@helper
+def _extent(frame, split):
+    """Length of the loop that is cut."""
+    return load_i64(frame, COUNT) if split == INNER else load_i64(load_i64(frame, OUTER), 1)
+
+
+@helper
+def _length(frame, split, grain):
+    """Steps of the loop in a chunk: a matter of the instruction alone, so that sums do not depend on the threads."""
+    n = _extent(frame, split)
+    least = max(abs(grain) // _CHUNKS_PER_GRAIN * n // elements(frame), 1)
+    length = max(least, (n + MOST_CHUNKS - 1) // MOST_CHUNKS)
+    return (length + 63) & ~63 if split == INNER else length
+
+
+@helper
+def _has_sums(frame):
+    """Whether chunks of the inner loop add to one element."""
+    return summed(frame, 0) or summed(frame, 1) or summed(frame, 2)
+
+
+@helper
+def _run_with_sums(control, launch, chunks):
+    """Run the chunks of a launch with sums, in whatever order, and add the sums up in theirs."""
+    cells = stack_words(_SUM_WORDS)
+    memset(cells, 0, 3 * CELL * chunks)
+    store_i64(launch, CELLS, cells)
+    if not share(control, launch, chunks):
+        for chunk in range(chunks):
+            run_chunk(launch, chunk)
+    gather_sums(load_i64(launch, FRAME), cells, chunks)
+    return 0
+
+
+def parallel_driver(kernel, frame, loops, control, grain):
+    """Run a bound instruction in chunks. The status of a kernel that can fail is never lost: such run serially.
+
+    Sums are added up chunk by chunk, whether one thread runs them or many.
+    """
+    split = _split(frame, grain > 0)
+    if split == SERIAL:
+        return _run_serial(kernel, frame, loops)
+    n, length = _extent(frame, split), _length(frame, split, grain)
+    chunks = (n + length - 1) // length
+    launch = stack_words(LAUNCH_WORDS)
+    store_i64(launch, KERNEL, kernel)
+    store_i64(launch, FRAME, frame)
+    store_i64(launch, LOOPS, loops)
+    store_i64(launch, TOTAL, n)
+    store_i64(launch, LENGTH, length)
+    store_i64(launch, SPLIT, split)
+    if split == INNER and _has_sums(frame):
+        return _run_with_sums(control, launch, chunks)
+    return 0 if share(control, launch, chunks) else _run_serial(kernel, frame, loops)

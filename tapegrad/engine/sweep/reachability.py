@@ -1,0 +1,160 @@
+"""Mark the instructions of an eager tape that a reverse sweep goes through."""
+
+from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
+from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.sweep.bind import variant
+from tapegrad.engine.sweep.eager import kernel_of
+from tapegrad.engine.tape.entries import differentiable, first_writer
+from tapegrad.engine.tape.layout import (
+    E_FREED,
+    FREED,
+    INSTRUCTIONS,
+    NONE,
+    WANTED,
+    get_buffer,
+    get_flags,
+    get_mark,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_producer,
+    get_result,
+    set_mark,
+)
+
+REACHED = 1  # the root depends on the instruction
+USEFUL = 2  # and so does an input that was asked for
+
+
+@helper
+def mark_writers(header, buffer):
+    """Mark the instructions that write `buffer`; how many are new, or E_FREED."""
+    last = get_producer(header, buffer)
+    if last == FREED:
+        return E_FREED
+    if last < 0 or get_mark(header, last):
+        return 0
+    first = first_writer(header, buffer)
+    for i in range(first, last + 1):
+        set_mark(header, i, REACHED)
+    return last + 1 - first
+
+
+@helper
+def _mark_operand(header, slot, waiting):
+    """Mark the writers of an operand; the number of marked instructions still to be visited, or E_FREED."""
+    if not differentiable(header, slot):
+        return waiting
+    new = mark_writers(header, get_buffer(header, slot))
+    return E_FREED if new < 0 else waiting + new
+
+
+@helper
+def _visit(header, i, waiting):
+    """Mark the writers of all operands of the marked instructions from `i` down; one below the lowest, or E_FREED.
+
+    `waiting` is the number of marked instructions that have not been visited.
+    """
+    while waiting > 0:
+        if get_mark(header, i):
+            waiting -= 1
+            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                waiting = _mark_operand(header, slot, waiting)
+                if waiting < 0:
+                    return E_FREED
+        i -= 1
+    return i
+
+
+@helper
+def mark(header, root):
+    """Mark every instruction that the root depends on; the lowest of them, or E_FREED."""
+    buffer = get_buffer(header, root)
+    waiting = mark_writers(header, buffer)
+    if waiting < 0:
+        return E_FREED
+    below = _visit(header, get_producer(header, buffer), waiting)
+    return E_FREED if below == E_FREED else below + 1
+
+
+@helper
+def mark_all(header, roots, count, span):
+    """Mark every instruction that one of `count` roots depends on; 0, or E_FREED.
+
+    `roots` is the address of the slots; constants among them are passed over. The two words at `span` receive the
+    lowest and the highest of the instructions.
+    """
+    waiting, high = 0, -1
+    for k in range(count):
+        root = load_i64(roots, k)
+        if differentiable(header, root):
+            buffer = get_buffer(header, root)
+            new = mark_writers(header, buffer)
+            if new < 0:
+                return E_FREED
+            waiting += new
+            high = max(high, get_producer(header, buffer))
+    below = _visit(header, high, waiting)
+    if below == E_FREED:
+        return E_FREED
+    store_i64(span, 0, below + 1)
+    store_i64(span, 1, high)
+    return 0
+
+
+@helper
+def unmark(header, low, high):
+    for i in range(low, high + 1):
+        set_mark(header, i, 0)
+
+
+@helper
+def operand_is_useful(header, slot):
+    """Whether a cotangent has to be computed for an operand, when only some inputs are asked for."""
+    if not differentiable(header, slot):
+        return False
+    buffer = get_buffer(header, slot)
+    producer = get_producer(header, buffer)
+    return get_flags(header, buffer) & WANTED != 0 or (producer >= 0 and get_mark(header, producer) == USEFUL)
+
+
+@helper
+def _continues(header, i):
+    """Whether the instruction before `i` is useful and writes another piece of the same result."""
+    same = get_buffer(header, get_result(header, i - 1)) == get_buffer(header, get_result(header, i))
+    return get_mark(header, i - 1) == USEFUL and same
+
+
+@helper
+def mark_useful(header, low, high, only_wanted):
+    """Raise the mark of the instructions on a way from the root to a tensor that gets a gradient."""
+    for i in range(low, high + 1):
+        if get_mark(header, i) == REACHED:
+            useful = not only_wanted
+            if only_wanted:
+                for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                    useful |= operand_is_useful(header, slot)
+                useful |= i > low and _continues(header, i)
+            if useful:
+                set_mark(header, i, USEFUL)
+
+
+@helper
+def missing_kernel(header, low, high):
+    """First useful instruction whose reverse kernel is not loaded, NONE if all are."""
+    for i in range(low, high + 1):
+        if get_mark(header, i) == USEFUL:
+            op = get_op(header, i)
+            dtype = variant(
+                header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+            )
+            if kernel_of(header, op, dtype, 1) == 0:
+                return i
+    return NONE
+
+
+@helper
+def unmark_all(header):
+    for i in range(load_i64(header, INSTRUCTIONS)):
+        set_mark(header, i, 0)

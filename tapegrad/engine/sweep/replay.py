@@ -1,0 +1,290 @@
+"""Replay: run the bound instructions of a program, forwards and backwards, with no Python between them.
+
+A program's block of words describes one workspace of it. A *stream* is an array of rows ``[kernel, frame, grain]``
+in the order of execution. A *port* is an array of the caller's that is used where it lies: what it must look like,
+and the words of the frames that hold an address inside it.
+"""
+
+import numba
+
+from tapegrad.engine.kernels.frame import STRIDE
+from tapegrad.engine.kernels.raw_memory import (
+    load_i32,
+    load_i64,
+    memset,
+    stack_words,
+    store_f32,
+    store_f64,
+    store_i64,
+)
+from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.sweep.execute import execute
+from tapegrad.engine.tape.geometry import (
+    ARRAY_DESCR,
+    ARRAY_EXTENTS,
+    ARRAY_FLAGS,
+    ARRAY_NDIM,
+    ARRAY_STRIDES,
+    array_data,
+)
+from tapegrad.engine.tape.layout import F32
+
+# Words of a program's block.
+(
+    FORWARD,  # address of the forward stream
+    FORWARD_COUNT,
+    REVERSE,
+    REVERSE_COUNT,
+    PORTS,  # address of the ports
+    PORT_COUNT,
+    LOOPS,
+    CONTROL,
+    SEED,  # address of the cotangent of the output that is differentiated
+    SEED_COUNT,
+    SEED_DTYPE,
+    STOPPED_AT,  # row of the forward stream that returned a status
+    INPUTS,  # how many of the ports the caller gives; the others are outputs and gradients
+    CHUNK,  # seeds of a forward Jacobian for which the second stream runs at once; 0: it does not run
+    WRT,  # inputs by which that is: so many rows of the second stream begin it and end it
+) = range(15)
+PROGRAM_WORDS = 16
+
+# Words of a port.
+(
+    PORT_DESCR,  # address of the dtype object that the array must have
+    PORT_NDIM,
+    PORT_EXTENTS,  # address of the extents
+    PORT_ITEM,  # bytes of an element
+    PORT_RELOCATIONS,  # address of pairs [address of a frame word, offset in bytes]
+    PORT_RELOCATION_COUNT,
+    PORT_ROW_BYTES,  # in a Jacobian: bytes from one row to the next, 0 for other arrays
+) = range(7)
+PORT_WORDS = 8
+
+STREAM_WORDS = 3
+
+MISFIT = -1  # an array does not look as its port expects
+_ALIGNED = 0x100  # among the flags of an array
+
+
+@helper
+def _fits(port, array):
+    """Whether a NumPy array has the dtype, the shape and the C order that a port expects."""
+    ndim = load_i64(port, PORT_NDIM)
+    if load_i64(array, ARRAY_DESCR) != load_i64(port, PORT_DESCR) or load_i32(array, ARRAY_NDIM) != ndim:
+        return False
+    if load_i32(array, ARRAY_FLAGS) & _ALIGNED == 0:
+        return False
+    expected = load_i64(port, PORT_EXTENTS)
+    extents, strides = load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
+    step, empty, in_order = load_i64(port, PORT_ITEM), False, True
+    for d in range(ndim - 1, -1, -1):
+        e = load_i64(extents, d)
+        if e != load_i64(expected, d):
+            return False
+        empty |= e == 0
+        in_order &= e == 1 or load_i64(strides, d) == step
+        step *= e
+    return in_order or empty  # an array without elements has any strides
+
+
+@helper
+def _place(port, address):
+    """Write a port's address into every frame that uses it."""
+    relocations = load_i64(port, PORT_RELOCATIONS)
+    for k in range(load_i64(port, PORT_RELOCATION_COUNT)):
+        store_i64(load_i64(relocations, 2 * k), 0, address + load_i64(relocations, 2 * k + 1))
+
+
+@helper
+def _plug(program, k, array):
+    """Use an array for port k; whether it fits."""
+    port = load_i64(program, PORTS) + 8 * PORT_WORDS * k
+    if not _fits(port, array):
+        return False
+    _place(port, array_data(array))
+    return True
+
+
+@helper
+def run_stream(program, stream, count):
+    """Run the rows of a stream until one returns a status."""
+    loops, control = load_i64(program, LOOPS), load_i64(program, CONTROL)
+    for i in range(count):
+        row = stream + 8 * STREAM_WORDS * i
+        status = execute(load_i64(row, 0), load_i64(row, 1), loops, load_i64(row, 2), control)
+        if status != 0:
+            store_i64(program, STOPPED_AT, i)
+            return status
+    return 0
+
+
+@helper
+def _forward(program):
+    return run_stream(program, load_i64(program, FORWARD), load_i64(program, FORWARD_COUNT))
+
+
+@helper
+def _reverse(program):
+    return run_stream(program, load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT))
+
+
+@helper
+def _store_seed(program, k, value):
+    if load_i64(program, SEED_DTYPE) == F32:
+        store_f32(load_i64(program, SEED), k, numba.float32(value))
+    else:
+        store_f64(load_i64(program, SEED), k, value)
+
+
+@helper
+def _plug_all(program, arrays):
+    for k in range(load_i64(program, PORT_COUNT)):
+        if not _plug(program, k, load_i64(arrays, k)):
+            return False
+    return True
+
+
+@helper
+def _run_gradient(program):
+    status = _forward(program)
+    if status == 0:
+        _store_seed(program, 0, 1.0)
+        status = _reverse(program)
+    return status
+
+
+@native(nogil=True)
+def replay_one(program, x, x_bar):
+    """Value and gradient of a program of one input: the ids of the input and of the array for the gradient."""
+    if not (_plug(program, 0, x) and _plug(program, 1, x_bar)):
+        return MISFIT
+    return _run_gradient(program)
+
+
+@native(nogil=True)
+def replay_gradient(program, arrays):
+    """Value and gradient; `arrays` is the id of an int64 array of the ids of the arrays for the ports."""
+    return _run_gradient(program) if _plug_all(program, array_data(arrays)) else MISFIT
+
+
+@native(nogil=True)
+def replay_values(program, arrays):
+    """The outputs alone."""
+    return _forward(program) if _plug_all(program, array_data(arrays)) else MISFIT
+
+
+@native(nogil=True)
+def replay_forward(program, arrays):
+    """The forward stream alone, on the ports that the caller gives first; `arrays` holds the ids of those."""
+    for k in range(load_i64(program, INPUTS)):
+        if not _plug(program, k, load_i64(array_data(arrays), k)):
+            return MISFIT
+    return _forward(program)
+
+
+@native(nogil=True)
+def replay_backward(program, arrays):
+    """The reverse stream alone, after `replay_forward`; `arrays` holds the ids of the arrays for the other ports."""
+    first = load_i64(program, INPUTS)
+    for k in range(first, load_i64(program, PORT_COUNT)):
+        if not _plug(program, k, load_i64(array_data(arrays), k - first)):
+            return MISFIT
+    return _reverse(program)
+
+
+@helper
+def _place_rows(program, arrays, row):
+    """Let the gradients of this sweep go to row `row` of the Jacobians."""
+    for k in range(load_i64(program, INPUTS), load_i64(program, PORT_COUNT)):
+        port = load_i64(program, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, PORT_ROW_BYTES) > 0:
+            _place(port, array_data(load_i64(arrays, k)) + row * load_i64(port, PORT_ROW_BYTES))
+
+
+@helper
+def _run_rows(program, arrays):
+    if not _plug_all(program, arrays):
+        return MISFIT
+    status = _forward(program)
+    count = load_i64(program, SEED_COUNT)
+    item = 4 if load_i64(program, SEED_DTYPE) == F32 else 8
+    row = 0
+    while status == 0 and row < count:
+        memset(load_i64(program, SEED), 0, item * count)
+        _store_seed(program, row, 1.0)
+        _place_rows(program, arrays, row)
+        status = _reverse(program)
+        row += 1
+    return status
+
+
+@native(nogil=True)
+def replay_jacobian(program, arrays):
+    """The Jacobians of the seeded output: one forward sweep, one reverse sweep for each of its elements."""
+    return _run_rows(program, array_data(arrays))
+
+
+@native(nogil=True)
+def replay_jacobian_of_one(program, x, rows):
+    """`replay_jacobian` of a program of one input: the ids of the input and of the array for the Jacobian."""
+    arrays = stack_words(2)
+    store_i64(arrays, 0, x)
+    store_i64(arrays, 1, rows)
+    return _run_rows(program, arrays)
+
+
+@helper
+def _place_chunk(program, start):
+    """Tell the rows that seed tangents, and those that take them to the Jacobians, which the first seed is."""
+    stream, rows, wrt = load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT), load_i64(program, WRT)
+    for k in range(wrt):
+        store_i64(load_i64(stream + 8 * STREAM_WORDS * k, 1), STRIDE, start)
+        store_i64(load_i64(stream + 8 * STREAM_WORDS * (rows - 1 - k), 1), STRIDE, start)
+
+
+@helper
+def _run_chunks(program):
+    """A forward sweep for the primals, and one of tangents for each chunk of seeds. The last may begin earlier."""
+    status = _forward(program)
+    chunk, seeds = load_i64(program, CHUNK), load_i64(program, SEED_COUNT)
+    done = 0
+    while status == 0 and done < seeds and chunk > 0:
+        _place_chunk(program, min(done, seeds - chunk))
+        status = _reverse(program)
+        done += chunk
+    return status
+
+
+@native(nogil=True)
+def replay_tangents(program, arrays):
+    """Tangents along those that are given, or whole Jacobians by forward sweeps; values too, if they have ports."""
+    return _run_chunks(program) if _plug_all(program, array_data(arrays)) else MISFIT
+
+
+@native(nogil=True)
+def replay_tangents_of_one(program, x, y):
+    """`replay_tangents`, or the one output, of a program of one input: the ids of the input and of the result."""
+    if not (_plug(program, 0, x) and _plug(program, 1, y)):
+        return MISFIT
+    return _run_chunks(program)
+
+
+@native(nogil=True)
+def replay_tangents_along(program, x, x_dot, y_dot):
+    """`replay_tangents` of a program of one input and one output: the ids of the input and of both tangents."""
+    if not (_plug(program, 0, x) and _plug(program, 1, x_dot) and _plug(program, 2, y_dot)):
+        return MISFIT
+    return _run_chunks(program)
+
+
+@native(nogil=True)
+def replay_value_along(program, x, x_dot, y, y_dot):
+    """The same with the value: the ids of the input and its tangent, and of those of the output."""
+    fits = (
+        _plug(program, 0, x)
+        and _plug(program, 1, x_dot)
+        and _plug(program, 2, y)
+        and _plug(program, 3, y_dot)
+    )
+    return _run_chunks(program) if fits else MISFIT

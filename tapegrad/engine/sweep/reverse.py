@@ -1,0 +1,415 @@
+"""The reverse sweep over an eager tape: mark what the root depends on, walk it backwards, deliver, let go."""
+
+import numba
+
+from tapegrad.engine.kernels.frame import X_BAR
+from tapegrad.engine.kernels.raw_memory import (
+    free,
+    load_f32,
+    load_f64,
+    load_i64,
+    realloc,
+    stack_words,
+    store_f32,
+    store_f64,
+    store_i64,
+)
+from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.sweep.bind import bind_reverse, op_word, variant
+from tapegrad.engine.sweep.eager import kernel_of
+from tapegrad.engine.sweep.execute import execute
+from tapegrad.engine.sweep.reachability import (
+    USEFUL,
+    mark,
+    mark_useful,
+    missing_kernel,
+    operand_is_useful,
+    unmark,
+    unmark_all,
+)
+from tapegrad.engine.tape.blocks import add_block, new_block, new_zero_block, release_block
+from tapegrad.engine.tape.entries import differentiable, first_writer, free_cotangent, free_instruction, tidy
+from tapegrad.engine.tape.geometry import (
+    ARRAY_EXTENTS,
+    array_data,
+    extent,
+    is_contiguous,
+    item_size,
+    size,
+    stride,
+)
+from tapegrad.engine.tape.layout import (
+    CALL,
+    CALLS,
+    CONTROL,
+    DEAD_OP,
+    E_CALLS,
+    E_CONSTANT,
+    E_FREED,
+    E_KERNEL,
+    E_STATUS,
+    F32,
+    LINES,
+    LOOPS,
+    NONE,
+    NOTED,
+    OP_GRAIN,
+    OP_KIND,
+    OP_WRITES,
+    PRODUCTS,
+    WANTED,
+    WHOLE,
+    get_buffer,
+    get_bytes,
+    get_cotangent,
+    get_dtype,
+    get_flags,
+    get_handles,
+    get_mark,
+    get_ndim,
+    get_offset,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_params,
+    get_producer,
+    get_result,
+    set_cotangent,
+    set_flags,
+    set_mark,
+)
+
+KEEP_GRAPH = 1  # bits of the options of `reverse_sweep`
+OVERWRITE = 2
+ONLY_WANTED = 4
+ONLY_LOOK = 8  # report a missing kernel, sweep nothing
+STOP_AT_NOTES = 16  # buffers that Python keeps something about are for the sweep in parts
+
+
+# --- gradients from before -------------------------------------------------------------------------------------
+
+
+@helper
+def _set_aside(header, slot, aside, count):
+    """Move a gradient from an earlier sweep out of the way, so that only the new cotangent flows on."""
+    buffer = get_buffer(header, slot)
+    gradient = get_cotangent(header, buffer)
+    if gradient == 0:
+        return aside, count
+    if count % 64 == 0:
+        aside = realloc(aside, 24 * (count + 64))
+    store_i64(aside, 3 * count, buffer)
+    store_i64(aside, 3 * count + 1, gradient)
+    store_i64(aside, 3 * count + 2, get_dtype(header, slot))
+    set_cotangent(header, buffer, 0)
+    return aside, count + 1
+
+
+@helper
+def _set_aside_all(header, root, low, high):
+    """Set aside the gradients of all results that the sweep will go through."""
+    aside, count = _set_aside(header, root, 0, 0)
+    for i in range(low, high + 1):
+        if get_mark(header, i):
+            aside, count = _set_aside(header, get_result(header, i), aside, count)
+    return aside, count
+
+
+@helper
+def _bring_back(header, aside, count, options):
+    """Add what was set aside to what the sweep has left, in the old memory, which NumPy arrays may show."""
+    for k in range(count):
+        buffer, gradient = load_i64(aside, 3 * k), load_i64(aside, 3 * k + 1)
+        new = get_cotangent(header, buffer)
+        replaced = options & OVERWRITE and delivered(header, buffer, options)
+        if new != 0 and replaced:
+            release_block(gradient)
+            continue
+        if new != 0:
+            add_block(new, gradient, get_bytes(header, buffer), load_i64(aside, 3 * k + 2))
+            release_block(new)
+        set_cotangent(header, buffer, gradient)
+    if aside != 0:
+        free(aside)
+
+
+@helper
+def _clear_leaves(header, low, high, only_wanted):
+    """Forget the gradients of the leaves that the sweep will give new ones."""
+    for i in range(low, high + 1):
+        if get_mark(header, i) == USEFUL:
+            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                if (
+                    _takes_cotangent(header, slot, only_wanted)
+                    and get_producer(header, get_buffer(header, slot)) < 0
+                ):
+                    free_cotangent(header, get_buffer(header, slot))
+
+
+# --- the sweep -------------------------------------------------------------------------------------------------
+
+
+@helper
+def delivered(header, buffer, options):
+    """Whether a tensor will show the buffer's cotangent as its gradient."""
+    asked = options & ONLY_WANTED == 0 or get_flags(header, buffer) & WANTED != 0
+    return asked and get_handles(header, buffer) > 0
+
+
+@helper
+def _is_noted(header, slot):
+    return slot >= 0 and get_flags(header, get_buffer(header, slot)) & NOTED != 0
+
+
+@helper
+def _has_notes(header, i):
+    """Whether Python keeps something about a buffer of an instruction's."""
+    found = _is_noted(header, get_result(header, i)) or _is_noted(header, get_operand0(header, i))
+    return found or _is_noted(header, get_operand1(header, i)) or _is_noted(header, get_operand2(header, i))
+
+
+@helper
+def _calls_python(header, root, low, high, options):
+    """Whether there is something for Python to do on the way."""
+    calls, notes = load_i64(header, CALLS) != 0, options & STOP_AT_NOTES != 0
+    found = notes and _is_noted(header, root)
+    if calls or notes:
+        for i in range(low, high + 1):
+            if get_mark(header, i) == USEFUL:
+                found |= op_word(header, get_op(header, i), OP_KIND) == CALL
+                found |= notes and _has_notes(header, i)
+    return found
+
+
+@helper
+def _takes_cotangent(header, slot, only_wanted):
+    if only_wanted:
+        return operand_is_useful(header, slot)
+    return differentiable(header, slot)
+
+
+@helper
+def taken(header, i, only_wanted):
+    """Operands of a marked instruction into which cotangents flow, as bits."""
+    first = _takes_cotangent(header, get_operand0(header, i), only_wanted)
+    second = _takes_cotangent(header, get_operand1(header, i), only_wanted)
+    third = _takes_cotangent(header, get_operand2(header, i), only_wanted)
+    return (1 if first else 0) | (2 if second else 0) | (4 if third else 0)
+
+
+@helper
+def covers_buffer(header, slot):
+    """Whether a slot is the whole of its buffer, element for element."""
+    bytes_ = get_bytes(header, get_buffer(header, slot))
+    return size(header, slot) * item_size(get_dtype(header, slot)) == bytes_ and is_contiguous(header, slot)
+
+
+@helper
+def same_buffer(header, slot, other):
+    return other >= 0 and get_buffer(header, slot) == get_buffer(header, other)
+
+
+@helper
+def _make_cotangent(header, slot, other, another, writes):
+    """Give an operand's buffer a cotangent. 1 if the kernel may write to it, 0 if it must add to zeros.
+
+    `writes` says whether the op is one whose kernels reach every element of the operand.
+    """
+    buffer = get_buffer(header, slot)
+    if get_cotangent(header, buffer) != 0:
+        return 0
+    shared = same_buffer(header, slot, other) or same_buffer(header, slot, another)
+    store = writes and not shared and covers_buffer(header, slot)
+    bytes_ = get_bytes(header, buffer)
+    set_cotangent(header, buffer, new_block(bytes_) if store else new_zero_block(bytes_))
+    return 1 if store else 0
+
+
+@helper
+def reaches_all(header, op, j, slot, result):
+    """Whether an op's reverse kernel writes each element of operand j's cotangent exactly once."""
+    kind = op_word(header, op, OP_KIND)
+    if kind == WHOLE or kind == PRODUCTS:
+        return (op_word(header, op, OP_WRITES) >> j) & 1 != 0
+    return kind == LINES or size(header, slot) == size(header, result)
+
+
+@helper
+def bind_step(header, i, takes, frame, outer):
+    """Bind one instruction backwards, with cotangents for the operands whose bits are set in `takes`."""
+    op, result = get_op(header, i), get_result(header, i)
+    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    store = 0
+    if takes & 1:
+        store |= _make_cotangent(header, a, b, c, reaches_all(header, op, 0, a, result))
+    if takes & 2:
+        store |= _make_cotangent(header, b, a, c, reaches_all(header, op, 1, b, result)) << 1
+    if takes & 4:
+        store |= _make_cotangent(header, c, a, b, reaches_all(header, op, 2, c, result)) << 2
+    bind_reverse(header, op, result, a, b, c, get_params(header, i), frame, outer, store)
+    for j in range(3):
+        if (takes >> j) & 1 == 0:
+            store_i64(frame, X_BAR + j, 0)
+
+
+@helper
+def reverse_kernel(header, i):
+    """Address of an instruction's reverse kernel, 0 until it is loaded."""
+    op = get_op(header, i)
+    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    return kernel_of(header, op, variant(header, op, a, b, c), 1)
+
+
+@helper
+def step(header, i, takes, frame, outer):
+    """Run one instruction backwards; the kernel's status."""
+    bind_step(header, i, takes, frame, outer)
+    grain = op_word(header, get_op(header, i), OP_GRAIN)
+    return execute(
+        reverse_kernel(header, i), frame, load_i64(header, LOOPS), grain, load_i64(header, CONTROL)
+    )
+
+
+@helper
+def _walk(header, low, high, options):
+    """Walk the useful instructions backwards, until a kernel returns a status.
+
+    A cotangent that no tensor shows goes as soon as it has flowed on.
+    """
+    frame, outer = stack_words(16), stack_words(161)
+    for i in range(high, low - 1, -1):
+        if get_mark(header, i) != USEFUL:
+            continue
+        buffer = get_buffer(header, get_result(header, i))
+        if get_cotangent(header, buffer) != 0:
+            status = step(header, i, taken(header, i, options & ONLY_WANTED != 0), frame, outer)
+            if status != 0:
+                return status
+            if not delivered(header, buffer, options) and first_writer(header, buffer) == i:
+                free_cotangent(header, buffer)
+    return 0
+
+
+@helper
+def _forget_new(header, low, high):
+    """After a kernel has failed: drop the cotangents of the marked instructions' results."""
+    for i in range(low, high + 1):
+        if get_mark(header, i):
+            free_cotangent(header, get_buffer(header, get_result(header, i)))
+
+
+@helper
+def release_graph(header, low, high):
+    for i in range(high, low - 1, -1):
+        if get_op(header, i) != DEAD_OP and get_mark(header, i):
+            free_instruction(header, i)
+        set_mark(header, i, 0)  # also of those that died meanwhile: a mark must not outlive its sweep
+    tidy(header)
+
+
+@helper
+def add_seed(header, root, seed):
+    """Add the seed, an array of the root's shape in C order (0: ones), to the root's cotangent."""
+    buffer = get_buffer(header, root)
+    if get_cotangent(header, buffer) == 0:
+        set_cotangent(header, buffer, new_zero_block(get_bytes(header, buffer)))
+    counters = stack_words(32)
+    ndim = get_ndim(header, root)
+    for d in range(ndim):
+        store_i64(counters, d, 0)
+    address = get_cotangent(header, buffer) + get_offset(header, root)
+    single = get_dtype(header, root) == F32
+    for k in range(size(header, root)):
+        if single:
+            store_f32(
+                address, 0, load_f32(address, 0) + (load_f32(seed, k) if seed != 0 else numba.float32(1.0))
+            )
+        else:
+            store_f64(address, 0, load_f64(address, 0) + (load_f64(seed, k) if seed != 0 else 1.0))
+        d = ndim - 1
+        while d >= 0:
+            address += stride(header, root, d)
+            count = load_i64(counters, d) + 1
+            if count < extent(header, root, d):
+                store_i64(counters, d, count)
+                break
+            address -= count * stride(header, root, d)
+            store_i64(counters, d, 0)
+            d -= 1
+
+
+@helper
+def report_missing(header, i, missing):
+    """Write op code and dtype code of the kernel that instruction `i` lacks to an int64 array, if there is one."""
+    if missing != 0:
+        op = get_op(header, i)
+        a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+        store_i64(array_data(missing), 0, op)
+        store_i64(array_data(missing), 1, variant(header, op, a, b, c))
+    return E_KERNEL
+
+
+@helper
+def flag_wanted(header, wanted, flag):
+    """Flag the buffers of the slots in an array, whose id is `wanted` (0: none), as asked for, or take that back."""
+    if wanted == 0:
+        return
+    for k in range(load_i64(load_i64(wanted, ARRAY_EXTENTS), 0)):
+        buffer = get_buffer(header, load_i64(array_data(wanted), k))
+        flags = get_flags(header, buffer) & ~WANTED
+        set_flags(header, buffer, flags | (WANTED if flag else 0))
+
+
+@helper
+def _sweep(header, root, seed, options, missing):
+    high = get_producer(header, get_buffer(header, root))
+    low = mark(header, root)
+    if low == E_FREED:
+        unmark_all(header)
+        return E_FREED
+    mark_useful(header, low, high, options & ONLY_WANTED != 0)
+    if _calls_python(header, root, low, high, options):
+        unmark(header, low, high)
+        return E_CALLS
+    lacking = missing_kernel(header, low, high)
+    if lacking != NONE or options & ONLY_LOOK:
+        unmark(header, low, high)
+        return 0 if lacking == NONE else report_missing(header, lacking, missing)
+    aside, count = _set_aside_all(header, root, low, high)
+    if options & OVERWRITE:
+        _clear_leaves(header, low, high, options & ONLY_WANTED != 0)
+    add_seed(header, root, array_data(seed) if seed != 0 else 0)
+    status = _walk(header, low, high, options)
+    if status != 0:
+        _forget_new(header, low, high)
+        _bring_back(header, aside, count, 0)
+        unmark(header, low, high)
+        return E_STATUS - status
+    if not delivered(header, get_buffer(header, root), options):
+        free_cotangent(header, get_buffer(header, root))
+    _bring_back(header, aside, count, options)
+    if options & KEEP_GRAPH:
+        unmark(header, low, high)
+    else:
+        release_graph(header, low, high)
+    return 0
+
+
+@native()
+def reverse_sweep(header, root, seed, options, wanted, missing):
+    """Sweep backwards from `root`; 0, or an error, in which case nothing has changed.
+
+    After the status of a kernel, gradients of leaves may hold a part of the new ones. E_CALLS: there is something
+    for Python to do on the way, so that the sweep has to go in parts.
+
+    `seed` is the id of an array of the root's dtype and shape in C order, or 0 for ones; `wanted` the id of an int64
+    array of the slots whose gradients are asked for, or 0 for all; `missing` the id of an int64 array that, if it is
+    not 0, receives op code and dtype code of a reverse kernel that is not loaded yet.
+    """
+    if not differentiable(header, root):
+        return E_CONSTANT
+    flag_wanted(header, wanted, True)
+    status = _sweep(header, root, seed, options | (ONLY_WANTED if wanted != 0 else 0), missing)
+    flag_wanted(header, wanted, False)
+    return status

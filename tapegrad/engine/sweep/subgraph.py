@@ -1,0 +1,275 @@
+"""The instructions between some results and some inputs, listed for Python and kept alive meanwhile."""
+
+from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, stack_words, store_i64
+from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.sweep.bind import op_word
+from tapegrad.engine.sweep.reachability import USEFUL, mark, mark_all, mark_useful, unmark, unmark_all
+from tapegrad.engine.sweep.reverse import ONLY_WANTED, delivered, flag_wanted, release_graph, taken
+from tapegrad.engine.tape.blocks import add_block, new_zero_block
+from tapegrad.engine.tape.entries import add_handle, differentiable, drop_handle
+from tapegrad.engine.tape.geometry import ARRAY_EXTENTS, array_data
+from tapegrad.engine.tape.layout import (
+    CALL,
+    DEAD_OP,
+    DIFFERENTIABLE,
+    E_FREED,
+    NONE,
+    NOTED,
+    OP_KIND,
+    WANTED,
+    get_buffer,
+    get_bytes,
+    get_cotangent,
+    get_dtype,
+    get_flags,
+    get_handles,
+    get_mark,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_params,
+    get_primal,
+    get_producer,
+    get_result,
+    set_cotangent,
+    set_flags,
+)
+
+# Words of an entry.
+(
+    G_OP,
+    G_RESULT,
+    G_OPERAND0,
+    G_OPERAND1,
+    G_OPERAND2,
+    G_PARAMS,
+    G_SHOWN,  # for result and operands the buffer if it is differentiable and a Tensor is on it, otherwise -1
+    _,
+    _,
+    _,
+    G_INDEX,  # where the instruction stood when it was listed
+    G_FLAGS,
+) = range(12)
+ENTRY_WORDS = 12
+
+# Bits of an entry's flags; the first three say which operands a cotangent flows into.
+TAKEN = 7
+SHOWN = 8  # a Tensor will show the result's cotangent
+PAUSE = 16  # Python has something to do before the instruction is gone through
+CALLED = 32  # which is to call a user's function
+
+
+@helper
+def _hold(header, slot):
+    if slot >= 0:
+        add_handle(header, slot)
+
+
+@helper
+def _flags_of(header, i, only_wanted):
+    """The flags of the entry of instruction `i`."""
+    buffer = get_buffer(header, get_result(header, i))
+    flags = taken(header, i, only_wanted)
+    if delivered(header, buffer, ONLY_WANTED if only_wanted else 0):
+        flags |= SHOWN
+    if get_flags(header, buffer) & NOTED:
+        flags |= PAUSE
+    if op_word(header, get_op(header, i), OP_KIND) == CALL:
+        flags |= PAUSE | CALLED
+    return flags
+
+
+@helper
+def _enter(header, i, only_wanted, entry):
+    """Write the entry of instruction `i`."""
+    slots = (get_result(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
+    store_i64(entry, G_OP, get_op(header, i))
+    for k in range(4):
+        store_i64(entry, G_RESULT + k, slots[k])
+        shown = differentiable(header, slots[k]) and get_handles(header, get_buffer(header, slots[k])) > 0
+        store_i64(entry, G_SHOWN + k, get_buffer(header, slots[k]) if shown else NONE)
+    store_i64(entry, G_PARAMS, get_params(header, i))
+    store_i64(entry, G_INDEX, i)
+    store_i64(entry, G_FLAGS, _flags_of(header, i, only_wanted))
+
+
+@helper
+def _hold_listed(header, entries, count):
+    """Take a handle on each slot of the entries."""
+    for k in range(count):
+        for word in range(G_RESULT, G_PARAMS):
+            _hold(header, load_i64(entries, ENTRY_WORDS * k + word))
+
+
+@helper
+def _list(header, roots, wanted, entries, capacity):
+    span = stack_words(2)
+    if mark_all(header, array_data(roots), load_i64(load_i64(roots, ARRAY_EXTENTS), 0), span) == E_FREED:
+        unmark_all(header)
+        return E_FREED
+    low, high = load_i64(span, 0), load_i64(span, 1)
+    only_wanted = wanted != 0
+    mark_useful(header, low, high, only_wanted)
+    found = 0
+    for i in range(low, high + 1):
+        found += get_mark(header, i) == USEFUL
+    if found <= capacity:
+        k = 0
+        for i in range(low, high + 1):
+            if get_mark(header, i) == USEFUL:
+                _enter(header, i, only_wanted, array_data(entries) + 8 * ENTRY_WORDS * k)
+                k += 1
+        _hold_listed(header, array_data(entries), found)
+    unmark(header, low, high)
+    return found
+
+
+@native()
+def list_graph(header, roots, wanted, entries, capacity):
+    """List the instructions that the roots depend on, in order; of these, the ones behind a wanted slot.
+
+    `roots`, `wanted` and `entries` are ids of int64 arrays; `wanted` may be 0, which is every slot. An entry is
+    `ENTRY_WORDS` words. Returns how many there are; if there are more than `capacity`, none is written and nothing is
+    held. E_FREED where a part has been freed.
+    """
+    flag_wanted(header, wanted, True)
+    found = _list(header, roots, wanted, entries, capacity)
+    flag_wanted(header, wanted, False)
+    return found
+
+
+@native()
+def release_listed(header, entries, count):
+    """Let go of what `list_graph` holds."""
+    entries = array_data(entries)
+    for k in range(count):
+        for word in range(G_RESULT, G_PARAMS):
+            slot = load_i64(entries, ENTRY_WORDS * k + word)
+            if slot >= 0:
+                drop_handle(header, slot)
+
+
+@native()
+def read_params(header, result, address, start, count, out):
+    """Copy words of an instruction's parameters to the int64 array with the id `out`; 0 if it has been freed.
+
+    It is the one with these parameters among those that write the buffer of the slot `result`.
+    """
+    buffer = get_buffer(header, result)
+    i = get_producer(header, buffer)
+    while i >= 0 and get_buffer(header, get_result(header, i)) == buffer:
+        if get_op(header, i) != DEAD_OP and get_params(header, i) == address:
+            memcpy(array_data(out), address + 8 * start, 8 * count)
+            return 1
+        i -= 1
+    return 0
+
+
+@native()
+def end_sweep(header, root, keep):
+    """Free the instructions that a result depends on, unless they are to be kept.
+
+    E_FREED, with nothing done, if somebody has freed a part of them since the sweep began.
+    """
+    if not differentiable(header, root):
+        return 0
+    high = get_producer(header, get_buffer(header, root))
+    low = mark(header, root)
+    if low == E_FREED:
+        unmark_all(header)
+        return E_FREED
+    if keep:
+        unmark(header, low, high)
+    else:
+        release_graph(header, low, high)
+    return 0
+
+
+@native()
+def has_primal(header, slot):
+    """Whether a slot's primal is still there."""
+    return 1 if get_primal(header, get_buffer(header, slot)) != 0 else 0
+
+
+@helper
+def _is_other_leaf(header, slot):
+    """Whether a slot is that of a differentiable leaf that was not asked for."""
+    if not differentiable(header, slot):
+        return False
+    buffer = get_buffer(header, slot)
+    return get_producer(header, buffer) < 0 and get_flags(header, buffer) & WANTED == 0
+
+
+@helper
+def _other_leaf(header, root):
+    roots = stack_words(1)
+    store_i64(roots, 0, root)
+    span = stack_words(2)
+    if mark_all(header, roots, 1, span) == E_FREED:
+        unmark_all(header)
+        return 1
+    low, high = load_i64(span, 0), load_i64(span, 1)
+    found = 1 if _is_other_leaf(header, root) else 0
+    for i in range(low, high + 1):
+        if get_mark(header, i):
+            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                found |= 1 if _is_other_leaf(header, slot) else 0
+    unmark(header, low, high)
+    return found
+
+
+@native()
+def has_other_leaf(header, root, wanted):
+    """Whether a result depends on a differentiable leaf other than the slots in an int64 array, whose id is given."""
+    if not differentiable(header, root):
+        return 0
+    flag_wanted(header, wanted, True)
+    found = _other_leaf(header, root)
+    flag_wanted(header, wanted, False)
+    return found
+
+
+@native()
+def make_differentiable(header, slot):
+    """Let cotangents flow into a buffer from now on."""
+    buffer = get_buffer(header, slot)
+    set_flags(header, buffer, get_flags(header, buffer) | DIFFERENTIABLE)
+
+
+@native()
+def handles(header, slot):
+    """How many Tensors there are on a slot's buffer."""
+    return get_handles(header, get_buffer(header, slot))
+
+
+@native()
+def note(header, slot, noted):
+    """Flag a buffer of which Python keeps something, or take the flag away."""
+    buffer = get_buffer(header, slot)
+    flags = get_flags(header, buffer) & ~NOTED
+    set_flags(header, buffer, flags | (NOTED if noted else 0))
+
+
+@native()
+def noted_buffer(header, slot):
+    """The buffer of a slot if it is flagged as noted, otherwise -1."""
+    buffer = get_buffer(header, slot)
+    return buffer if get_flags(header, buffer) & NOTED else NONE
+
+
+@native()
+def is_noted(header, buffer):
+    """Whether a buffer is flagged as noted."""
+    return get_flags(header, buffer) & NOTED
+
+
+@native()
+def add_cotangent(header, slot, array):
+    """Add an array of all of a buffer's elements to its cotangent."""
+    buffer = get_buffer(header, slot)
+    if get_cotangent(header, buffer) == 0:
+        set_cotangent(header, buffer, new_zero_block(get_bytes(header, buffer)))
+    add_block(
+        array_data(array), get_cotangent(header, buffer), get_bytes(header, buffer), get_dtype(header, slot)
+    )

@@ -1,0 +1,245 @@
+"""The tangent sweep over an eager tape: find what leads to some results, and walk it upwards from some leaves.
+
+Tangents are kept in a column of the sweep's own, which takes the place of the cotangents' meanwhile: gradients that
+Tensors show are neither read nor changed. The tangents of a buffer lie one after another, each like the buffer.
+"""
+
+from tapegrad.engine.kernels.frame import X_BAR, X
+from tapegrad.engine.kernels.raw_memory import calloc, free, load_i64, memcpy, stack_words, store_i64
+from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.sweep.bind import op_word, variant
+from tapegrad.engine.sweep.bind_tangent import bind_tangent
+from tapegrad.engine.sweep.execute import execute
+from tapegrad.engine.sweep.reachability import unmark
+from tapegrad.engine.sweep.reverse import covers_buffer
+from tapegrad.engine.sweep.tangent_reachability import (
+    PROMISED,
+    has_tangent,
+    mark_all,
+    moves,
+    promise,
+    tangent_kernel,
+)
+from tapegrad.engine.tape.blocks import new_block, new_zero_block, release_block
+from tapegrad.engine.tape.geometry import array_data, extent, item_size, size, stride
+from tapegrad.engine.tape.layout import (
+    ACCUMULATE,
+    BUFFERS,
+    COLUMNS,
+    CONTROL,
+    E_KERNEL,
+    E_MEMORY,
+    E_STATUS,
+    F32,
+    LOOPS,
+    OP_GRAIN,
+    OP_KIND,
+    OP_LINEAR,
+    get_buffer,
+    get_bytes,
+    get_cotangent,
+    get_dtype,
+    get_ndim,
+    get_offset,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_params,
+    get_result,
+    set_cotangent,
+)
+
+_COLUMN = COLUMNS["cotangent"][0]
+
+
+# --- walking it --------------------------------------------------------------------------------------------------
+
+
+@helper
+def _make_tangents(header, i, count):
+    """Memory for the tangents of an instruction's result; zeros where the instruction does not write all of it."""
+    slot = get_result(header, i)
+    buffer = get_buffer(header, slot)
+    if get_cotangent(header, buffer) != PROMISED:
+        return True
+    bytes_ = count * get_bytes(header, buffer)
+    plain = covers_buffer(header, slot) and op_word(header, get_op(header, i), OP_KIND) != ACCUMULATE
+    block = new_block(bytes_) if plain else new_zero_block(bytes_)
+    set_cotangent(header, buffer, block)
+    return block != 0
+
+
+@helper
+def _needs_zeros(header, op, slot):
+    """Whether a linear op's kernel reads a tangent that an operand does not have."""
+    return (
+        slot >= 0
+        and op_word(header, op, OP_LINEAR) != 0
+        and get_dtype(header, slot) <= F32
+        and not has_tangent(header, slot)
+    )
+
+
+@helper
+def _put_zeros(header, op, slot, frame, word):
+    """Let a linear op read zeros in place of an operand's tangents; the block, 0 if none is needed."""
+    if not _needs_zeros(header, op, slot):
+        return 0
+    block = new_zero_block(get_bytes(header, get_buffer(header, slot)))
+    if block != 0:
+        store_i64(frame, word, block + get_offset(header, slot))
+    return block
+
+
+@helper
+def _bytes_to_next(header, slot):
+    """Bytes from one tangent of a slot to the next, 0 where it has none."""
+    return get_bytes(header, get_buffer(header, slot)) if has_tangent(header, slot) else 0
+
+
+@helper
+def _advance(frame, words, s0, s1, s2, sy):
+    """Move the tangents' addresses, in the four words from `words` on, to the next tangents."""
+    store_i64(frame, words, load_i64(frame, words) + s0)
+    store_i64(frame, words + 1, load_i64(frame, words + 1) + s1)
+    store_i64(frame, words + 2, load_i64(frame, words + 2) + s2)
+    store_i64(frame, words + 3, load_i64(frame, words + 3) + sy)
+
+
+@helper
+def _run(header, i, frame, outer, count):
+    """Run the kernel for one tangent after another; its status."""
+    op, result, params = get_op(header, i), get_result(header, i), get_params(header, i)
+    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    bind_tangent(header, op, result, a, b, c, params, frame, outer)
+    first, second = _put_zeros(header, op, a, frame, X), _put_zeros(header, op, b, frame, X + 1)
+    third = _put_zeros(header, op, c, frame, X + 2)
+    loops, grain, control = load_i64(header, LOOPS), op_word(header, op, OP_GRAIN), load_i64(header, CONTROL)
+    own, kernel, status = get_bytes(header, get_buffer(header, result)), tangent_kernel(header, i), 0
+    for _ in range(count):
+        status = execute(kernel, frame, loops, grain, control)
+        if status != 0:
+            break
+        if op_word(header, op, OP_KIND) == ACCUMULATE:
+            _advance(frame, X_BAR, own, 0, 0, _bytes_to_next(header, a))
+        else:
+            words = X if op_word(header, op, OP_LINEAR) else X_BAR
+            s0, s1, s2 = _bytes_to_next(header, a), _bytes_to_next(header, b), _bytes_to_next(header, c)
+            _advance(frame, words, s0, s1, s2, own)
+    for block in (first, second, third):
+        if block != 0:
+            release_block(block)
+    return status
+
+
+@helper
+def _walk(header, low, high, count):
+    """Compute the tangents from below; 0, or an error."""
+    frame, outer = stack_words(16), stack_words(161)
+    for i in range(low, high + 1):
+        if moves(header, i):
+            if not _make_tangents(header, i, count):
+                return E_MEMORY
+            status = _run(header, i, frame, outer, count)
+            if status != 0:
+                return E_STATUS - status
+    return 0
+
+
+# --- seeds and results -------------------------------------------------------------------------------------------
+
+
+@helper
+def _seed(header, leaves, seeds, leaf_count, count):
+    """Give the leaves, each the whole of its buffer, their tangents; whether there was memory."""
+    for k in range(leaf_count):
+        buffer = get_buffer(header, load_i64(leaves, k))
+        bytes_ = count * get_bytes(header, buffer)
+        block = new_block(bytes_)
+        if block == 0:
+            return False
+        memcpy(block, array_data(load_i64(seeds, k)), bytes_)
+        set_cotangent(header, buffer, block)
+    return True
+
+
+@helper
+def _copy_out(header, slot, source, target):
+    """Copy the elements of a slot, of which the buffer's contents lie at `source`, to `target` in C order."""
+    counters = stack_words(32)
+    ndim, item = get_ndim(header, slot), item_size(get_dtype(header, slot))
+    for d in range(ndim):
+        store_i64(counters, d, 0)
+    source += get_offset(header, slot)
+    for k in range(size(header, slot)):
+        memcpy(target + k * item, source, item)
+        d = ndim - 1
+        while d >= 0:
+            source += stride(header, slot, d)
+            count = load_i64(counters, d) + 1
+            if count < extent(header, slot, d):
+                store_i64(counters, d, count)
+                break
+            source -= count * stride(header, slot, d)
+            store_i64(counters, d, 0)
+            d -= 1
+
+
+@helper
+def _hand_out(header, results, tangents, result_count, count):
+    """Copy the results' tangents to arrays, which hold zeros."""
+    for k in range(result_count):
+        slot = load_i64(results, k)
+        if has_tangent(header, slot):
+            buffer = get_buffer(header, slot)
+            target = array_data(load_i64(tangents, k))
+            bytes_ = size(header, slot) * item_size(get_dtype(header, slot))
+            for t in range(count):
+                source = get_cotangent(header, buffer) + t * get_bytes(header, buffer)
+                _copy_out(header, slot, source, target + t * bytes_)
+
+
+@helper
+def _release(column, buffers):
+    """Free the column with all tangents."""
+    for buffer in range(buffers):
+        block = load_i64(column, buffer)
+        if block != 0 and block != PROMISED:
+            release_block(block)
+    free(column)
+
+
+@native()
+def tangent_sweep(header, leaves, seeds, leaf_count, results, tangents, result_count, count, missing):
+    """Carry `count` tangents at once from some leaves to some results; 0, or an error.
+
+    `leaves` and `results` are ids of int64 arrays of slots, `seeds` and `tangents` of the ids of arrays, in C order,
+    with `count` in front of the slots' shapes; those of `tangents` hold zeros. A leaf is all of its buffer. With
+    E_KERNEL the array `missing` receives op code and dtype code of a kernel that is not loaded yet.
+    """
+    leaves, results, span = array_data(leaves), array_data(results), stack_words(2)
+    gradients, buffers = load_i64(header, _COLUMN), load_i64(header, BUFFERS)
+    column = calloc(buffers + 1, 8)
+    if column == 0:
+        return E_MEMORY
+    mark_all(header, results, result_count, span)
+    low, high = load_i64(span, 0), load_i64(span, 1)
+    store_i64(header, _COLUMN, column)
+    status = 0 if _seed(header, leaves, array_data(seeds), leaf_count, count) else E_MEMORY
+    lacking = stack_words(1)
+    if status == 0:
+        status = promise(header, low, high, lacking)
+    if status == E_KERNEL:
+        i = load_i64(lacking, 0)
+        a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+        store_i64(array_data(missing), 0, get_op(header, i))
+        store_i64(array_data(missing), 1, variant(header, get_op(header, i), a, b, c))
+    if status == 0:
+        status = _walk(header, low, high, count)
+    if status == 0:
+        _hand_out(header, results, array_data(tangents), result_count, count)
+    store_i64(header, _COLUMN, gradients)
+    _release(column, buffers)
+    unmark(header, low, high)
+    return status

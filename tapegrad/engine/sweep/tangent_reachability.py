@@ -1,0 +1,97 @@
+"""What a tangent sweep over an eager tape goes through: the instructions between some leaves and some results.
+
+The column of cotangents holds the tangents: who has an entry in it has tangents, or will have them.
+"""
+
+from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
+from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.sweep.bind import op_word, variant
+from tapegrad.engine.sweep.eager import kernel_of
+from tapegrad.engine.sweep.reachability import mark_writers
+from tapegrad.engine.tape.entries import differentiable
+from tapegrad.engine.tape.layout import (
+    CALL,
+    E_KERNEL,
+    NONE,
+    OP_KIND,
+    OP_LINEAR,
+    get_buffer,
+    get_cotangent,
+    get_mark,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_producer,
+    get_result,
+    set_cotangent,
+)
+
+PROMISED = 1  # in the column: the buffer will have tangents
+
+
+@helper
+def _mark_operand(header, slot):
+    """Mark the writers of an operand; how many are new. What a reverse sweep has freed is a constant."""
+    return max(mark_writers(header, get_buffer(header, slot)), 0) if differentiable(header, slot) else 0
+
+
+@helper
+def mark_all(header, results, count, span):
+    """Mark the instructions that the results depend on; the words at `span` receive the lowest and the highest."""
+    waiting, high = 0, NONE
+    for k in range(count):
+        slot = load_i64(results, k)
+        new = _mark_operand(header, slot)
+        if new > 0:
+            high = max(high, get_producer(header, get_buffer(header, slot)))
+        waiting += new
+    i = high
+    while waiting > 0:
+        if get_mark(header, i):
+            waiting -= 1
+            waiting += _mark_operand(header, get_operand0(header, i))
+            waiting += _mark_operand(header, get_operand1(header, i))
+            waiting += _mark_operand(header, get_operand2(header, i))
+        i -= 1
+    store_i64(span, 0, i + 1)
+    store_i64(span, 1, high)
+
+
+@helper
+def has_tangent(header, slot):
+    return differentiable(header, slot) and get_cotangent(header, get_buffer(header, slot)) != 0
+
+
+@helper
+def moves(header, i):
+    """Whether the tangent of an instruction depends on the leaves'."""
+    if get_mark(header, i) == 0 or not differentiable(header, get_result(header, i)):
+        return False
+    if has_tangent(header, get_operand0(header, i)) or has_tangent(header, get_operand1(header, i)):
+        return True
+    return has_tangent(header, get_operand2(header, i))
+
+
+@helper
+def tangent_kernel(header, i):
+    """Address of the kernel of an instruction's tangent; 0 where a user's function is called: not in this sweep."""
+    op = get_op(header, i)
+    if op_word(header, op, OP_KIND) == CALL:
+        return 0
+    dtype = variant(header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
+    return kernel_of(header, op, dtype, 0 if op_word(header, op, OP_LINEAR) else 2)
+
+
+@helper
+def promise(header, low, high, lacking):
+    """Enter which buffers will have tangents; 0, or E_KERNEL: `lacking` receives the instruction without a kernel."""
+    for i in range(low, high + 1):
+        if moves(header, i):
+            if tangent_kernel(header, i) == 0:
+                store_i64(lacking, 0, i)
+                return E_KERNEL
+            buffer = get_buffer(header, get_result(header, i))
+            if get_cotangent(header, buffer) == 0:
+                set_cotangent(header, buffer, PROMISED)
+    return 0

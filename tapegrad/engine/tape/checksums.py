@@ -1,0 +1,150 @@
+"""Checksums of the primals that reverse rules read, taken when an instruction is appended: a means of finding faults.
+
+They are kept in a table beside the columns, four words for each buffer that an instruction writes: of what the rule
+reads of each operand and of the result, 0 where it reads nothing or nothing is known. The table is there only while
+checks are switched on.
+"""
+
+import numpy as np
+
+from tapegrad.engine.kernels.raw_memory import (
+    calloc,
+    free,
+    load_at,
+    load_i64,
+    malloc,
+    memcpy,
+    memset,
+    stack_words,
+    store_i64,
+)
+from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.tape.geometry import item_size
+from tapegrad.engine.tape.layout import (
+    BUFFER_CAPACITY,
+    CHECKSUMS,
+    MAX_NDIM,
+    get_buffer,
+    get_dtype,
+    get_geometry,
+    get_ndim,
+    get_offset,
+    get_primal,
+)
+
+READS = 4  # words of an entry: three operands and the result
+_CAPACITY = 0  # word of the table; the entries follow it
+_SEED, _PRIME = 1469598103934665603, 1099511628211  # of the hash by Fowler, Noll and Vo
+
+
+@helper
+def _bits(address, item):
+    """The bits of the element at an address."""
+    if item == 8:
+        return load_i64(address, 0)
+    if item == 4:
+        return np.int64(load_at(address, 0, np.int32(0)))
+    return np.int64(load_at(address, 0, np.uint8(0)))
+
+
+@helper
+def checksum(header, slot):
+    """A number that depends on each element of a slot's primal, never 0."""
+    ndim, geometry, item = (
+        get_ndim(header, slot),
+        get_geometry(header, slot),
+        item_size(get_dtype(header, slot)),
+    )
+    address = get_primal(header, get_buffer(header, slot)) + get_offset(header, slot)
+    at = stack_words(MAX_NDIM)
+    left = np.int64(1)
+    for d in range(ndim):
+        store_i64(at, d, 0)
+        left *= load_i64(geometry, d)
+    result = np.int64(_SEED)
+    while left > 0:
+        result = (result ^ _bits(address, item)) * _PRIME
+        left -= 1
+        d = ndim - 1
+        while d >= 0:
+            stride = load_i64(geometry, ndim + d)
+            address += stride
+            store_i64(at, d, load_i64(at, d) + 1)
+            if load_i64(at, d) < load_i64(geometry, d):
+                break
+            address -= stride * load_i64(geometry, d)
+            store_i64(at, d, 0)
+            d -= 1
+    return result | 1
+
+
+@helper
+def _bytes_of(capacity):
+    return 8 * (1 + READS * capacity)
+
+
+@helper
+def _table(header):
+    """The table, with room for every buffer."""
+    table, capacity = load_i64(header, CHECKSUMS), load_i64(header, BUFFER_CAPACITY)
+    if load_i64(table, _CAPACITY) < capacity:
+        larger, used = malloc(_bytes_of(capacity)), _bytes_of(load_i64(table, _CAPACITY))
+        memcpy(larger, table, used)
+        memset(larger + used, 0, _bytes_of(capacity) - used)
+        store_i64(larger, _CAPACITY, capacity)
+        store_i64(header, CHECKSUMS, larger)
+        free(table)
+        table = larger
+    return table
+
+
+@helper
+def entry_of(header, result):
+    """Address of the entry of the instruction that writes a slot."""
+    return _table(header) + 8 * (1 + READS * get_buffer(header, result))
+
+
+@helper
+def note_reads(header, result, a, b, c, mask):
+    """Note what the primals named by `mask` are now."""
+    entry = entry_of(header, result)
+    store_i64(entry, 0, checksum(header, a) if mask & 1 else 0)
+    store_i64(entry, 1, checksum(header, b) if mask & 2 else 0)
+    store_i64(entry, 2, checksum(header, c) if mask & 4 else 0)
+    store_i64(entry, 3, checksum(header, result) if mask & 8 else 0)
+
+
+@helper
+def _has_changed(header, entry, k, slot):
+    """Whether operand `k` of an instruction, or its result, is not what it was; that memory is there still."""
+    noted = load_i64(entry, k)
+    if noted == 0 or slot < 0 or get_primal(header, get_buffer(header, slot)) == 0:
+        return False
+    return checksum(header, slot) != noted
+
+
+@native()
+def switch_checksums(header, on):
+    """Begin to take checksums, or stop and forget them."""
+    table = load_i64(header, CHECKSUMS)
+    if on and table == 0:
+        store_i64(header, CHECKSUMS, calloc(1, _bytes_of(0)))
+    elif not on and table != 0:
+        store_i64(header, CHECKSUMS, 0)
+        free(table)
+
+
+@native()
+def changed_read(header, a, b, c, result):
+    """Which operand of the instruction that writes a slot is not what it was when that was appended.
+
+    3 is the result itself; -1 if nothing has changed, or nothing is known.
+    """
+    if load_i64(header, CHECKSUMS) == 0:
+        return -1
+    entry = entry_of(header, result)
+    for k in range(READS):
+        slot = a if k == 0 else (b if k == 1 else (c if k == 2 else result))
+        if _has_changed(header, entry, k, slot):
+            return k
+    return -1

@@ -1,0 +1,460 @@
+"""Entries of a tape: make them, hold them, let them go."""
+
+from tapegrad.engine.kernels.raw_memory import calloc, free, load_i64, malloc, realloc, store_i64
+from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.tape.blocks import release_block
+from tapegrad.engine.tape.checksums import note_reads
+from tapegrad.engine.tape.layout import (
+    ALL_LIVE,
+    BUFFER_CAPACITY,
+    BUFFER_COLUMNS,
+    BUFFERS,
+    CHECKSUMS,
+    DEAD,
+    DEAD_OP,
+    DIFFERENTIABLE,
+    EXTERNAL,
+    FREE_BUFFER,
+    FREE_SLOT,
+    FREED,
+    INSTRUCTION_CAPACITY,
+    INSTRUCTION_COLUMNS,
+    INSTRUCTIONS,
+    LITERAL_ENTRIES,
+    LITERAL_WORDS,
+    LITERALS,
+    NONE,
+    OP_READS0,
+    OP_TABLE,
+    OP_WORDS,
+    ORPHAN,
+    READS_Y,
+    SLOT_CAPACITY,
+    SLOT_COLUMNS,
+    SLOTS,
+    get_buffer,
+    get_cotangent,
+    get_flags,
+    get_geometry,
+    get_handles,
+    get_keeps,
+    get_ndim,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_params,
+    get_primal,
+    get_producer,
+    get_refs,
+    get_result,
+    get_users,
+    set_buffer,
+    set_bytes,
+    set_cotangent,
+    set_dtype,
+    set_flags,
+    set_geometry,
+    set_handles,
+    set_keeps,
+    set_mark,
+    set_ndim,
+    set_offset,
+    set_op,
+    set_operand0,
+    set_operand1,
+    set_operand2,
+    set_params,
+    set_primal,
+    set_producer,
+    set_refs,
+    set_result,
+    set_users,
+)
+
+_SQUEEZE_FROM = 1024  # dead instructions below this number are not worth a compaction
+
+# --- opening, growing and closing -------------------------------------------------------------------------------
+
+
+@native()
+def open_tape(header, capacity):
+    """Allocate the columns of a new tape behind a header of zeros."""
+    for word, bytes_ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
+        store_i64(header, word, malloc(capacity * bytes_))
+    store_i64(header, LITERALS, calloc(LITERAL_ENTRIES, 8 * LITERAL_WORDS))
+    for word in (INSTRUCTION_CAPACITY, SLOT_CAPACITY, BUFFER_CAPACITY):
+        store_i64(header, word, capacity)
+    for word in (FREE_SLOT, FREE_BUFFER, ORPHAN):
+        store_i64(header, word, NONE)
+
+
+@native()
+def close_tape(header):
+    """Free everything that a tape holds, if it is open. Memory that NumPy arrays still show stays."""
+    if load_i64(header, SLOT_CAPACITY) == 0:
+        return
+    for i in range(load_i64(header, INSTRUCTIONS)):
+        if get_op(header, i) != DEAD_OP and get_params(header, i) != 0:
+            free(get_params(header, i))
+    for slot in range(load_i64(header, SLOTS)):
+        if get_geometry(header, slot) != 0:
+            free(get_geometry(header, slot))
+    for buffer in range(load_i64(header, BUFFERS)):
+        free_cotangent(header, buffer)
+        if get_primal(header, buffer) != 0 and get_flags(header, buffer) & EXTERNAL == 0:
+            release_block(get_primal(header, buffer))
+    for word, _ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
+        free(load_i64(header, word))
+        store_i64(header, word, 0)
+    free(load_i64(header, LITERALS))
+    free(load_i64(header, CHECKSUMS))
+    store_i64(header, SLOT_CAPACITY, 0)  # says that the tape is closed
+
+
+@helper
+def _grow(header, columns, capacity_word):
+    """Double the capacity of a family of columns."""
+    capacity = 2 * load_i64(header, capacity_word)
+    for word, bytes_ in columns:
+        store_i64(header, word, realloc(load_i64(header, word), capacity * bytes_))
+    store_i64(header, capacity_word, capacity)
+
+
+@helper
+def _take(header, free_word, count_word, capacity_word, columns, next_free):
+    """Index of a free entry: the head of the free list, or a new one at the end."""
+    index = load_i64(header, free_word)
+    if index != NONE:
+        store_i64(header, free_word, next_free)
+        return index
+    index = load_i64(header, count_word)
+    if index == load_i64(header, capacity_word):
+        _grow(header, columns, capacity_word)
+    store_i64(header, count_word, index + 1)
+    return index
+
+
+@helper
+def new_buffer(header, primal, bytes_, flags):
+    """A buffer nobody uses yet."""
+    head = load_i64(header, FREE_BUFFER)
+    next_free = get_producer(header, head) if head != NONE else NONE
+    buffer = _take(header, FREE_BUFFER, BUFFERS, BUFFER_CAPACITY, BUFFER_COLUMNS, next_free)
+    set_primal(header, buffer, primal)
+    set_cotangent(header, buffer, 0)
+    set_bytes(header, buffer, bytes_)
+    set_users(header, buffer, 0)
+    set_handles(header, buffer, 0)
+    set_keeps(header, buffer, 0)
+    set_producer(header, buffer, NONE)
+    set_flags(header, buffer, flags)
+    return buffer
+
+
+@helper
+def new_slot(header, buffer, dtype, ndim, offset):
+    """A slot on `buffer`; the caller fills in its geometry."""
+    head = load_i64(header, FREE_SLOT)
+    next_free = get_buffer(header, head) if head != NONE else NONE
+    slot = _take(header, FREE_SLOT, SLOTS, SLOT_CAPACITY, SLOT_COLUMNS, next_free)
+    set_buffer(header, slot, buffer)
+    set_dtype(header, slot, dtype)
+    set_ndim(header, slot, ndim)
+    set_offset(header, slot, offset)
+    set_geometry(header, slot, malloc(16 * ndim) if ndim > 0 else 0)
+    set_refs(header, slot, 0)
+    return slot
+
+
+# --- holding ---------------------------------------------------------------------------------------------------
+
+
+@helper
+def _hold(header, slot):
+    """Count one more use of a slot."""
+    buffer = get_buffer(header, slot)
+    set_refs(header, slot, get_refs(header, slot) + 1)
+    set_users(header, buffer, get_users(header, buffer) + 1)
+
+
+@helper
+def add_handle(header, slot):
+    """A Tensor holds `slot`."""
+    _hold(header, slot)
+    buffer = get_buffer(header, slot)
+    set_handles(header, buffer, get_handles(header, buffer) + 1)
+
+
+@helper
+def differentiable(header, slot):
+    """Whether a cotangent flows into the slot's buffer."""
+    return slot >= 0 and get_flags(header, get_buffer(header, slot)) & DIFFERENTIABLE != 0
+
+
+@helper
+def kept(header, op, a, b, c):
+    """Primals that the reverse rule reads: bits 0-2 the operands, bit 3 the result."""
+    row = load_i64(header, OP_TABLE) + 8 * OP_WORDS * op
+    mask = 0
+    if differentiable(header, a):
+        mask |= load_i64(row, OP_READS0)
+    if differentiable(header, b):
+        mask |= load_i64(row, OP_READS0 + 1)
+    if differentiable(header, c):
+        mask |= load_i64(row, OP_READS0 + 2)
+    return mask
+
+
+@helper
+def _keep(header, slot, by):
+    buffer = get_buffer(header, slot)
+    set_keeps(header, buffer, get_keeps(header, buffer) + by)
+
+
+@helper
+def _keep_all(header, mask, a, b, c, by):
+    """Count `by` more instructions that read the primals named by `mask`, the result excepted."""
+    if mask & 1:
+        _keep(header, a, by)
+    if mask & 2:
+        _keep(header, b, by)
+    if mask & 4:
+        _keep(header, c, by)
+
+
+@helper
+def append(header, op, result, a, b, c, params):
+    """Append an instruction. It holds its operands and its result."""
+    if load_i64(header, INSTRUCTIONS) == load_i64(header, INSTRUCTION_CAPACITY):
+        _grow(header, INSTRUCTION_COLUMNS, INSTRUCTION_CAPACITY)
+    i = load_i64(header, INSTRUCTIONS)
+    store_i64(header, INSTRUCTIONS, i + 1)
+    set_op(header, i, op)
+    set_result(header, i, result)
+    set_operand0(header, i, a)
+    set_operand1(header, i, b)
+    set_operand2(header, i, c)
+    set_params(header, i, params)
+    set_mark(header, i, 0)
+    _hold(header, a)
+    if b >= 0:
+        _hold(header, b)
+    if c >= 0:
+        _hold(header, c)
+    mask = kept(header, op, a, b, c)
+    _keep_all(header, mask, a, b, c, 1)
+    if mask & READS_Y:
+        _keep(header, result, 1)
+    if load_i64(header, CHECKSUMS) != 0:
+        note_reads(header, result, a, b, c, mask)
+    set_refs(header, result, get_refs(header, result) + 1)
+    set_producer(header, get_buffer(header, result), i)
+    return i
+
+
+# --- letting go ------------------------------------------------------------------------------------------------
+
+
+@helper
+def _drop_ref(header, slot):
+    """One reference less to a slot; the last one frees it."""
+    refs = get_refs(header, slot) - 1
+    set_refs(header, slot, refs)
+    if refs > 0:
+        return
+    if get_ndim(header, slot) > 0:
+        free(get_geometry(header, slot))
+    set_geometry(header, slot, 0)
+    set_buffer(header, slot, load_i64(header, FREE_SLOT))
+    store_i64(header, FREE_SLOT, slot)
+
+
+@helper
+def free_cotangent(header, buffer):
+    """Let the cotangent's memory go."""
+    cotangent = get_cotangent(header, buffer)
+    if cotangent != 0:
+        release_block(cotangent)
+        set_cotangent(header, buffer, 0)
+
+
+@helper
+def free_unused_primal(header, buffer):
+    """Let the primal's memory go if no Tensor shows it and no reverse rule reads it."""
+    unused = get_handles(header, buffer) == 0 and get_keeps(header, buffer) == 0
+    if load_i64(header, ALL_LIVE):  # a recording is replayed: what it computed from may be needed again
+        return
+    if unused and get_primal(header, buffer) != 0 and get_flags(header, buffer) & EXTERNAL == 0:
+        release_block(get_primal(header, buffer))
+        set_primal(header, buffer, 0)
+
+
+@helper
+def _free_buffer(header, buffer):
+    """Put a buffer on the free list, or on the list of orphans if Python must drop the owner of its memory."""
+    free_cotangent(header, buffer)
+    if get_flags(header, buffer) & EXTERNAL:
+        set_producer(header, buffer, load_i64(header, ORPHAN))
+        store_i64(header, ORPHAN, buffer)
+        return
+    if get_primal(header, buffer) != 0:
+        release_block(get_primal(header, buffer))
+    set_primal(header, buffer, 0)
+    set_producer(header, buffer, load_i64(header, FREE_BUFFER))
+    store_i64(header, FREE_BUFFER, buffer)
+
+
+@helper
+def _bury(header, i, pending):
+    """Turn an instruction dead and queue it; its operands are still held."""
+    if get_params(header, i) != 0:
+        free(get_params(header, i))
+    kept_mask = kept(
+        header, get_op(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    )
+    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    _keep_all(header, kept_mask, a, b, c, -1)
+    set_op(header, i, DEAD_OP)
+    set_params(header, i, pending)
+    store_i64(header, DEAD, load_i64(header, DEAD) + 1)
+    return kept_mask
+
+
+@helper
+def first_writer(header, buffer):
+    """First instruction of the run that writes `buffer`: pieces of one result are written one after another."""
+    i = get_producer(header, buffer)
+    while (
+        i > 0 and get_op(header, i - 1) != DEAD_OP and get_buffer(header, get_result(header, i - 1)) == buffer
+    ):
+        i -= 1
+    return i
+
+
+@helper
+def _kill_buffer(header, buffer, pending):
+    """Free a buffer that nobody uses and queue the instructions that write it."""
+    last = get_producer(header, buffer)
+    if last >= 0:
+        for i in range(first_writer(header, buffer), last + 1):
+            _bury(header, i, pending)
+            pending = i
+            _drop_ref(header, get_result(header, i))
+    _free_buffer(header, buffer)
+    return pending
+
+
+@helper
+def _drop_use(header, slot, pending):
+    """One use less of a slot."""
+    buffer = get_buffer(header, slot)
+    _drop_ref(header, slot)
+    users = get_users(header, buffer) - 1
+    set_users(header, buffer, users)
+    if users == 0:
+        return _kill_buffer(header, buffer, pending)
+    free_unused_primal(header, buffer)
+    return pending
+
+
+@helper
+def _settle(header, pending):
+    """Let go of the operands of the queued dead instructions, and so on; a loop, however long the chain."""
+    while pending != NONE:
+        i = pending
+        pending = get_params(header, i)
+        a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+        pending = _drop_use(header, a, pending)
+        if b >= 0:
+            pending = _drop_use(header, b, pending)
+        if c >= 0:
+            pending = _drop_use(header, c, pending)
+
+
+@helper
+def drop_handle(header, slot):
+    """A Tensor lets go of `slot`."""
+    buffer = get_buffer(header, slot)
+    handles = get_handles(header, buffer) - 1
+    set_handles(header, buffer, handles)
+    if handles == 0:
+        free_cotangent(header, buffer)
+    _settle(header, _drop_use(header, slot, NONE))
+    _tidy(header)
+
+
+@helper
+def free_instruction(header, i):
+    """Release an instruction whose result lives on: a sweep has gone through it for the last time."""
+    result = get_result(header, i)
+    buffer = get_buffer(header, result)
+    if _bury(header, i, NONE) & READS_Y:
+        set_keeps(header, buffer, get_keeps(header, buffer) - 1)
+    set_producer(header, buffer, FREED)
+    _drop_ref(header, result)
+    free_unused_primal(header, buffer)
+    _settle(header, i)
+
+
+# --- squeezing -------------------------------------------------------------------------------------------------
+
+
+@helper
+def _tidy(header):
+    """Forget dead instructions at the end, and squeeze out the others once they are the majority."""
+    n = load_i64(header, INSTRUCTIONS)
+    dead = load_i64(header, DEAD)
+    while n > 0 and get_op(header, n - 1) == DEAD_OP:
+        n -= 1
+        dead -= 1
+    store_i64(header, INSTRUCTIONS, n)
+    store_i64(header, DEAD, dead)
+    if dead > _SQUEEZE_FROM and 2 * dead > n:
+        _squeeze(header)
+
+
+@helper
+def _squeeze(header):
+    """Close the gaps that dead instructions left. Slots keep their numbers, so nobody needs to know."""
+    to = 0
+    for i in range(load_i64(header, INSTRUCTIONS)):
+        if get_op(header, i) == DEAD_OP:
+            continue
+        buffer = get_buffer(header, get_result(header, i))
+        if get_producer(header, buffer) == i:
+            set_producer(header, buffer, to)
+        set_op(header, to, get_op(header, i))
+        set_result(header, to, get_result(header, i))
+        set_operand0(header, to, get_operand0(header, i))
+        set_operand1(header, to, get_operand1(header, i))
+        set_operand2(header, to, get_operand2(header, i))
+        set_params(header, to, get_params(header, i))
+        set_mark(header, to, 0)
+        to += 1
+    store_i64(header, INSTRUCTIONS, to)
+    store_i64(header, DEAD, 0)
+
+
+@helper
+def tidy(header):
+    """Drop dead instructions where that pays."""
+    _tidy(header)
+
+
+@native()
+def next_orphan(header):
+    """Take the next dead buffer whose memory a Python object owned off the list; -1: none left."""
+    buffer = load_i64(header, ORPHAN)
+    if buffer != NONE:
+        store_i64(header, ORPHAN, get_producer(header, buffer))
+    return buffer
+
+
+@native()
+def reuse_orphan(header, buffer):
+    """Let a buffer be reused, now that its owner is forgotten."""
+    set_flags(header, buffer, 0)
+    set_primal(header, buffer, 0)
+    set_producer(header, buffer, load_i64(header, FREE_BUFFER))
+    store_i64(header, FREE_BUFFER, buffer)

@@ -1,0 +1,109 @@
+"""Shapes and strides of slots, read from NumPy arrays and computed for results."""
+
+import numba
+
+from tapegrad.engine.kernels.raw_memory import load_i32, load_i64, store_i64
+from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.tape.layout import F32, F64, I64, get_dtype, get_geometry, get_ndim
+
+# Words of NumPy's array object (``PyArrayObject_fields``, a part of its C interface), after those of any Python object:
+# two, or more where there is no global lock.
+_HEAD = object.__basicsize__ // 8
+ARRAY_DATA = _HEAD
+ARRAY_NDIM = 2 * (_HEAD + 1)  # in 32-bit words
+ARRAY_EXTENTS = _HEAD + 2
+ARRAY_STRIDES = _HEAD + 3
+ARRAY_DESCR = _HEAD + 5
+ARRAY_FLAGS = 2 * (_HEAD + 6)  # in 32-bit words
+
+
+@helper
+def array_data(array):
+    """Address of the first element of the NumPy array whose ``id`` is `array`."""
+    return load_i64(array, ARRAY_DATA)
+
+
+@helper
+def array_ndim(array):
+    """Number of dimensions of the NumPy array whose ``id`` is `array`."""
+    return numba.int64(load_i32(array, ARRAY_NDIM))
+
+
+@helper
+def array_length(array):
+    """Extent of the first dimension of the NumPy array whose ``id`` is `array`."""
+    return load_i64(load_i64(array, ARRAY_EXTENTS), 0)
+
+
+@helper
+def copy_array_geometry(array, ndim, geometry):
+    """Write extents and strides of a NumPy array behind `geometry`."""
+    extents, strides = load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
+    for d in range(ndim):
+        store_i64(geometry, d, load_i64(extents, d))
+        store_i64(geometry, ndim + d, load_i64(strides, d))
+
+
+@helper
+def item_size(dtype):
+    """Bytes of an element of the dtype with this code."""
+    return 8 if dtype == F64 or dtype == I64 else (4 if dtype == F32 else 1)
+
+
+@helper
+def extent(header, slot, d):
+    """Extent of dimension `d`."""
+    return load_i64(get_geometry(header, slot), d)
+
+
+@helper
+def stride(header, slot, d):
+    """Stride of dimension `d` in bytes."""
+    return load_i64(get_geometry(header, slot), get_ndim(header, slot) + d)
+
+
+@helper
+def size(header, slot):
+    """Number of elements of a slot."""
+    count = 1
+    for d in range(get_ndim(header, slot)):
+        count *= extent(header, slot, d)
+    return count
+
+
+@helper
+def fill_contiguous_strides(geometry, ndim, bytes_):
+    """Write C-order strides behind the extents of `geometry`; the number of elements."""
+    step = bytes_
+    for d in range(ndim - 1, -1, -1):
+        store_i64(geometry, ndim + d, step)
+        step *= load_i64(geometry, d)
+    return step // bytes_
+
+
+@helper
+def is_contiguous(header, slot):
+    """Whether a slot's elements lie side by side in C order."""
+    step = item_size(get_dtype(header, slot))
+    for d in range(get_ndim(header, slot) - 1, -1, -1):
+        e = extent(header, slot, d)
+        if e != 1 and stride(header, slot, d) != step:
+            return False
+        step *= e
+    return True
+
+
+@helper
+def broadcast_extent(header, slot, d, ndim):
+    """Extent of `slot` in dimension `d` of a broadcast to `ndim` dimensions."""
+    own = d - (ndim - get_ndim(header, slot))
+    return extent(header, slot, own) if own >= 0 else 1
+
+
+@helper
+def broadcast_stride(header, slot, d, ndim):
+    """Stride of `slot` in dimension `d` of a broadcast to `ndim` dimensions; 0 where it is repeated."""
+    own = d - (ndim - get_ndim(header, slot))
+    if own < 0 or extent(header, slot, own) == 1:
+        return 0
+    return stride(header, slot, own)

@@ -1,0 +1,318 @@
+"""Slots as Python makes and drops them: on new memory, on NumPy's, and as views.
+
+Arguments are 64-bit integers and the ``id`` of NumPy arrays, whose shapes, strides and addresses are read here. A
+slot that is returned carries one handle, the new Tensor's. A negative number is an error of `engine.tape.layout`.
+"""
+
+import numba
+
+from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, stack_words, store_f32, store_f64, store_i64
+from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, helper, native
+from tapegrad.engine.tape.blocks import new_block, new_zero_block
+from tapegrad.engine.tape.entries import add_handle, drop_handle, new_buffer, new_slot
+from tapegrad.engine.tape.geometry import (
+    ARRAY_EXTENTS,
+    ARRAY_STRIDES,
+    array_data,
+    array_length,
+    array_ndim,
+    copy_array_geometry,
+    extent,
+    fill_contiguous_strides,
+    item_size,
+    size,
+    stride,
+)
+from tapegrad.engine.tape.layout import (
+    E_MEMORY,
+    E_NDIM,
+    E_OUTSIDE,
+    E_SHAPES,
+    EXTERNAL,
+    F32,
+    LITERAL_ENTRIES,
+    LITERAL_WORDS,
+    LITERALS,
+    MAX_NDIM,
+    NONE,
+    ORPHAN,
+    SLOT_CAPACITY,
+    get_buffer,
+    get_bytes,
+    get_dtype,
+    get_geometry,
+    get_ndim,
+    get_offset,
+    get_primal,
+    get_users,
+    set_buffer,
+    set_flags,
+    set_offset,
+)
+
+_ADDRESSABLE = 1 << 47  # bytes that a process can address
+
+
+@helper
+def result_slot(header, dtype, ndim, geometry, zeroed):
+    """A slot on a new buffer with the extents behind `geometry`; NONE when memory is short."""
+    bytes_ = item_size(dtype)
+    for d in range(ndim):
+        if load_i64(geometry, d) > _ADDRESSABLE // max(bytes_, 1):
+            return NONE
+        bytes_ *= load_i64(geometry, d)
+    block = new_zero_block(bytes_) if zeroed else new_block(bytes_)
+    if block == 0:
+        return NONE
+    slot = new_slot(header, NONE, dtype, ndim, 0)
+    own = get_geometry(header, slot)
+    for d in range(ndim):
+        store_i64(own, d, load_i64(geometry, d))
+    fill_contiguous_strides(own, ndim, item_size(dtype))
+    set_buffer(header, slot, new_buffer(header, block, bytes_, 0))
+    return slot
+
+
+@native()
+def allocate(header, dtype, shape, zeroed):
+    """A slot on a new buffer; `shape` is the id of an int64 array of extents."""
+    ndim = array_length(shape)
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    slot = result_slot(header, dtype, ndim, array_data(shape), zeroed)
+    if slot == NONE:
+        return E_MEMORY
+    add_handle(header, slot)
+    return slot
+
+
+@native(group=EVERY_COMPUTATION)
+def enter_array(header, array, dtype, flags):
+    """A slot on a NumPy array's own memory, which the caller keeps alive until the buffer is an orphan.
+
+    Returns the slot, and the buffer in the upper 32 bits.
+    """
+    ndim = array_ndim(array)
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    slot = new_slot(header, NONE, dtype, ndim, 0)
+    own = get_geometry(header, slot)
+    copy_array_geometry(array, ndim, own)
+    below, above = 0, item_size(dtype)
+    for d in range(ndim):
+        reach = load_i64(own, ndim + d) * (load_i64(own, d) - 1)
+        below += min(0, reach)
+        above += max(0, reach)
+    span = above - below if size(header, slot) > 0 else 0
+    buffer = new_buffer(header, array_data(array) + below, span, flags | EXTERNAL)
+    set_buffer(header, slot, buffer)
+    set_offset(header, slot, -below)
+    add_handle(header, slot)
+    return slot + (buffer << 32)
+
+
+@native()
+def copy_array(header, array, dtype, flags):
+    """A slot on a new buffer with a copy of a NumPy array in C order; E_SHAPES if it is in another order."""
+    ndim = array_ndim(array)
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    slot = result_slot(header, dtype, ndim, load_i64(array, ARRAY_EXTENTS), False)
+    if slot < 0:
+        return slot
+    add_handle(header, slot)
+    strides = load_i64(array, ARRAY_STRIDES)
+    for d in range(ndim):
+        if load_i64(strides, d) != stride(header, slot, d) and extent(header, slot, d) > 1:
+            drop_handle(header, slot)
+            return E_SHAPES
+    buffer = get_buffer(header, slot)
+    memcpy(get_primal(header, buffer), array_data(array), get_bytes(header, buffer))
+    set_flags(header, buffer, flags)
+    return slot
+
+
+@helper
+def _lies_inside(bytes_, offset, item, ndim, extents, strides):
+    """Whether elements of `item` bytes, the first of them at `offset`, all lie inside a buffer of `bytes_`.
+
+    Products are compared by division: extents and strides may be such that they overflow.
+    """
+    below, above = offset, offset + item
+    for d in range(ndim):
+        steps, by = load_i64(extents, d) - 1, load_i64(strides, d)
+        if steps == 0:  # whatever the stride, nothing is stepped over
+            continue
+        if by < -bytes_ or by > bytes_ or (by != 0 and steps > bytes_ // abs(by)):
+            return False
+        below += min(0, by * steps)
+        above += max(0, by * steps)
+    return below >= 0 and above <= bytes_
+
+
+@helper
+def _is_empty(ndim, extents):
+    """Whether some extent is 0."""
+    for d in range(ndim):
+        if load_i64(extents, d) == 0:
+            return True
+    return False
+
+
+@helper
+def _offset_in(header, slot, array):
+    """`offset_in`. What has no elements is anywhere, and is said to lie at the beginning."""
+    ndim, extents, strides = array_ndim(array), load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
+    if _is_empty(ndim, extents):
+        return 0
+    buffer = get_buffer(header, slot)
+    offset = array_data(array) - get_primal(header, buffer)
+    item = item_size(get_dtype(header, slot))
+    inside = _lies_inside(get_bytes(header, buffer), offset, item, ndim, extents, strides)
+    return offset if inside else E_OUTSIDE
+
+
+@native()
+def view_array(header, slot, array):
+    """A slot on the same buffer, with the geometry of a NumPy view of the buffer's primal."""
+    ndim = array_ndim(array)
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    offset = _offset_in(header, slot, array)
+    if offset < 0:
+        return offset
+    view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
+    copy_array_geometry(array, ndim, get_geometry(header, view))
+    add_handle(header, view)
+    return view
+
+
+@native()
+def offset_in(header, slot, array):
+    """Bytes from the beginning of the slot's buffer to a NumPy array on its memory; E_OUTSIDE if it is not inside."""
+    return _offset_in(header, slot, array)
+
+
+@helper
+def _view(header, buffer, dtype, ndim, offset, geometry):
+    """A slot on a buffer with the extents and strides at an address; E_OUTSIDE if it is not inside."""
+    item, strides = item_size(dtype), geometry + 8 * ndim
+    if not _is_empty(ndim, geometry) and not _lies_inside(
+        get_bytes(header, buffer), offset, item, ndim, geometry, strides
+    ):
+        return E_OUTSIDE
+    view = new_slot(header, buffer, dtype, ndim, offset)
+    if ndim > 0:
+        memcpy(get_geometry(header, view), geometry, 16 * ndim)
+    add_handle(header, view)
+    return view
+
+
+@native()
+def view_geometry(header, slot, offset, geometry):
+    """A slot on the same buffer at `offset` bytes; `geometry` is the id of an array of extents and strides."""
+    ndim = array_length(geometry) // 2
+    if ndim > MAX_NDIM:
+        return E_NDIM
+    return _view(
+        header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset, array_data(geometry)
+    )
+
+
+@native()
+def view_slice(header, slot, start, stop):
+    """A slot for ``x[start:stop]`` along the first dimension, the limits clamped as Python's slices are.
+
+    E_SHAPES if there is no dimension.
+    """
+    if get_ndim(header, slot) == 0:
+        return E_SHAPES
+    n = extent(header, slot, 0)
+    start = min(max(start + n if start < 0 else start, 0), n)
+    stop = max(min(max(stop + n if stop < 0 else stop, 0), n), start)
+    ndim = get_ndim(header, slot)
+    offset = get_offset(header, slot) + (start * stride(header, slot, 0) if stop > start else 0)
+    view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
+    memcpy(get_geometry(header, view), get_geometry(header, slot), 16 * ndim)
+    store_i64(get_geometry(header, view), 0, stop - start)
+    add_handle(header, view)
+    return view
+
+
+@native()
+def view_again(header, slot, base):
+    """A slot like `slot`, on the buffer of `base`."""
+    ndim, offset, geometry = get_ndim(header, slot), get_offset(header, slot), get_geometry(header, slot)
+    return _view(header, get_buffer(header, base), get_dtype(header, slot), ndim, offset, geometry)
+
+
+@helper
+def _new_literal(header, value, dtype):
+    """A constant scalar, with one handle."""
+    slot = new_slot(header, NONE, dtype, 0, 0)
+    block = new_block(8)
+    if dtype == F32:
+        store_f32(block, 0, numba.float32(value))
+    else:
+        store_f64(block, 0, value)
+    set_buffer(header, slot, new_buffer(header, block, item_size(dtype), 0))
+    add_handle(header, slot)
+    return slot
+
+
+@helper
+def literal(header, value, dtype):
+    """A constant scalar from the tape's table of those used last, which holds the handle."""
+    bits = stack_words(1)
+    store_f64(bits, 0, value)
+    key = load_i64(bits, 0)
+    mixed = (key ^ (key >> 32) ^ (key >> 50)) + dtype
+    entry = load_i64(header, LITERALS) + 8 * LITERAL_WORDS * (mixed & (LITERAL_ENTRIES - 1))
+    known = load_i64(entry, 2)
+    if known != 0 and load_i64(entry, 0) == key and load_i64(entry, 1) == dtype:
+        return known - 1
+    if known != 0:
+        drop_handle(header, known - 1)
+    slot = _new_literal(header, value, dtype)
+    store_i64(entry, 0, key)
+    store_i64(entry, 1, dtype)
+    store_i64(entry, 2, slot + 1)
+    return slot
+
+
+@native(floats=("value",))
+def number(header, value, dtype):
+    """A slot on a constant scalar, which two calls with one value may share."""
+    slot = literal(header, value, dtype)
+    add_handle(header, slot)
+    return slot
+
+
+@native(group=EVERY_COMPUTATION)
+def drop(header, slot):
+    """A Tensor lets go of its slot; whether a Python object that owned memory can be dropped.
+
+    The garbage collector may finalise a tape before the Tensors on it: then there is nothing left to let go of.
+    """
+    if load_i64(header, SLOT_CAPACITY) == 0:
+        return False
+    drop_handle(header, slot)
+    return load_i64(header, ORPHAN) != NONE
+
+
+@native()
+def are_alike(header, slot, other):
+    """Whether two slots have the same dtype and the same shape."""
+    ndim = get_ndim(header, slot)
+    if ndim != get_ndim(header, other) or get_dtype(header, slot) != get_dtype(header, other):
+        return 0
+    for d in range(ndim):
+        if extent(header, slot, d) != extent(header, other, d):
+            return 0
+    return 1
+
+
+@native()
+def is_used(header, slot):
+    """Whether an instruction or another Tensor uses the buffer of a slot that one Tensor holds."""
+    return get_users(header, get_buffer(header, slot)) > 1

@@ -1,0 +1,230 @@
+"""Copy a tape by one call of compiled code, between which and the next no other thread can change it."""
+
+from tapegrad.engine.kernels.raw_memory import calloc, free, load_i64, load_u8, store_i64, store_u8
+from tapegrad.engine.runtime.compiler import EVERY_RECORDING, helper, native
+from tapegrad.engine.tape.layout import (
+    ALL_LIVE,
+    BUFFERS,
+    FREE_BUFFER,
+    FREE_SLOT,
+    INSTRUCTIONS,
+    MAX_NDIM,
+    NONE,
+    ORPHAN,
+    SLOTS,
+    get_buffer,
+    get_bytes,
+    get_cotangent,
+    get_dtype,
+    get_flags,
+    get_geometry,
+    get_handles,
+    get_keeps,
+    get_mark,
+    get_ndim,
+    get_offset,
+    get_op,
+    get_operand0,
+    get_operand1,
+    get_operand2,
+    get_params,
+    get_primal,
+    get_producer,
+    get_refs,
+    get_result,
+    get_users,
+)
+
+# The first words of a copy; then follows a line for each instruction, each slot in use, each buffer in use.
+(_COUNT, _SLOT_COUNT, _BUFFER_COUNT, _USED_SLOTS, _USED_BUFFERS, _BROKEN, _RECORDED, LINES) = range(8)
+INSTRUCTION_WORDS, SLOT_WORDS, BUFFER_WORDS = 9, 8, 10
+# In place of a number of parameters: a region's dimensions say how many there are, or those of up to three regions.
+BY_REGION, BY_REGIONS = -1, -2
+ALRIGHT = -2
+
+
+@helper
+def _geometry_words(header, slot):
+    ndim = get_ndim(header, slot)
+    return 2 * ndim if get_geometry(header, slot) != 0 and 0 < ndim <= MAX_NDIM else 0
+
+
+@helper
+def _dimensions(params, word):
+    """A number of dimensions among an op's parameters; 0 if it cannot be one."""
+    ndim = load_i64(params, word)
+    return ndim if 0 <= ndim <= MAX_NDIM else 0
+
+
+@helper
+def _params_words(header, i, lengths, ops):
+    """How many parameters an instruction has; `BY_REGION` and `BY_REGIONS` say that dimensions count."""
+    op, params = get_op(header, i), get_params(header, i)
+    if op < 0 or op >= ops or params == 0:
+        return 0
+    length = load_i64(lengths, op)
+    if length == BY_REGION:
+        return 3 + 3 * _dimensions(params, 2)
+    if length == BY_REGIONS:
+        length = 2
+        for _ in range(min(load_i64(params, 1), 3)):
+            length += 2 + 3 * _dimensions(params, length + 1)
+    return length
+
+
+@helper
+def _copy_words(source, count, out, k):
+    for j in range(count):
+        store_i64(out, k + j, load_i64(source, j))
+    return k + count
+
+
+@helper
+def _content(header, buffer):
+    """The first eight bytes of a buffer no larger than that."""
+    primal, content = get_primal(header, buffer), 0
+    if primal != 0 and get_bytes(header, buffer) <= 8:
+        for j in range(get_bytes(header, buffer)):
+            content |= load_u8(primal, j) << (8 * j)
+    return content
+
+
+@helper
+def _copy_instructions(header, lengths, ops, out, k, place):
+    """A line for each instruction; the last word is the place of its parameters."""
+    for i in range(load_i64(header, INSTRUCTIONS)):
+        store_i64(out, k, get_op(header, i))
+        store_i64(out, k + 1, get_result(header, i))
+        store_i64(out, k + 2, get_operand0(header, i))
+        store_i64(out, k + 3, get_operand1(header, i))
+        store_i64(out, k + 4, get_operand2(header, i))
+        store_i64(out, k + 5, get_params(header, i))
+        store_i64(out, k + 6, get_mark(header, i))
+        length = _params_words(header, i, lengths, ops)
+        store_i64(out, k + 7, place)
+        store_i64(out, k + 8, length)
+        place = _copy_words(get_params(header, i), length, out, place)
+        k += INSTRUCTION_WORDS
+    return place
+
+
+@helper
+def _copy_slots(header, free, out, k, place):
+    """A line for each slot in use: its number, its columns, and the place of its geometry."""
+    for slot in range(load_i64(header, SLOTS)):
+        if load_u8(free, slot):
+            continue
+        store_i64(out, k, slot)
+        store_i64(out, k + 1, get_buffer(header, slot))
+        store_i64(out, k + 2, get_dtype(header, slot))
+        store_i64(out, k + 3, get_ndim(header, slot))
+        store_i64(out, k + 4, get_offset(header, slot))
+        store_i64(out, k + 5, get_geometry(header, slot))
+        store_i64(out, k + 6, get_refs(header, slot))
+        store_i64(out, k + 7, place)
+        place = _copy_words(get_geometry(header, slot), _geometry_words(header, slot), out, place)
+        k += SLOT_WORDS
+
+
+@helper
+def _copy_buffers(header, free, out, k):
+    """A line for each buffer in use: its number and its columns."""
+    for buffer in range(load_i64(header, BUFFERS)):
+        if load_u8(free, buffer):
+            continue
+        store_i64(out, k, buffer)
+        store_i64(out, k + 1, get_primal(header, buffer))
+        store_i64(out, k + 2, get_cotangent(header, buffer))
+        store_i64(out, k + 3, get_bytes(header, buffer))
+        store_i64(out, k + 4, get_users(header, buffer))
+        store_i64(out, k + 5, get_handles(header, buffer))
+        store_i64(out, k + 6, get_keeps(header, buffer))
+        store_i64(out, k + 7, get_producer(header, buffer))
+        store_i64(out, k + 8, get_flags(header, buffer))
+        store_i64(out, k + 9, _content(header, buffer))
+        k += BUFFER_WORDS
+
+
+@helper
+def _flag_free_slots(header, free):
+    """Flag the slots on the list of free ones; the first that is not there or is flagged already, else ALRIGHT."""
+    slot = load_i64(header, FREE_SLOT)
+    while slot != NONE:
+        if slot < 0 or slot >= load_i64(header, SLOTS) or load_u8(free, slot):
+            return slot
+        store_u8(free, slot, 1)
+        slot = get_buffer(header, slot)
+    return ALRIGHT
+
+
+@helper
+def _flag_free_buffers(header, free, head):
+    """The same for buffers, whose two lists begin at words of the header."""
+    buffer = load_i64(header, head)
+    while buffer != NONE:
+        if buffer < 0 or buffer >= load_i64(header, BUFFERS) or load_u8(free, buffer):
+            return buffer
+        store_u8(free, buffer, 1)
+        buffer = get_producer(header, buffer)
+    return ALRIGHT
+
+
+@helper
+def _flag_free(header, free_slots, free_buffers):
+    """Flag everything that is free; where a list goes wrong, else ALRIGHT."""
+    broken = _flag_free_slots(header, free_slots)
+    if broken == ALRIGHT:
+        broken = _flag_free_buffers(header, free_buffers, FREE_BUFFER)
+    return _flag_free_buffers(header, free_buffers, ORPHAN) if broken == ALRIGHT else broken
+
+
+@helper
+def _copy_head(header, free_slots, free_buffers, broken, out):
+    """The first words of a copy."""
+    slots, buffers = load_i64(header, SLOTS), load_i64(header, BUFFERS)
+    store_i64(out, _COUNT, load_i64(header, INSTRUCTIONS))
+    store_i64(out, _SLOT_COUNT, slots)
+    store_i64(out, _BUFFER_COUNT, buffers)
+    store_i64(out, _USED_SLOTS, _zeros(free_slots, slots))
+    store_i64(out, _USED_BUFFERS, _zeros(free_buffers, buffers))
+    store_i64(out, _BROKEN, broken)
+    store_i64(out, _RECORDED, load_i64(header, ALL_LIVE))
+
+
+@helper
+def _zeros(flags, count):
+    zeros = 0
+    for k in range(count):
+        zeros += load_u8(flags, k) == 0
+    return zeros
+
+
+@helper
+def _pool_words(header, free_slots, lengths, ops):
+    """Words that geometries and parameters take."""
+    words = 0
+    for slot in range(load_i64(header, SLOTS)):
+        if not load_u8(free_slots, slot):
+            words += _geometry_words(header, slot)
+    for i in range(load_i64(header, INSTRUCTIONS)):
+        words += _params_words(header, i, lengths, ops)
+    return words
+
+
+@native(group=EVERY_RECORDING)
+def copy_tape(header, lengths, ops, out, room):
+    """Copy a tape to the `room` words at `out` if it needs no more than that; the number of words that it needs."""
+    free_slots = calloc(load_i64(header, SLOTS) + load_i64(header, BUFFERS) + 1, 1)
+    free_buffers = free_slots + load_i64(header, SLOTS)
+    broken = _flag_free(header, free_slots, free_buffers)
+    first_slot = LINES + INSTRUCTION_WORDS * load_i64(header, INSTRUCTIONS)
+    first_buffer = first_slot + SLOT_WORDS * _zeros(free_slots, load_i64(header, SLOTS))
+    rest = first_buffer + BUFFER_WORDS * _zeros(free_buffers, load_i64(header, BUFFERS))
+    need = rest + _pool_words(header, free_slots, lengths, ops)
+    if need <= room:
+        _copy_head(header, free_slots, free_buffers, broken, out)
+        rest = _copy_instructions(header, lengths, ops, out, LINES, rest)
+        _copy_slots(header, free_slots, out, first_slot, rest)
+        _copy_buffers(header, free_buffers, out, first_buffer)
+    free(free_slots)
+    return need

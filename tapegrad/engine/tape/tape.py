@@ -1,0 +1,94 @@
+"""The tape as Python sees it: the owner of a header, its columns and the arrays that it computes from."""
+
+import ctypes
+import sys
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.tape import entries
+from tapegrad.engine.tape.layout import ALL_LIVE, BUFFERS, COLUMNS, HEADER_WORDS, INSTRUCTIONS, NONE, SLOTS
+
+_CAPACITY = 256
+_TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.bool_))
+DTYPE_CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
+
+
+class Tape(Uncopied):
+    """A Wengert tape: columns of instructions, slots and buffers behind one header.
+
+    Parameters
+    ----------
+    all_live
+        Append every instruction, also those that only touch constants, and keep every primal: the tape of a
+        recording that is replayed. Otherwise memory goes as soon as no Tensor can ask for it.
+
+    Attributes
+    ----------
+    header
+        Address of the header, the one argument by which compiled code knows a tape.
+    owners
+        For each buffer on memory of NumPy's, the array that owns it.
+    """
+
+    __slots__ = ("__weakref__", "_words", "header", "owners")
+    recording = False  # whether this is the tape of a function that is being recorded for replay
+    as_text: ClassVar[Callable[["Tape"], str]] = (
+        object.__repr__
+    )  # set by the module that knows the names of ops
+
+    def __init__(self, tables: dict[int, int], all_live: bool = False) -> None:
+        self._words = np.zeros(HEADER_WORDS, np.int64)
+        self.header = int(self._words.ctypes.data)
+        self.owners: dict[int, Any] = {}
+        entries.open_tape(self.header, _CAPACITY)
+        self._words[ALL_LIVE] = all_live
+        for word, address in tables.items():
+            self._words[word] = address
+
+    def __del__(self) -> None:
+        header = getattr(self, "header", None)  # none if it was not made to the end
+        if header is not None and not sys.is_finalizing():
+            entries.close_tape(header)
+
+    def drop_orphans(self) -> None:
+        """Let go of the arrays on whose memory no buffer lies any more."""
+        if sys.is_finalizing():
+            return
+        while (buffer := entries.next_orphan(self.header)) != NONE:
+            owner = self.owners.pop(buffer)
+            entries.reuse_orphan(self.header, buffer)
+            del owner  # may run anything, tapes included
+
+    def __len__(self) -> int:
+        return int(self._words[INSTRUCTIONS])
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+    @property
+    def words(self) -> np.ndarray:
+        """The header's words."""
+        return self._words
+
+    def column(self, name: str) -> np.ndarray:
+        """A copy of a column's used entries."""
+        word, bytes_ = COLUMNS[name]
+        if name.startswith("slot_"):
+            count = self._words[SLOTS]
+        elif name in ("op", "result", "operand0", "operand1", "operand2", "params"):
+            count = self._words[INSTRUCTIONS]
+        else:
+            count = self._words[BUFFERS]
+        return words_at(int(self._words[word]), int(count), _TYPES[bytes_]).copy()
+
+
+def words_at(address: int, count: int, dtype: Any = np.int64) -> np.ndarray:
+    """`count` numbers at an address, as an array on that memory."""
+    if count == 0:
+        return np.empty(0, dtype)
+    item = np.dtype(dtype).itemsize
+    return np.frombuffer((ctypes.c_char * (count * item)).from_address(address), dtype)

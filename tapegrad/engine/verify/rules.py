@@ -1,0 +1,289 @@
+"""The rules: what each slot, each instruction and each buffer of a legal tape is like.
+
+A rule takes a snapshot of the tape and the number of an entry, and says what is wrong with it; nothing if it holds.
+"""
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.tape.layout import (
+    ACCUMULATE,
+    B8,
+    DEAD_OP,
+    DIFFERENTIABLE,
+    DTYPE_COUNT,
+    ELEMENTWISE,
+    F32,
+    F64,
+    I64,
+    LINES,
+    MAX_NDIM,
+    NONE,
+    OP_DTYPE,
+    OP_FIRST,
+    OP_KIND,
+    OP_READS0,
+    OP_VARIANT,
+    READS_Y,
+)
+from tapegrad.engine.tape.snapshot import Slot, Snapshot
+from tapegrad.ops import CODES, Structural
+
+_COPY = CODES["positive"]
+GUARDS = frozenset({CODES["guard"], CODES["truth_guard"]})
+_FEWER = {CODES["embed"]}  # ops that may have fewer operands than the row says
+# The operand that is a list of row numbers.
+_ROW_LISTS = {CODES["gather"]: 1, CODES["scatter_add"]: 1, CODES["scatter_write"]: 2}
+_CUSTOM = {1: I64, 2: F64}  # the operands of a user's op beside its floats
+
+# --- the lists of free entries ---------------------------------------------------------------------------------
+
+
+def lists_end(t: Snapshot, _: int = 0) -> str:
+    """The lists of free slots and of free buffers name entries that exist, and end."""
+    if t.broken_list is None:
+        return ""
+    return (
+        f"a list of free entries leads to number {t.broken_list}, which is not there or is on a list already"
+    )
+
+
+# --- slots -----------------------------------------------------------------------------------------------------
+
+
+def slot_is_held(t: Snapshot, s: int) -> str:
+    """A slot that is not free is held by somebody."""
+    return (
+        ""
+        if t.slots[s].refs > 0
+        else f"it has {t.slots[s].refs} references, but is not on the list of free slots"
+    )
+
+
+def slot_lies_on_a_buffer(t: Snapshot, s: int) -> str:
+    """A slot lies on a buffer that is in use."""
+    buffer = t.slots[s].buffer
+    return "" if buffer in t.buffers else f"it lies on buffer {buffer}, which is free or not there"
+
+
+def slot_has_a_geometry(t: Snapshot, s: int) -> str:
+    """A slot has a known dtype, at most MAX_NDIM dimensions, and extents that are not negative."""
+    slot = t.slots[s]
+    if not 0 <= slot.dtype < DTYPE_COUNT:
+        return f"dtype code {slot.dtype} does not exist"
+    if not 0 <= slot.ndim <= MAX_NDIM or len(slot.shape) != slot.ndim:
+        return f"{slot.ndim} dimensions, with extents and strides {slot.shape} and {slot.strides}"
+    return f"negative extents: {slot.shape}" if any(e < 0 for e in slot.shape) else ""
+
+
+def reach(slot: Slot) -> tuple[int, int]:
+    """First byte of a slot in its buffer, and the byte after its last."""
+    steps = [stride * (extent - 1) for extent, stride in zip(slot.shape, slot.strides, strict=True)]
+    below, above = sum(min(0, step) for step in steps), sum(max(0, step) for step in steps)
+    return slot.offset + below, slot.offset + above + slot.itemsize
+
+
+def slot_stays_inside_its_buffer(t: Snapshot, s: int) -> str:
+    """Every element of a slot lies inside its buffer."""
+    slot = t.slots[s]
+    if slot.size == 0:
+        return ""
+    first, end = reach(slot)
+    bytes_ = t.buffers[slot.buffer].bytes
+    inside = first >= 0 and end <= bytes_
+    return (
+        "" if inside else f"it reaches from byte {first} to {end} of buffer {slot.buffer}, which has {bytes_}"
+    )
+
+
+# --- instructions ----------------------------------------------------------------------------------------------
+
+
+def op_is_known(t: Snapshot, i: int) -> str:
+    """An op code is a row's, or says that the instruction is dead."""
+    op = t.instructions[i].op
+    return "" if op == DEAD_OP or 0 <= op < len(CODES) else f"op code {op} has no row"
+
+
+def arity_matches_the_row(t: Snapshot, i: int) -> str:
+    """As many operands as the row says, the first ones."""
+    instruction = t.instructions[i]
+    arity = kernel_table.row(instruction.op).arity
+    present = [slot != NONE for slot in instruction.slots]
+    if present == [j < arity for j in range(3)]:
+        return ""
+    if instruction.op in _FEWER and present == sorted(present, reverse=True) and present[0]:
+        return ""
+    return f"operand slots {instruction.slots}, but the row has {arity} operands"
+
+
+def slots_are_live(t: Snapshot, i: int) -> str:
+    """Operands and result are slots that are in use."""
+    for s in (*t.instructions[i].operands, t.instructions[i].result):
+        if s not in t.slots:
+            return f"slot {s} is free" if 0 <= s < t.slots.count else f"slot {s} of {t.slots.count}"
+    return ""
+
+
+def no_mark_is_left(t: Snapshot, i: int) -> str:
+    """Between sweeps no instruction is marked."""
+    return f"mark {t.instructions[i].mark}, which a sweep has left" if t.instructions[i].mark else ""
+
+
+def operands_are_written_before(t: Snapshot, i: int) -> str:
+    """Every instruction that writes an operand's buffer comes before the one that reads it."""
+    for s in t.instructions[i].operands:
+        buffer = t.slots[s].buffer
+        late = [w for w in t.writers.get(buffer, ()) if w >= i]
+        if late:
+            return f"operand slot {s} lies on buffer {buffer}, which instruction {late[0]} writes only then"
+    return ""
+
+
+def _words(t: Snapshot, i: int) -> list[int]:
+    """What the engine knows of the op of instruction `i`."""
+    return kernel_table.op_words(t.instructions[i].op).tolist()  # type: ignore[no-any-return]
+
+
+def _dtype_name(code: int) -> str:
+    return kernel_table.DTYPE_NAMES[code]
+
+
+def variant(t: Snapshot, i: int) -> int:
+    """Dtype code that chooses the kernel of an instruction."""
+    return t.operands(i)[_words(t, i)[OP_VARIANT]].dtype
+
+
+def kernel_has_the_dtype(t: Snapshot, i: int) -> str:
+    """The row has a kernel for the dtype that chooses it."""
+    row = kernel_table.row(t.instructions[i].op)
+    dtypes = row.dtypes if isinstance(row, Structural) else ("f64", "f32")
+    name = _dtype_name(variant(t, i))
+    return "" if name in dtypes else f"there is no kernel for {name}"
+
+
+def operands_have_the_dtypes_of_the_row(t: Snapshot, i: int) -> str:
+    """Operands have the kernel's dtype, conditions are booleans, and row numbers are int64."""
+    op, dtype = t.instructions[i].op, variant(t, i)
+    first = _words(t, i)[OP_FIRST]
+    for j, operand in enumerate(t.operands(i)):
+        expected = I64 if _ROW_LISTS.get(op) == j else first if j == 0 and first != NONE else dtype
+        if op == CODES["custom"]:
+            expected = _CUSTOM.get(j, dtype)
+        if operand.dtype != expected:
+            return f"operand {j} is {_dtype_name(operand.dtype)} instead of {_dtype_name(expected)}"
+    return ""
+
+
+def result_has_the_dtype_of_the_row(t: Snapshot, i: int) -> str:
+    """The result has the kernel's dtype, or the one that the row states; what a guard returns is a boolean."""
+    own = B8 if t.instructions[i].op in GUARDS else _words(t, i)[OP_DTYPE]
+    expected = variant(t, i) if own == NONE else own
+    dtype = t.result(i).dtype
+    return (
+        "" if dtype == expected else f"the result is {_dtype_name(dtype)} instead of {_dtype_name(expected)}"
+    )
+
+
+def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        return None
+
+
+def shapes_fit(t: Snapshot, i: int) -> str:
+    """Elementwise operands broadcast to the result; a sum and a reduction by lines go through their operand's shape."""
+    kind, op = _words(t, i)[OP_KIND], t.instructions[i].op
+    result, shapes = t.result(i), [operand.shape for operand in t.operands(i)]
+    if kind in (ELEMENTWISE, ACCUMULATE, LINES) and _broadcast(shapes) != result.shape:
+        return f"operands of shapes {', '.join(map(str, shapes))} do not broadcast to the result's, {result.shape}"
+    steps = zip(result.shape, result.strides, strict=True) if result.size else ()
+    repeated = [d for d, (e, s) in enumerate(steps) if e > 1 and s == 0]
+    if kind == ELEMENTWISE and repeated:
+        return f"the result writes to one element several times, along axis {repeated[0]}"
+    if kind == LINES and not result.shape:
+        return "a 0-dimensional operand has no lines"
+    if kind == LINES and op != CODES["cumsum"] and (result.strides[-1] != 0 or repeated[:-1]):
+        return f"the result has one element for each line, but its strides are {result.strides}"
+    return ""
+
+
+# --- buffers ---------------------------------------------------------------------------------------------------
+
+
+def producer_writes_the_buffer(t: Snapshot, b: int) -> str:
+    """A buffer's producer is the last instruction that writes it, and these follow one another; a leaf has none."""
+    producer, writers = t.buffers[b].producer, t.writers.get(b, [])
+    if (writers[-1] if writers else NONE) != max(producer, NONE):
+        return f"its producer is instruction {producer}, but instructions {writers} write it"
+    between = range(writers[0], producer) if writers else ()
+    if writers and any(k not in writers for k in between):
+        return f"the instructions that write it, {writers}, do not follow one another"
+    return ""
+
+
+def _flows(t: Snapshot, s: int) -> bool:
+    return bool(t.buffers[t.slots[s].buffer].flags & DIFFERENTIABLE)
+
+
+def derivatives_come_from_an_operand(t: Snapshot, b: int) -> str:
+    """A computed buffer has derivatives only if an operand has; on an eager tape nothing else is recorded.
+
+    In a recording a copy may be where derivatives begin: what a function inside is differentiated by.
+    """
+    writers = t.writers.get(b, [])
+    inherited = any(_flows(t, s) for i in writers for s in t.instructions[i].operands)
+    inherited |= t.all_live and any(t.instructions[i].op == _COPY for i in writers)
+    flows = bool(t.buffers[b].flags & DIFFERENTIABLE)
+    if writers and flows and not inherited:
+        return f"it is differentiable, but no operand of instruction {writers[-1]}, which writes it, is"
+    if writers and not flows and not t.all_live:
+        return f"instruction {writers[-1]} writes it, but it is constant"
+    return ""
+
+
+def only_floats_have_derivatives(t: Snapshot, b: int) -> str:
+    """No cotangent flows into integers or booleans, whatever wrote them: no kernel could take it further."""
+    dtypes = {t.slots[s].dtype for s in t.slots_on[b]}
+    flows = bool(t.buffers[b].flags & DIFFERENTIABLE) and not dtypes <= {F64, F32}
+    return f"it is differentiable, but seen as {', '.join(map(_dtype_name, sorted(dtypes)))}" if flows else ""
+
+
+def users_are_counted(t: Snapshot, b: int) -> str:
+    """Users are Tensors and operands; the references to the slots are these and the results."""
+    buffer, uses = t.buffers[b], len(t.readers.get(b, ()))
+    if buffer.users != uses + buffer.handles:
+        return f"{buffer.users} users, but {buffer.handles} Tensors and {uses} operands"
+    refs, results = sum(t.slots[s].refs for s in t.slots_on[b]), len(t.writers.get(b, ()))
+    if refs != buffer.users + results:
+        return f"{refs} references to slots on it, but {buffer.users} users and {results} results"
+    return ""
+
+
+def _reads(t: Snapshot, i: int) -> int:
+    """Primals that the reverse rule of an instruction reads: bits 0-2 the operands, bit 3 the result."""
+    words, mask = _words(t, i), 0
+    for j, s in enumerate(t.instructions[i].operands):
+        mask |= words[OP_READS0 + j] if _flows(t, s) else 0
+    return mask
+
+
+def keeps_are_counted(t: Snapshot, b: int) -> str:
+    """Keeps are the instructions whose reverse rule reads the primal."""
+    operands = sum(_reads(t, i) >> j & 1 for i, j in t.readers.get(b, ()))
+    results = sum(_reads(t, i) & READS_Y != 0 for i in t.writers.get(b, ()))
+    keeps = t.buffers[b].keeps
+    return (
+        ""
+        if keeps == operands + results
+        else f"{keeps} keeps, but {operands + results} reverse rules read its primal"
+    )
+
+
+def kept_primal_is_there(t: Snapshot, b: int) -> str:
+    """A primal that a reverse rule reads is still there."""
+    buffer = t.buffers[b]
+    computed_anew = t.all_live and b in t.writers  # at each replay
+    missing = buffer.keeps > 0 and buffer.bytes > 0 and buffer.primal == 0 and not computed_anew
+    return f"{buffer.keeps} reverse rules read its primal, which is gone" if missing else ""

@@ -1,0 +1,1 @@
+"""Examples that are installed with the library and run by its command."""

@@ -1,0 +1,1 @@
+"""NumPy's face: the Tensor, its functions and modes. A call becomes an instruction."""

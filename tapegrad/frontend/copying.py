@@ -1,0 +1,72 @@
+"""Copies and pickles: of what is made of a function, and of what cannot have any.
+
+A replayed function, or a transform, is copied and pickled as the function that it was made of: what was recorded stays
+behind, and is recorded anew where it is called. One that a module holds by its name, as a decorated function, is
+pickled by that name, as functions are.
+"""
+
+import sys
+from typing import Any
+
+_DEEPEST = 32  # decorators above one another that are looked through
+
+
+class OfFunction:
+    """A callable that is made of a function and of settings beside it.
+
+    Attributes
+    ----------
+    function
+        What it was made of.
+    """
+
+    function: Any
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        """The other arguments of the class."""
+        return ()
+
+    def __reduce__(self) -> Any:
+        known = reference(self, self)
+        if known is not None:
+            return known
+        inner = reference(self.function, self)
+        if isinstance(inner, tuple):  # the module holds something else by the function's name
+            return _made_of_layer, (type(self), *inner[1], self.settings)
+        return type(self), (self.function, *self.settings)
+
+
+def reference(value: Any, named: Any) -> Any:
+    """What `__reduce__` returns of something that a module holds under the name of `named`, or inside of that.
+
+    `None` if it holds something else.
+    """
+    layers = _layers(named)
+    for depth, layer in enumerate(layers):
+        if layer is value:
+            return named.__qualname__ if depth == 0 else (_layer, (layers[0], depth))
+    return None
+
+
+def _layers(named: Any) -> list[Any]:
+    """What a module holds under the name of a function, then what that was made of, down to the function itself."""
+    found: Any = sys.modules.get(getattr(named, "__module__", None) or "")
+    for part in (getattr(named, "__qualname__", None) or "<none>").split("."):
+        found = getattr(found, part, None)
+    layers: list[Any] = []
+    while found is not None and len(layers) < _DEEPEST:
+        layers.append(found)
+        found = getattr(found, "__wrapped__", None)
+    return layers
+
+
+def _layer(value: Any, depth: int) -> Any:
+    """What a callable was made of, so many layers down."""
+    for _ in range(depth):
+        value = value.__wrapped__
+    return value
+
+
+def _made_of_layer(kind: Any, value: Any, depth: int, settings: tuple[Any, ...]) -> Any:
+    return kind(_layer(value, depth), *settings)

@@ -1,0 +1,229 @@
+"""The elementwise functions, whose names come from the table of ops, and the operators of a Tensor."""
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.modes import modes, thread
+from tapegrad.frontend.record import (
+    apply,
+    as_float,
+    binary_operator,
+    reflected_operator,
+    unary,
+    unary_operator,
+)
+from tapegrad.frontend.tensor import Storage, is_tensor
+from tapegrad.ops import CODES, ELEMENTWISE, Op
+
+if TYPE_CHECKING:
+    from tapegrad.frontend.tensor_class import Tensor
+
+ADD, SUBTRACT, MULTIPLY, DIVIDE = CODES["add"], CODES["subtract"], CODES["multiply"], CODES["divide"]
+POWER, NEGATIVE, POSITIVE, ABSOLUTE = CODES["power"], CODES["negative"], CODES["positive"], CODES["absolute"]
+_NUMBERS = (int, float)
+_POWERS = {2: CODES["square"], 0.5: CODES["sqrt"], -1: CODES["reciprocal"], 1: POSITIVE}
+_ALIASES = {
+    "abs": "absolute",
+    "true_divide": "divide",
+    "pow": "power",
+    "acos": "arccos",
+    "asin": "arcsin",
+} | {
+    "atan": "arctan",
+    "acosh": "arccosh",
+    "asinh": "arcsinh",
+    "atanh": "arctanh",
+    "atan2": "arctan2",
+}
+
+
+_raise_to = binary_operator(POWER)
+
+
+def _power(x: Any, exponent: Any) -> "Tensor":
+    """``x ** exponent``; the powers that have a row of their own take it."""
+    if (
+        type(exponent) in _NUMBERS
+        and exponent in _POWERS
+        and is_tensor(x)
+        and (x._slot >= 0 or x.dtype.kind == "f")
+    ):
+        return unary(_POWERS[exponent], x)
+    return _raise_to(x, exponent) if is_tensor(x) else apply(POWER, x, exponent)
+
+
+def _function(row: Op) -> Callable[..., "Tensor"]:
+    """The public function of a row."""
+    code = CODES[row.name]
+    if row.name == "power":
+        function = _named(_power, row)
+    elif row.predicate:
+        function = _predicate(row)
+    elif row.arity == 1:
+
+        def function(x: Any, /) -> "Tensor":
+            return unary(code, x) if is_tensor(x) else apply(code, x)
+
+    elif row.arity == 2:
+        operate = binary_operator(code)
+
+        def function(x1: Any, x2: Any, /) -> "Tensor":
+            return operate(x1, x2) if is_tensor(x1) and not modes.active else apply(code, x1, x2)
+
+    else:
+
+        def function(x1: Any, x2: Any, x3: Any, /) -> "Tensor":
+            return apply(code, x1, x2, x3)
+
+    return _named(function, row)
+
+
+def _predicate(row: Op) -> Callable[..., Any]:
+    """A test: NumPy's booleans, or in a recording booleans that are computed anew at each replay."""
+    code, test = CODES[row.name], getattr(np, row.name)
+
+    def predicate(*operands: Any) -> Any:
+        if modes.active and thread.tape.recording:
+            return apply(code, *operands)
+        return test(*[value.data_or_traced() if is_tensor(value) else value for value in operands])
+
+    return predicate
+
+
+def _named(function: Callable[..., "Tensor"], row: Op) -> Callable[..., "Tensor"]:
+    """Give a function the name and the description of its row."""
+    function.__name__ = function.__qualname__ = row.name
+    lines = [f"{row.name}, element by element: ``{row.primal}``.", ""]
+    for j, partial in enumerate(row.partials):
+        lines.append(f"Partial by x{j}: ``{partial}``.")
+    lines += [
+        "",
+        f"Operands broadcast as NumPy's do. Returns a {'boolean array' if row.predicate else 'Tensor'}.",
+    ]
+    function.__doc__ = "\n".join(lines)
+    return function
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {row.name: _function(row) for row in ELEMENTWISE}
+FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in _ALIASES.items()})
+
+
+def where(condition: Any, x: Any, y: Any, /) -> "Tensor":
+    """Elements of `x` where `condition`, a number that is not 0, holds, of `y` elsewhere."""
+    return apply(CODES["where"], condition, x, y)
+
+
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None
+) -> "Tensor":
+    """Limit elements to the closed interval from `a_min` to `a_max`, or from `min` to `max`; `None` is no limit."""
+    if out is not None:
+        raise UnsupportedError("clip: the argument 'out' is not supported for Tensors; use the result")
+    low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    if low is not None and high is not None:
+        return apply(CODES["clip"], a, low, high)
+    if (a.dtype if is_tensor(a) else np.asarray(a).dtype).kind in "biu":  # integers stay integers
+        return apply(CODES["maximum"], a, low) if high is None else apply(CODES["minimum"], a, high)
+    return apply(CODES["clip"], a, -np.inf if low is None else low, np.inf if high is None else high)
+
+
+FUNCTIONS["where"] = where
+FUNCTIONS["clip"] = clip
+
+
+def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A comparison operator: what arrays answer, or in a recording booleans that are computed anew at each replay."""
+    code = CODES[name]
+
+    def compare(self: Storage, other: Any) -> Any:
+        if modes.active and thread.tape.recording:
+            return apply(code, self, other)
+        return of_arrays(self.data_or_traced(), other.data_or_traced() if is_tensor(other) else other)
+
+    compare.__name__ = f"__{name}__"
+    return compare
+
+
+_LOGIC: dict[Any, Callable[..., Any]] = {
+    np.invert: lambda x: FUNCTIONS["equal"](x, 0.0),
+    np.bitwise_and: lambda x, y: FUNCTIONS["not_equal"](x * y, 0.0),
+    np.bitwise_or: lambda x, y: FUNCTIONS["not_equal"](x + y, 0.0),
+    np.bitwise_xor: lambda x, y: FUNCTIONS["not_equal"](x, y),
+}
+
+
+def _boolean(function: Any, *operands: Any) -> Any:
+    """A logical operator on booleans: by NumPy, or in a recording by arithmetic on 0 and 1, so that it is replayed."""
+    if not (modes.active and thread.tape.recording):
+        return function(*[value.data_or_traced() if is_tensor(value) else value for value in operands])
+    for value in operands:
+        if getattr(value, "dtype", np.dtype(type(value))).kind != "b":
+            raise UnsupportedError(f"{function.__name__} of a Tensor is supported for booleans only")
+    numbers = [as_float(value, np.dtype(np.float64), thread.tape, False) for value in operands]
+    return _LOGIC[function](*numbers)
+
+
+class ElementwiseMethods:
+    """Operators of a Tensor that work element by element."""
+
+    __slots__ = ()
+
+    __add__, __radd__ = binary_operator(ADD), reflected_operator(ADD)
+    __sub__, __rsub__ = binary_operator(SUBTRACT), reflected_operator(SUBTRACT)
+    __mul__, __rmul__ = binary_operator(MULTIPLY), reflected_operator(MULTIPLY)
+    __truediv__, __rtruediv__ = binary_operator(DIVIDE), reflected_operator(DIVIDE)
+    __rpow__ = reflected_operator(POWER)
+
+    def __pow__(self, exponent: Any) -> "Tensor":
+        kind = type(exponent)
+        if (kind is int or kind is float) and exponent in _POWERS and self._slot >= 0:  # type: ignore[attr-defined]
+            return unary_operator(_POWERS[exponent], self)  # type: ignore[arg-type]
+        return _power(self, exponent)
+
+    def __neg__(self) -> "Tensor":
+        return unary_operator(NEGATIVE, self)  # type: ignore[arg-type]
+
+    def __pos__(self) -> "Tensor":
+        return unary_operator(POSITIVE, self)  # type: ignore[arg-type]
+
+    def __abs__(self) -> "Tensor":
+        return unary_operator(ABSOLUTE, self)  # type: ignore[arg-type]
+
+    def __floordiv__(self, other: Any) -> "Tensor":
+        raise UnsupportedError("floor_divide of Tensors is not supported; write floor(x / y)")
+
+    def __mod__(self, other: Any) -> "Tensor":
+        raise UnsupportedError("remainder of Tensors is not supported; write x - y * floor(x / y)")
+
+    __rfloordiv__ = __divmod__ = __rdivmod__ = __floordiv__
+    __rmod__ = __mod__
+
+    def __invert__(self) -> Any:
+        return _boolean(np.invert, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _boolean(np.bitwise_and, self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return _boolean(np.bitwise_or, self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return _boolean(np.bitwise_xor, self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    __lt__ = _compare("less", operator.lt)
+    __le__ = _compare("less_equal", operator.le)
+    __gt__ = _compare("greater", operator.gt)
+    __ge__ = _compare("greater_equal", operator.ge)
+    __eq__ = _compare("equal", operator.eq)  # type: ignore[assignment]
+    __ne__ = _compare("not_equal", operator.ne)  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+    def clip(self, min: Any = None, max: Any = None, out: None = None) -> "Tensor":
+        """Limit elements to the closed interval from `min` to `max`; `None` is no limit."""
+        return clip(self, min, max, out)

@@ -1,0 +1,152 @@
+"""Reading parts of a Tensor: basic indexes are views, advanced ones gather."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.frontend.keys import element_numbers, parts_of, view_key
+from tapegrad.frontend.modes import EAGER, current, modes
+from tapegrad.frontend.record import read_now
+from tapegrad.frontend.record_structural import allocate, record_into
+from tapegrad.frontend.shape import contiguous
+from tapegrad.frontend.tensor import from_array, is_tensor, view_from_slot, view_of
+from tapegrad.frontend.writes import setitem
+from tapegrad.ops import CODES
+
+if TYPE_CHECKING:
+    from tapegrad.frontend.tensor_class import Tensor
+
+_GATHER = CODES["gather"]
+_END = 1 << 60  # beyond the end of any array
+
+
+def getitem(x: "Tensor", key: Any) -> "Tensor":
+    """``x[key]``."""
+    kind = type(key)
+    if (kind is slice or kind is int) and not modes.active:
+        return view_of(x, x.data_or_traced()[key if kind is slice else (key, ...)])
+    tape, _ = current()
+    if tape.recording and _is_traced_rows(key):
+        return _gather_rows(x, key)
+    parts, basic = parts_of(key)
+    if basic:
+        return view_of(x, x.data_or_traced()[view_key(parts)])
+    if x.dtype.kind == "f" or (tape.recording and x.dtype in DTYPE_CODES):
+        offsets = element_numbers(x.shape, parts)
+        return _gather(contiguous_for_gather(x), offsets, offsets.shape, 1)
+    return from_array(np.asarray(read_now(x)[parts]), constant=True)
+
+
+def contiguous_for_gather(x: "Tensor") -> "Tensor":
+    """`x` if its elements lie side by side in C order, otherwise a recorded copy."""
+    return x if x.data_or_traced().flags.c_contiguous else contiguous(x)
+
+
+def _gather(x: "Tensor", rows: Any, shape: tuple[int, ...], length: int) -> "Tensor":
+    """Rows of `length` elements of a contiguous `x`, by number."""
+    tape, differentiate = current()
+    count = x.size // length if length else 0
+    item = x.itemsize
+    index = rows if is_tensor(rows) else from_array(rows.reshape(-1), constant=True)
+    result = allocate(tape, x.dtype, shape, "getitem")
+    params = np.array([count, length * item, length, item, 1], np.int64)
+    operands = [x._slot_on(tape), index._slot_on(tape)]
+    record_into(tape, _GATHER, result._slot, operands, params, "getitem", differentiate)
+    return result
+
+
+def _is_traced_rows(key: Any) -> bool:
+    """Whether a key is a whole array of row numbers that depends on an argument of a recording."""
+    return is_tensor(key) and key.dtype == np.int64 and bool(key._traced())
+
+
+def _gather_rows(x: "Tensor", rows: "Tensor") -> "Tensor":
+    """``x[rows]`` where the row numbers are computed anew, and their bounds checked, at each replay."""
+    x = contiguous_for_gather(x)
+    if x.ndim == 0:
+        raise IndexError("too many indices: the Tensor is 0-dimensional")
+    length = math.prod(x.shape[1:])
+    np.empty(x.shape[0], np.bool_)[rows.data_or_traced()]  # NumPy's error for a row that does not exist
+    return _gather(x, contiguous_for_gather(rows), (*rows.shape, *x.shape[1:]), length)
+
+
+def _slice(x: Any, start: Any, stop: Any) -> "Tensor | None":
+    """``x[start:stop]`` of an eager Tensor, the short way; `None` for limits that are not plain numbers."""
+    start = 0 if start is None else start
+    stop = _END if stop is None else stop
+    if (
+        type(start) is not int
+        or type(stop) is not int
+        or not (-_END <= start <= _END and -_END <= stop <= _END)
+    ):
+        return None
+    slot = slots.view_slice(EAGER.header, x._slot if x._base is None else x._slot_on(EAGER), start, stop)
+    return view_from_slot(x if x._base is None else x._base, slot) if slot >= 0 else None
+
+
+class IndexMethods:
+    """Indexing and iteration of a Tensor."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> "Tensor":
+        if type(key) is slice and self._tape is EAGER and key.step is None and not modes.active:  # type: ignore[attr-defined]
+            view = _slice(self, key.start, key.stop)
+            if view is not None:
+                return view
+        return getitem(self, key)  # type: ignore[arg-type]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        setitem(self, key, value)  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        shape = self.shape  # type: ignore[attr-defined]
+        if not shape:
+            raise TypeError("len() of a 0-dimensional Tensor")
+        return int(shape[0])
+
+    def __iter__(self) -> Iterator["Tensor"]:
+        return iter([self[i] for i in range(len(self))])
+
+    def __iadd__(self, other: Any) -> "Tensor":
+        return _update(self, self + other)  # type: ignore[operator]
+
+    def __isub__(self, other: Any) -> "Tensor":
+        return _update(self, self - other)  # type: ignore[operator]
+
+    def __imul__(self, other: Any) -> "Tensor":
+        return _update(self, self * other)  # type: ignore[operator]
+
+    def __itruediv__(self, other: Any) -> "Tensor":
+        return _update(self, self / other)  # type: ignore[operator]
+
+    def __ipow__(self, other: Any) -> "Tensor":
+        return _update(self, self**other)  # type: ignore[operator]
+
+    def __imatmul__(self, other: Any) -> "Tensor":
+        return _update(self, self @ other)  # type: ignore[operator]
+
+    def __iand__(self, other: Any) -> "Tensor":
+        return _update(self, self & other)  # type: ignore[operator]
+
+    def __ior__(self, other: Any) -> "Tensor":
+        return _update(self, self | other)  # type: ignore[operator]
+
+    def __ixor__(self, other: Any) -> "Tensor":
+        return _update(self, self ^ other)  # type: ignore[operator]
+
+
+def _update(x: Any, result: Any) -> Any:
+    """Write the result of an in-place operator, a Tensor or an array, back."""
+    if result.shape != x.shape:
+        raise ValueError(f"in-place operator: a result of shape {result.shape} does not fit shape {x.shape}")
+    if x.dtype.kind != "f" and not np.can_cast(result.dtype, x.dtype, "same_kind"):
+        raise TypeError(
+            f"in-place operator: cannot write {result.dtype} into {x.dtype}; convert with astype(float)"
+        )
+    x[...] = result
+    return x

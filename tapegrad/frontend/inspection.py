@@ -1,0 +1,39 @@
+"""The tape, to look at and to check."""
+
+from tapegrad.engine import printing, verify
+from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend.modes import EAGER
+
+Tape.as_text = printing.as_text
+
+
+def tape() -> Tape:
+    """The tape of what is computed eagerly and can still be differentiated; print it to see its instructions.
+
+    Values are named after the instruction that computes them; ``x0, x1, ...`` are Tensors that gradients flow into,
+    ``c0, c1, ...`` constants. For what `jit` has recorded see `Jit.tape`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> print(tg.jit(lambda x: tg.sum(x[1:] * x[:-1])).tape(tg.ones(4).data))
+    inputs    x0 (4,) f64
+      0  v0 = multiply(x0[1:], x0[:3])    (3,) f64
+      1  v1 = sum(v0)                     () f64
+    outputs   v1 () f64
+    """
+    return EAGER
+
+
+def check_tape() -> None:
+    """Raise if the tape of what is computed eagerly is not legal: a fault of tapegrad, never of its user.
+
+    With ``TAPEGRAD_CHECK=1`` in the environment this is done before every ``backward()``, and every recording is
+    checked before it is replayed.
+
+    Raises
+    ------
+    IllegalTapeError
+        Naming what is wrong.
+    """
+    verify.check(EAGER)

@@ -1,0 +1,130 @@
+"""Join Tensors: each piece is copied into its part of the result, and takes its part of the cotangent back."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.sweep import eager
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.layout import E_KERNEL
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend import modes
+from tapegrad.frontend.anomaly import watch
+from tapegrad.frontend.record_structural import allocate, as_tensor
+from tapegrad.frontend.shape import expand_dims
+from tapegrad.frontend.tensor import from_array
+from tapegrad.ops import CODES
+
+if TYPE_CHECKING:
+    from tapegrad.frontend.tensor_class import Tensor
+
+_COPY = CODES["positive"]
+
+
+def concatenate(
+    arrays: Sequence[Any],
+    /,
+    axis: int | None = 0,
+    out: None = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+) -> "Tensor":
+    """Join along an axis that is there already; with ``axis=None``, join the flattened arrays.
+
+    Parameters
+    ----------
+    arrays
+        Tensors and arrays that agree in all extents but the one along `axis`.
+    axis
+        Axis along which to join.
+    out
+        Not supported.
+    dtype, casting
+        Dtype of the result, and which conversions to it are allowed, as for ``numpy.concatenate``.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to join or the other extents differ.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.concatenate([tg.zeros(2), tg.ones(1)])
+    Tensor([0., 0., 1.])
+    """
+    pieces = [_piece(as_tensor(a, "concatenate"), out, dtype, casting, "concatenate") for a in arrays]
+    if not pieces:
+        raise ValueError("concatenate: need at least one array to join")
+    if axis is None:
+        pieces, axis = [p.reshape(-1) for p in pieces], 0
+    if all(p.dtype.kind != "f" for p in pieces):
+        return from_array(np.concatenate([np.asarray(p) for p in pieces], axis), constant=True)
+    dtype = np.result_type(*[p.dtype for p in pieces])
+    pieces = [p if p.dtype == dtype else p.astype(dtype) for p in pieces]
+    shape = _joined_shape([p.shape for p in pieces], axis)
+    return _join(pieces, normalize_axis_index(axis, len(shape)), shape, dtype)
+
+
+def _piece(x: "Tensor", out: Any, dtype: Any, casting: Any, name: str) -> "Tensor":
+    """An operand in the dtype that is asked for."""
+    if out is not None:
+        raise UnsupportedError(f"{name}: the argument 'out' is not supported for Tensors; use the result")
+    return x if dtype is None else x.astype(dtype, casting=casting, copy=False)
+
+
+def _joined_shape(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
+    """The shape of the result."""
+    first = shapes[0]
+    if not first:
+        raise ValueError("concatenate: 0-dimensional arrays cannot be joined; stack() them")
+    axis = normalize_axis_index(axis, len(first))
+    for shape in shapes:
+        if len(shape) != len(first) or any(e != f for k, (e, f) in enumerate(zip(shape, first)) if k != axis):  # noqa: B905
+            raise ValueError(f"concatenate: shapes {first} and {shape} differ in more than axis {axis}")
+    return (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
+
+
+def _join(pieces: list["Tensor"], axis: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> "Tensor":
+    """Copy each piece into its part of a new buffer: instructions that follow one another and write one buffer."""
+    tape, differentiate = modes.current()
+    operands = np.array([p._slot_on(tape) for p in pieces], np.int64)
+    result = allocate(tape, dtype, shape, "concatenate")
+    parts = np.split(result.data_or_traced(), np.cumsum([p.shape[axis] for p in pieces])[:-1], axis)
+    into = np.array([slots.view_array(tape.header, result._slot, id(part)) for part in parts], np.int64)
+    arguments = (tape.header, _COPY, id(into), id(operands), len(pieces), differentiate)
+    if eager.record_pieces(*arguments) == E_KERNEL:
+        kernel_table.load_code(_COPY, DTYPE_CODES[dtype], 0)
+        eager.record_pieces(*arguments)
+    for slot in into.tolist():
+        slots.drop(tape.header, slot)
+    watch(tape, result._slot, "concatenate")
+    return result
+
+
+def stack(
+    arrays: Sequence[Any], axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> "Tensor":
+    """Join along a new axis, with the arguments of `concatenate`.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to join or the shapes differ.
+    """
+    pieces = [_piece(as_tensor(a, "stack"), out, dtype, casting, "stack") for a in arrays]
+    if not pieces:
+        raise ValueError("stack: need at least one array to join")
+    shapes = {p.shape for p in pieces}
+    if len(shapes) > 1:
+        raise ValueError(f"stack: all shapes must be the same, not {', '.join(map(str, sorted(shapes)))}")
+    axis = normalize_axis_index(axis, pieces[0].ndim + 1)
+    return concatenate([expand_dims(p, axis) for p in pieces], axis)
+
+
+FUNCTIONS = {"concatenate": concatenate, "stack": stack}

@@ -1,0 +1,129 @@
+"""Matrix products through BLAS."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend import modes
+from tapegrad.frontend.record_structural import allocate, as_tensor, in_shape, record_into
+from tapegrad.frontend.shape import contiguous, expand_dims, reshape
+from tapegrad.frontend.tensor import from_array
+from tapegrad.ops import CODES
+
+if TYPE_CHECKING:
+    from tapegrad.frontend.tensor_class import Tensor
+
+_MATMUL = CODES["matmul"]
+
+
+def matmul(x1: Any, x2: Any, /) -> "Tensor":
+    """Matrix product with NumPy's rules: vectors, matrices, and batches of matrices that broadcast.
+
+    A zero cotangent times an infinite element of a matrix is NaN here, as BLAS computes it.
+
+    Raises
+    ------
+    ValueError
+        If an operand is 0-dimensional or the inner extents differ.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.matmul(tg.eye(2), tg.tensor([3.0, 4.0]))
+    Tensor([3., 4.])
+    """
+    a, b = as_tensor(x1, "matmul"), as_tensor(x2, "matmul")
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError(
+            "matmul: operands must have at least one dimension; write x * y to multiply by a scalar"
+        )
+    vector_a, vector_b = a.ndim == 1, b.ndim == 1
+    left = expand_dims(a, 0) if vector_a else a
+    right = expand_dims(b, 1) if vector_b else b
+    if left.shape[-1] != right.shape[-2]:
+        raise ValueError(
+            f"matmul: the last extent of {a.shape} and the {'only' if vector_b else 'second-to-last'} extent of"
+            f" {b.shape} differ"
+        )
+    product = _product(left, right)
+    if vector_a or vector_b:
+        shape = product.shape
+        kept = shape[:-2] + (() if vector_a else shape[-2:-1]) + (() if vector_b else shape[-1:])
+        return in_shape(product, kept) if product._tape is not None else reshape(product, kept)
+    return product
+
+
+def _product(a: "Tensor", b: "Tensor") -> "Tensor":
+    """The product of matrices or batches of them."""
+    if a.dtype.kind != "f" and b.dtype.kind != "f":
+        return from_array(np.matmul(np.asarray(a), np.asarray(b)), constant=True)
+    dtype = np.result_type(a.dtype, b.dtype)
+    a, b = (_addressable(t if t.dtype == dtype else t.astype(dtype)) for t in (a, b))
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"matmul: the leading dimensions of {a.shape} and {b.shape} do not broadcast"
+        ) from None
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
+    tape, differentiate = modes.current()
+    result = allocate(tape, dtype, (*batch, m, n), "matmul")
+    strides = [t.data_or_traced().strides[-2:] for t in (a, b, result)]
+    params = np.array([m, n, k, *(s for pair in strides for s in pair)], np.int64)
+    slots = [a._slot_on(tape), b._slot_on(tape)]
+    record_into(tape, _MATMUL, result._slot, slots, params, "matmul", differentiate)
+    return result
+
+
+def _addressable(x: "Tensor") -> "Tensor":
+    """`x` if its matrices have positive strides, which a cotangent needs, otherwise a recorded copy."""
+    array = x.data_or_traced()
+    item = array.itemsize
+    rows, columns = array.strides[-2:]
+    m, n = array.shape[-2:]
+    by_rows = (columns == item or n <= 1) and (rows >= n * item or m <= 1)
+    by_columns = (rows == item or m <= 1) and (columns >= m * item or n <= 1)
+    return x if by_rows or by_columns else contiguous(x)
+
+
+def dot(a: Any, b: Any, out: None = None) -> "Tensor":
+    """Product of arrays over the last axis of `a` and the second-to-last of `b`, as NumPy's `dot`."""
+    if out is not None:
+        raise UnsupportedError("dot: the argument 'out' is not supported for Tensors; use the result")
+    x, y = as_tensor(a, "dot"), as_tensor(b, "dot")
+    if x.ndim == 0 or y.ndim == 0:
+        return x * y
+    if x.ndim <= 2 and y.ndim <= 2:
+        return matmul(x, y)
+    if y.ndim == 1:
+        return matmul(x, y)
+    # Every row of x against every column of y: one matrix product of the two seen as matrices.
+    k = x.shape[-1]
+    if y.shape[-2] != k:
+        raise ValueError(f"dot: the last extent of {x.shape} and the second-to-last of {y.shape} differ")
+    rest = y.shape[:-2] + y.shape[-1:]
+    moved = np.arange(y.ndim).tolist()
+    order = [y.ndim - 2, *moved[:-2], y.ndim - 1]
+    product = matmul(reshape(x, (-1, k)), reshape(y.transpose(order), (k, math.prod(rest))))
+    return reshape(product, x.shape[:-1] + rest)
+
+
+FUNCTIONS = {"matmul": matmul, "dot": dot}
+
+
+class ProductMethods:
+    """Matrix products as operators and methods of a Tensor."""
+
+    __slots__ = ()
+
+    def __matmul__(self, other: Any) -> "Tensor":
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> "Tensor":
+        return matmul(other, self)
+
+    def dot(self, other: Any, out: None = None) -> "Tensor":
+        """Product over the last axis of this and the second-to-last of `other`."""
+        return dot(self, other, out)

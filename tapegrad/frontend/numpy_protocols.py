@@ -1,0 +1,117 @@
+"""NumPy's protocols: ``np.sin(t)`` and ``np.sum(t)`` do what ``tapegrad.sin(t)`` and ``tapegrad.sum(t)`` do.
+
+Functions are known by identity, not by name: ``np.linalg.norm`` is not ``np.norm``, and a ufunc of somebody else's
+that is called ``sin`` is not ``np.sin``.
+"""
+
+import functools
+import inspect
+import sys
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.runtime.library_loops import SCIPY
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend import creation, elementwise, joining, linalg, predicates, reductions, shape
+from tapegrad.frontend.function_names import full_name
+from tapegrad.ops import ELEMENTWISE
+
+_INTERNAL = {row.name for row in ELEMENTWISE if not row.public}
+FUNCTIONS: dict[str, Any] = {
+    **{name: function for name, function in elementwise.FUNCTIONS.items() if name not in _INTERNAL},
+    **reductions.FUNCTIONS,
+    **shape.FUNCTIONS,
+    **linalg.FUNCTIONS,
+    **joining.FUNCTIONS,
+    **creation.FUNCTIONS,
+    **predicates.FUNCTIONS,
+}
+_UFUNCS: dict[Any, Any] = {
+    **{getattr(np, row.ufunc): elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.ufunc},
+    **predicates.UFUNCS,
+    np.matmul: linalg.matmul,
+}
+_REDUCTIONS: dict[Any, Any] = {
+    np.add: reductions.sum,
+    np.multiply: reductions.prod,
+    np.maximum: reductions.max,
+    np.minimum: reductions.min,
+    np.logical_and: predicates.all,
+    np.logical_or: predicates.any,
+}
+_FUNCTIONS: dict[Any, Any] = {
+    getattr(module, name): function
+    for module in (np, np.linalg)
+    for name, function in FUNCTIONS.items()
+    if hasattr(module, name)
+} | {np.linalg.matrix_rank: predicates.matrix_rank}
+
+
+def _unsupported(name: str) -> UnsupportedError:
+    return UnsupportedError(f"{name} is not supported for Tensors; use .data to leave the graph")
+
+
+def _kept(function: np.ufunc, arguments: dict[str, Any], allowed: tuple[str, ...]) -> dict[str, Any]:
+    """The keyword arguments that say something; those that are not supported are refused."""
+    said = {k: v for k, v in arguments.items() if v is not None and v is not np._NoValue}
+    for name in said:
+        if name not in allowed:
+            raise UnsupportedError(
+                f"{full_name(function)}: the argument {name!r} is not supported for Tensors"
+            )
+    return said
+
+
+class ProtocolMethods:
+    """What NumPy asks of an object that takes part in its functions."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
+        known = _UFUNCS.get(ufunc) or _of_scipy(ufunc)
+        if method == "__call__" and known is not None:
+            _kept(ufunc, arguments, ())
+            return known(*inputs)
+        if method == "reduce" and ufunc in _REDUCTIONS:
+            said = _kept(ufunc, {"axis": 0, **arguments}, ("axis", "keepdims"))
+            return _REDUCTIONS[ufunc](inputs[0], **said)
+        raise _unsupported(full_name(ufunc) + ("" if method == "__call__" else f".{method}"))
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        known = _FUNCTIONS.get(function)
+        if known is None:
+            raise _unsupported(full_name(function))
+        return _call(function, known, args, kwargs)
+
+
+def _of_scipy(ufunc: np.ufunc) -> Any:
+    """Our function for one of SciPy's ufuncs, if that is where this one comes from."""
+    special = sys.modules.get("scipy.special")
+    ours = _SCIPY.get(ufunc.__name__) if special else None
+    return ours if getattr(special, ufunc.__name__, None) is ufunc else None
+
+
+_SCIPY = {
+    theirs: FUNCTIONS[ours] for ours, theirs in (*SCIPY.items(), ("sigmoid", "expit")) if ours in FUNCTIONS
+}
+
+
+@functools.cache
+def _signature(function: Any) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+def _call(called: Any, function: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
+    """Call our function as NumPy's was called; say which argument is not supported."""
+    signature = _signature(function)
+    known = signature.parameters
+    arguments = {k: v for k, v in arguments.items() if v is not np._NoValue and (v is not None or k in known)}
+    try:
+        signature.bind(*args, **arguments)
+    except TypeError as error:
+        raise UnsupportedError(f"{full_name(called)} of Tensors: {error}") from None
+    return function(*args, **arguments)

@@ -1,0 +1,116 @@
+"""What plain NumPy says of recorded values is guarded by what it said, not by the values.
+
+A replay computes the outcome again and stops where it is another one; the way that the function takes then is
+recorded too. So data may change as they like as long as the answer stays the same.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.custom.functions import Functions
+from tapegrad.autodiff.custom.op import CustomOp
+from tapegrad.engine.tape.layout import NONE
+from tapegrad.engine.tape.memory import D_PRODUCER
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.frontend.conversion import guarded_array
+from tapegrad.frontend.function_names import full_name
+from tapegrad.frontend.modes import modes, no_grad, thread
+from tapegrad.frontend.tensor import is_tensor
+from tapegrad.ops import CODES
+
+_TRUTH = CODES["truth_guard"]
+
+
+def is_recording() -> bool:
+    """Whether what this thread computes is being recorded for replay."""
+    return modes.active > 0 and bool(thread.tape.recording)
+
+
+def is_computed(value: Any) -> bool:
+    """Whether a value is a Tensor that a replay of what is being recorded computes anew."""
+    if not (is_tensor(value) and is_recording() and value._tape is thread.tape):
+        return False
+    return bool(value._traced() or value._describe()[D_PRODUCER] != NONE)
+
+
+def at_once(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function of NumPy's says of Tensors as they are now, and of no later ones."""
+    return function(*_mapped(_now, args), **{k: _mapped(_now, v) for k, v in kwargs.items()})
+
+
+class _Float:
+    """The place of a recorded float Tensor among the arguments of a call."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a function of NumPy's says of Tensors, with no gradient; guarded by the outcome while recording."""
+    if not is_recording():
+        return at_once(function, args, kwargs)
+    floats: list[Any] = []
+
+    def place(value: Any) -> Any:
+        if not is_computed(value) or value.dtype.kind != "f":
+            return _fixed_now(value)
+        floats.append(value)
+        return _Float(len(floats) - 1)
+
+    places, named = _mapped(place, args), {k: _mapped(place, v) for k, v in kwargs.items()}
+
+    def of_arrays(*arrays: np.ndarray) -> Any:
+        def fill(value: Any) -> Any:
+            return arrays[value.number] if isinstance(value, _Float) else value
+
+        return function(*_mapped(fill, places), **{k: _mapped(fill, v) for k, v in named.items()})
+
+    result = of_arrays(*[t.data_or_traced() for t in floats])
+    if floats:
+        _guard_outcome(full_name(function), of_arrays, floats, _content(result))
+    return result
+
+
+def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """A value, or each one in a list or a tuple, changed."""
+    if type(value) in (list, tuple):
+        return type(value)(_mapped(change, each) for each in value)
+    return change(value)
+
+
+def _now(value: Any) -> Any:
+    return value.data_or_traced() if is_tensor(value) else value
+
+
+def _fixed_now(value: Any) -> Any:
+    """An argument that is no recorded float: a recording guards its contents byte for byte."""
+    if is_computed(value):
+        return guarded_array(value)
+    array = _now(value)
+    if isinstance(array, np.ndarray):
+        thread.tape.watch(array)  # type: ignore[attr-defined]
+    return array
+
+
+def _content(result: Any) -> bytes:
+    """All that tells one outcome from another: values, shapes and dtypes."""
+    if isinstance(result, tuple | list):
+        return repr([_content(each) for each in result]).encode()
+    if isinstance(result, np.ndarray | np.generic):
+        return f"{result.dtype.str} {result.shape} ".encode() + result.tobytes()
+    return repr(result).encode()
+
+
+def _guard_outcome(name: str, of_arrays: Callable[..., Any], floats: list[Any], seen: bytes) -> None:
+    """Let a replay ask the function again: an op of its own says 1 where the outcome is what was seen."""
+
+    def same(*arrays: np.ndarray) -> np.ndarray:
+        return np.asarray(float(_content(of_arrays(*arrays)) == seen))
+
+    with no_grad():
+        held = CustomOp(Functions(name, same, None, None))(*floats)
+    tape = thread.tape
+    code = DTYPE_CODES[held.dtype]
+    tape.guard(_TRUTH, code, held._slot_on(tape), np.array([1], np.int64), seen)  # type: ignore[attr-defined]

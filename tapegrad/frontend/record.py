@@ -1,0 +1,286 @@
+"""Record an elementwise op: operands of any kind in, a Tensor out."""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.reference import evaluate_numpy
+from tapegrad.engine.status import raise_for
+from tapegrad.engine.sweep import eager
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
+from tapegrad.engine.tape.memory import D_DTYPE
+from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
+from tapegrad.frontend.anomaly import watch
+from tapegrad.frontend.modes import EAGER, current, modes, thread
+from tapegrad.frontend.tensor import Description, check_dtype, from_array, from_slot, is_tensor, plain
+from tapegrad.ops import CODES, Op
+
+if TYPE_CHECKING:
+    from tapegrad.frontend.tensor_class import Tensor
+
+_HEADER = EAGER.header
+_NUMBERS = (float, int)
+_CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b8"])  # by dtype code
+
+# The short ways below are for the eager tape, with no mode entered by any thread, and operands that are there and
+# current. They are written out where they are used: a Python call costs as much as a small kernel.
+
+
+def unary(code: int, x: "Tensor") -> "Tensor":
+    """Record an op of one operand, the short way where there is one."""
+    if not modes.active and x._tape is EAGER and (x._base is None or x._version == x._base._version):
+        slot = eager.record_elementwise(_HEADER, code, x._slot, -1, -1, 1)
+        if slot >= 0:
+            return from_slot(EAGER, slot)
+    return apply(code, x)
+
+
+def unary_operator(code: int, x: "Tensor") -> "Tensor":
+    """`unary` for an operator, see `apply_operator`."""
+    return apply_operator(code, x) if modes.active else unary(code, x)
+
+
+def binary_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
+    """The method ``x.op(other)`` of a binary op."""
+
+    def operate(self: "Tensor", other: Any) -> "Tensor":
+        if (
+            not modes.active
+            and self._tape is EAGER
+            and (self._base is None or self._version == self._base._version)
+        ):
+            kind = type(other)
+            if kind is float or kind is int:
+                slot = eager.record_with_number(_HEADER, code, self._slot, other, 0, 1)
+            elif kind is type(self) and other._tape is EAGER:
+                second = other._slot if other._base is None else other._slot_on(EAGER)
+                slot = eager.record_elementwise(_HEADER, code, self._slot, second, -1, 1)
+            else:
+                return apply_operator(code, self, other)
+            if slot >= 0:
+                return from_slot(EAGER, slot)
+        return apply_operator(code, self, other)
+
+    return operate
+
+
+def reflected_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
+    """The method that computes ``other op x``."""
+
+    def operate(self: "Tensor", other: Any) -> "Tensor":
+        if (
+            not modes.active
+            and self._tape is EAGER
+            and (self._base is None or self._version == self._base._version)
+        ):
+            kind = type(other)
+            if kind is float or kind is int:
+                slot = eager.record_with_number(_HEADER, code, self._slot, other, 1, 1)
+                if slot >= 0:
+                    return from_slot(EAGER, slot)
+        return apply_operator(code, other, self)
+
+    return operate
+
+
+def apply(code: int, *operands: Any) -> "Tensor":
+    """Record an elementwise op of operands of any kind: Tensors, arrays, numbers, nested lists.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
+    UnsupportedError
+        For dtypes that are not supported.
+    """
+    row = kernel_table.row(code)
+    assert isinstance(row, Op)
+    values = [
+        value if is_tensor(value) or type(value) in (int, float) else _array(value, row) for value in operands
+    ]
+    tape, differentiate = current()
+    floats = [value for j, value in enumerate(values) if j not in row.boolean_operands]
+    kinds = [getattr(value, "dtype", value) for value in floats]
+    if tape.recording:
+        kinds = [0.0 if tape.is_weak(value) else kind for value, kind in zip(floats, kinds, strict=True)]
+    dtype = np.result_type(*kinds)
+    if all(getattr(value, "dtype", _INTEGER).kind != "f" and type(value) is not float for value in floats):
+        return _without_tape(row, values)
+    check_dtype(dtype, row.name)
+    tensors = [
+        as_boolean(value, tape)
+        if j in row.boolean_operands
+        else as_float(value, dtype, tape, _is_read(row, j))
+        for j, value in enumerate(values)
+    ]
+    slot = run(tape, code, [t._slot_on(tape) for t in tensors], differentiate)
+    if slot < 0:
+        raise_for(slot, row.name, [t.shape for t in tensors])
+    result = from_slot(tape, slot)
+    watch(tape, slot, row.name)
+    return result
+
+
+_INTEGER, _BOOLEAN = np.dtype(np.int64), np.dtype(np.bool_)
+
+
+def apply_operator(code: int, *operands: Any) -> "Tensor":
+    """`apply` for an operator: of Python numbers alone it makes another of them."""
+    result = apply(code, *operands)
+    tape = thread.tape
+    if tape.recording and all(type(each) in _NUMBERS or tape.is_weak(each) for each in operands):  # type: ignore[attr-defined]
+        tape.weak.add(result._slot)  # type: ignore[attr-defined]
+    return result
+
+
+def _array(value: Any, row: Op) -> np.ndarray:
+    """An operand that is neither a Tensor nor a Python number, as an array of a supported dtype."""
+    array = plain(value, row.name)
+    check_dtype(array.dtype, row.name)
+    return array
+
+
+def _is_read(row: Op, operand: int) -> bool:
+    """Whether some partial reads an operand's primal."""
+    return operand in row.keeps_operands
+
+
+def _without_tape(row: Op, values: list[Any]) -> "Tensor":
+    """The op on integers and booleans, which are constants: NumPy computes it, in float64 if not in integers."""
+    arrays = [value if type(value) is int else read_now(value) for value in values]
+    if _gives_floats(row):  # NumPy would take float16 for small integers, and objects for very large ones
+        arrays = [x if j in row.boolean_operands else np.asarray(x, float) for j, x in enumerate(arrays)]
+    return from_array(_by_numpy(row, arrays), constant=True)
+
+
+@functools.cache
+def _gives_floats(row: Op) -> bool:
+    """Whether an op of integers is a float."""
+    return _by_numpy(row, [np.ones((), np.int64)] * row.arity).dtype.kind == "f"
+
+
+def _by_numpy(row: Op, arrays: list[Any]) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        if row.ufunc:
+            return np.asarray(getattr(np, row.ufunc)(*arrays))
+        return np.asarray(evaluate_numpy(row.primal, **{f"x{j}": array for j, array in enumerate(arrays)}))
+
+
+def read_now(value: Any) -> np.ndarray:
+    """A value as an array whose contents are used by NumPy, once for all: a recording guards them."""
+    array = np.asarray(value)  # of a Tensor they are guarded there
+    if isinstance(value, np.ndarray):
+        watch_now(array)
+    return array
+
+
+def watch_now(array: np.ndarray) -> None:
+    """Guard an array's contents, if a function is being recorded."""
+    if modes.active and thread.tape.recording:
+        thread.tape.watch(array)  # type: ignore[attr-defined]
+
+
+def read_within(value: Any) -> None:
+    """`read_now` for every array and every Tensor in a value, or in lists and tuples that it is made of."""
+    if not (modes.active and thread.tape.recording):
+        return
+    if is_tensor(value) or isinstance(value, np.ndarray):
+        read_now(value)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            read_within(part)
+
+
+def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> "Tensor":
+    """An operand as a Tensor of a float dtype.
+
+    An array that a reverse rule will read is copied, so that it can be changed afterwards; a recording that is
+    replayed reads arrays where they lie.
+    """
+    if is_tensor(value):
+        return value if value.dtype == dtype else cast(value, dtype, tape)  # type: ignore[no-any-return]
+    if type(value) in _NUMBERS:
+        return from_slot(tape, slots.number(tape.header, float(value), DTYPE_CODES[dtype]))
+    array = np.asarray(value, dtype)
+    if tape.recording and isinstance(value, np.ndarray) and value.dtype != dtype:
+        return _converted(value, dtype, tape)
+    if read_later and array is value and tape is EAGER and _can_change(array):
+        array = array.copy()
+    return from_array(array, constant=True)
+
+
+def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Any) -> "Tensor":
+    """An array of another dtype in a recording: converted at each replay, or guarded where no kernel does it."""
+    if array.dtype in DTYPE_CODES:
+        return cast(from_array(array, constant=True), dtype, tape)
+    tape.watch(array)
+    return from_array(array.astype(dtype), constant=True)
+
+
+def _can_change(array: np.ndarray) -> bool:
+    """Whether somebody may write to an array's memory, if only through another array."""
+    return array.flags.writeable or not array.flags.owndata
+
+
+def as_boolean(value: Any, tape: Tape) -> "Tensor":
+    """An operand as a Tensor of booleans."""
+    if not is_tensor(value):
+        return _truth(value, tape)
+    if value.dtype.kind == "f":
+        return apply(CODES["not_equal"], value, 0)
+    return value if value.dtype == bool else cast(value, _BOOLEAN, tape)  # type: ignore[no-any-return]
+
+
+def _truth(value: Any, tape: Tape) -> "Tensor":
+    """An array or a number as booleans; copied as in `as_float`, for the reverse rule reads them."""
+    array = np.asarray(value, bool)
+    if tape.recording and array is not value:
+        read_now(value)
+    return from_array(array.copy() if array is value and tape is EAGER else array, constant=True)
+
+
+def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
+    """A Tensor converted to a dtype; the gradient comes back in its own.
+
+    Integers and booleans are converted by NumPy, in a recording by an instruction or guarded where no kernel does it.
+    """
+    by_kernel = dtype in DTYPE_CODES and tape.recording and _has_kernel(tensor, tape)
+    if tensor.dtype.kind != "f" and not by_kernel:
+        return from_array(read_now(tensor).astype(dtype, order="C"), constant=True)
+    code = _CASTS[DTYPE_CODES[dtype]]
+    slot = run(tape, code, [tensor._slot_on(tape)], current()[1])
+    if slot < 0:
+        raise_for(slot, "astype", [tensor.shape])
+    result = from_slot(tape, slot)
+    watch(tape, slot, "astype")
+    return result
+
+
+def _has_kernel(tensor: Any, tape: Any) -> bool:
+    """Whether the engine has a Tensor's elements as they are: integers of other dtypes as 64-bit ones."""
+    if tensor._tape is tape:
+        return not tape.wraps(tensor)
+    return bool(tensor.dtype in DTYPE_CODES)
+
+
+def run(tape: Tape, code: int, operands: list[int], differentiate: bool) -> int:
+    """Call the engine for an elementwise op; load what it lacks and call again."""
+    a, b, c = (*operands, -1, -1)[:3]
+    slot = eager.record_elementwise(tape.header, code, a, b, c, differentiate)
+    while slot in (E_PARALLEL, E_KERNEL):
+        if slot == E_KERNEL:
+            load_kernel(tape, code, operands)
+        else:
+            kernel_table.load_driver()
+        slot = eager.record_elementwise(tape.header, code, a, b, c, differentiate)
+    return int(slot)
+
+
+def load_kernel(tape: Tape, code: int, operands: list[int]) -> None:
+    """Load the forward kernel that an op needs for these operands."""
+    operand = operands[int(kernel_table.op_words(code)[OP_VARIANT])]
+    kernel_table.load_code(code, Description(tape.header, operand)[D_DTYPE], 0)

@@ -1,0 +1,96 @@
+"""Record a structural op: into a result that is allocated here, with parameters that are checked by the caller."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.status import raise_for
+from tapegrad.engine.sweep import eager
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
+from tapegrad.engine.tape.memory import D_DTYPE
+from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
+from tapegrad.frontend import modes
+from tapegrad.frontend.anomaly import watch
+from tapegrad.frontend.record import as_float, read_now
+from tapegrad.frontend.tensor import (
+    Description,
+    check_dtype,
+    checked,
+    from_array,
+    from_slot,
+    is_tensor,
+    plain,
+)
+
+if TYPE_CHECKING:
+    from tapegrad.frontend.tensor_class import Tensor
+
+
+def as_tensor(value: Any, name: str) -> "Tensor":
+    """An operand of a structural op: a Tensor as it is, anything else as a constant."""
+    if is_tensor(value):
+        return value  # type: ignore[no-any-return]
+    array = plain(value, name)
+    check_dtype(array.dtype, name)
+    if array.dtype.kind != "f":
+        return from_array(read_now(value), constant=True)
+    return as_float(array, array.dtype, modes.current()[0], True)
+
+
+def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> "Tensor":
+    """A Tensor on a new buffer with nothing in it yet."""
+    extents = np.array(shape, np.int64)
+    slot = slots.allocate(tape.header, DTYPE_CODES[dtype], id(extents), 0)
+    if slot < 0:
+        raise_for(slot, name, [shape])
+    return from_slot(tape, slot)
+
+
+def record_into(
+    tape: Tape,
+    code: int,
+    result: int,
+    operands: list[int],
+    params: np.ndarray | None,
+    name: str,
+    differentiate: bool,
+) -> None:
+    """Run and record an op whose result slot is there already."""
+    a, b, c = (*operands, -1, -1)[:3]
+    address = 0 if params is None else id(params)
+    status = eager.record_into(tape.header, code, result, a, b, c, address, differentiate)
+    if status == E_KERNEL:
+        operand = operands[int(kernel_table.op_words(code)[OP_VARIANT])]
+        kernel_table.load_code(code, Description(tape.header, operand)[D_DTYPE], 0)
+        status = eager.record_into(tape.header, code, result, a, b, c, address, differentiate)
+    if status < 0:
+        raise_for(status, name, [])
+    watch(tape, result, name)
+
+
+def record_reduction(code: int, x: "Tensor", axes: int, keepdims: bool, name: str) -> "Tensor":
+    """Run and record a reduction over the axes of a bit mask."""
+    tape, differentiate = modes.current()
+    arguments = (tape.header, code, x._slot_on(tape), axes, keepdims, differentiate)
+    slot = eager.record_reduction(*arguments)
+    while slot in (E_PARALLEL, E_KERNEL):
+        if slot == E_KERNEL:
+            kernel_table.load_code(code, DTYPE_CODES[x.dtype], 0)
+        else:
+            kernel_table.load_driver()
+        slot = eager.record_reduction(*arguments)
+    if slot < 0:
+        raise_for(slot, name, [x.shape])
+    result = from_slot(tape, slot)
+    watch(tape, slot, name)
+    return result
+
+
+def in_shape(result: "Tensor", shape: tuple[int, ...]) -> "Tensor":
+    """A fresh result in another shape: not a view of it, but what takes its place."""
+    tape = result._tape
+    assert tape is not None
+    array = result.data_or_traced().reshape(shape)
+    return from_slot(tape, checked(slots.view_array(tape.header, result._slot, id(array)), "reshape", shape))

@@ -1,8 +1,0 @@
-"""Writes the elementwise kernels from the op table: ``python -m tapegrad.generate [--check]``.
-
-A kernel's text is the row's text, with two changes. A function that is not compiled in line (see
-`texts.INLINE`) becomes a call of a library loop that fills a scratch block, before the arithmetic loop that
-reads it. And a partial is multiplied by the result's cotangent where that costs least: ``where(c, 1,
-0)`` becomes ``where(c, bar, 0)``. A product is zero where one of its factors is, whatever the other one is; constant
-partials need no care for that.
-"""

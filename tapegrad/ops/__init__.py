@@ -1,0 +1,13 @@
+"""THE TABLE: what every op is, in one row each. It knows nothing of the rest of the package."""
+
+from tapegrad.ops.codes import BY_NAME as BY_NAME
+from tapegrad.ops.codes import CODES as CODES
+from tapegrad.ops.elementwise import ELEMENTWISE as ELEMENTWISE
+from tapegrad.ops.row import CONSTANTS as CONSTANTS
+from tapegrad.ops.row import PRIMALS as PRIMALS
+from tapegrad.ops.row import Op as Op
+from tapegrad.ops.row import Structural as Structural
+from tapegrad.ops.row import as_function as as_function
+from tapegrad.ops.row import evaluate as evaluate
+from tapegrad.ops.row import names_in as names_in
+from tapegrad.ops.structural import STRUCTURAL as STRUCTURAL

@@ -1,0 +1,222 @@
+"""The elementwise ops, in one row each.
+
+A row states the primal and the partials as text over ``x0, x1, x2`` (the operands) and
+``y`` (the result). The same text is compiled into kernels, evaluated by NumPy, evaluated by mpmath at
+30 digits as a test oracle, and applied to Tensors to differentiate a derivative. What must be kept for
+the reverse sweep follows from the names that a partial reads. Partials are written to be accurate
+relative to their own size over the whole domain and not to overflow on the way; the kinks are stated
+here and nowhere else.
+
+A partial is differentiated by the rows that its own text names, for derivatives of higher order. So a text is
+written such that this, too, is right at kinks and loses no digits: ``where(x0==x1, 0.5, ...)`` would be a constant
+in a single point, and the derivative of ``(1-x0)*(1+x0)`` is a difference of nearly equal numbers where `x0` is
+small.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.ops.row import Domain, Op
+
+
+def _row(family: str, name: str, primal: str, partials: tuple[str, ...], *domains: Domain, **rest: Any) -> Op:
+    known = isinstance(getattr(np, name, None), np.ufunc)
+    return Op(name, family, primal, partials, domains, name if known else None, **rest)
+
+
+def _test(name: str, primal: str, arity: int) -> Op:
+    return _row("predicates", name, primal, (), *[(-2.0, 2.0)] * arity, predicate=True)
+
+
+def _larger(a: str, b: str, missing: str) -> str:
+    """The share of `a` in a selection from `a` and `b`: a tie is shared; all of it where `missing` holds."""
+    return f"where({a}=={b}, 0.5, where(({a}>{b})|{missing}, 1, 0))"
+
+
+def _smaller(a: str, b: str, missing: str) -> str:
+    return f"where({a}=={b}, 0.5, where(({a}<{b})|{missing}, 1, 0))"
+
+
+def _both(share: Any, missing: str) -> tuple[str, str]:
+    """The shares of both operands; NaN in the `missing` operand ("own" or "other") gives all to one."""
+    own, other = ("x0", "x1") if missing == "own" else ("x1", "x0")
+    return share("x0", "x1", f"({own}!={own})"), share("x1", "x0", f"({other}!={other})")
+
+
+_ANY = (-4.0, 4.0)
+_POSITIVE = (0.1, 4.0)
+
+_ARITHMETIC = (
+    _row("arithmetic", "add", "x0+x1", ("1", "1"), _ANY, _ANY),
+    _row("arithmetic", "subtract", "x0-x1", ("1", "-1"), _ANY, _ANY),
+    _row("arithmetic", "multiply", "x0*x1", ("x1", "x0"), _ANY, _ANY),
+    # A partial times a cotangent or a tangent, in derivatives on Tensors: zero times anything is zero.
+    _row("arithmetic", "chain", "where((x0==0)|(x1==0), 0, x0*x1)", ("x1", "x0"), _ANY, _ANY, public=False),
+    _row("arithmetic", "divide", "x0/x1", ("1/x1", "-y/x1"), _ANY, _POSITIVE),
+    _row("arithmetic", "negative", "-x0", ("-1",), _ANY),
+    _row("arithmetic", "positive", "x0", ("1",), _ANY),
+    _row("arithmetic", "reciprocal", "1/x0", ("-square(y)",), _POSITIVE),
+    _row("arithmetic", "square", "square(x0)", ("2*x0",), _ANY),
+    _row("arithmetic", "sqrt", "sqrt(x0)", ("0.5/y",), _POSITIVE),
+    _row("arithmetic", "cbrt", "cbrt(x0)", ("1/(3*square(y))",), _POSITIVE),
+    _row("arithmetic", "floor", "floor(x0)", ("0",), _ANY),
+    _row("arithmetic", "ceil", "ceil(x0)", ("0",), _ANY),
+    _row("arithmetic", "rint", "rint(x0)", ("0",), _ANY),
+    _row("arithmetic", "trunc", "trunc(x0)", ("0",), _ANY),
+    _row("arithmetic", "sign", "sign(x0)", ("0",), _ANY),
+)
+
+# abs'(0) = 0. A tie of maximum, minimum, fmax and fmin is shared equally. clip passes its closed interval,
+# and where the limits are crossed the result is the upper one, as in NumPy. relu'(0) = 0.
+_SELECTION = (
+    _row("selection", "absolute", "absolute(x0)", ("sign(x0)",), _ANY),
+    _row("selection", "maximum", "maximum(x0, x1)", _both(_larger, "own"), _ANY, _ANY),
+    _row("selection", "minimum", "minimum(x0, x1)", _both(_smaller, "own"), _ANY, _ANY),
+    _row("selection", "fmax", "fmax(x0, x1)", _both(_larger, "other"), _ANY, _ANY),
+    _row("selection", "fmin", "fmin(x0, x1)", _both(_smaller, "other"), _ANY, _ANY),
+    _row(
+        "selection", "where", "where(x0, x1, x2)", ("0", "where(x0, 1, 0)", "where(x0, 0, 1)"),
+        (0.0, 1.0), _ANY, _ANY, boolean_operands=(0,),
+    ),
+    _row(
+        "selection", "clip", "minimum(maximum(x0, x1), x2)",
+        (
+            "where((x0<x1)|(x0>x2), 0, 1)",
+            "where((x0<x1)&(x1<=x2), 1, 0)",
+            "where((x0>x2)|(x1>x2), 1, 0)",
+        ),
+        _ANY, (-2.0, -1.0), (1.0, 2.0),
+    ),
+    _row("selection", "relu", "maximum(x0, 0)", ("where(x0>0, 1, 0)",), _ANY),
+)  # fmt: skip
+
+# x**0 has derivative 0, and so has 0**x by the exponent, for x >= 0. logaddexp's partials do not read the
+# result, which has lost the small difference that they depend on; of two equal infinities each has half.
+_EQUAL_INFINITIES = "(x0==x1)&(absolute(x0)==inf)"
+_EXPONENTIAL = (
+    _row(
+        "exponential", "power", "power(x0, x1)",
+        ("chain(x1, power(x0, x1-1))", "where((x0==0)&(x1>=0), 0, y*log(x0))"),
+        _POSITIVE, (-3.0, 3.0),
+    ),
+    _row("exponential", "exp", "exp(x0)", ("y",), _ANY),
+    _row("exponential", "exp2", "exp2(x0)", ("ln2*y",), _ANY),
+    _row("exponential", "expm1", "expm1(x0)", ("exp(x0)",), _ANY),
+    _row("exponential", "log", "log(x0)", ("1/x0",), _POSITIVE),
+    _row("exponential", "log2", "log2(x0)", ("log2e/x0",), _POSITIVE),
+    _row("exponential", "log10", "log10(x0)", ("log10e/x0",), _POSITIVE),
+    _row("exponential", "log1p", "log1p(x0)", ("1/(1+x0)",), (-0.9, 4.0)),
+    _row(
+        "exponential", "logaddexp", "logaddexp(x0, x1)",
+        (
+            f"where({_EQUAL_INFINITIES}, 0.5, 1/(1+exp(x1-x0)))",
+            f"where({_EQUAL_INFINITIES}, 0.5, 1/(1+exp(x0-x1)))",
+        ),
+        _ANY, _ANY,
+    ),
+    _row(
+        "exponential", "logaddexp2", "logaddexp2(x0, x1)",
+        (
+            f"where({_EQUAL_INFINITIES}, 0.5, 1/(1+exp2(x1-x0)))",
+            f"where({_EQUAL_INFINITIES}, 0.5, 1/(1+exp2(x0-x1)))",
+        ),
+        _ANY, _ANY,
+    ),
+    _row("exponential", "sigmoid", "1/(1+exp(-x0))", ("y/(1+exp(x0))",), (-20.0, 20.0)),
+    _row(
+        "exponential", "softplus", "maximum(x0, 0)+log1p(exp(-absolute(x0)))", ("1/(1+exp(-x0))",),
+        (-20.0, 20.0),
+    ),
+)  # fmt: skip
+
+# sinc near 0 by its power series in (pi x)**2: the closed form cancels there.
+_SINC_SERIES = "1/3-v*(1/30-v*(1/840-v*(1/45360-v*(1/3991680-v*(1/518918400-v*(1/93405312000))))))"
+_SINC_NEAR_0 = "-pi*(pi*x0)*(" + _SINC_SERIES.replace("v", "square(pi*x0)") + ")"
+
+# 1 - x0**2, for x0 near 0 and near 1.
+_ONE_MINUS_SQUARE = "where(absolute(x0)<0.5, 1-square(x0), (1-x0)*(1+x0))"
+
+
+def _share_of_hypot(a: str, b: str) -> str:
+    """`a` by the hypotenuse of `a` and `b`, as a function of the smaller of a/b and b/a."""
+    larger = f"absolute({a})>absolute({b})"
+    share = f"where({larger}, sign({a}), {a}/absolute({b}))"
+    return f"where(y==0, 0, {share}/sqrt(1+square(where({larger}, {b}/{a}, {a}/{b}))))"
+
+
+def _over_squares(a: str, b: str) -> str:
+    """`a` by the sum of the squares of `a` and `b`, nothing squared: by the larger of the two, then by the rest."""
+    return f"where(absolute({a})>=absolute({b}), 1/({a}+{b}*({b}/{a})), ({a}/{b})/({b}+{a}*({a}/{b})))"
+
+
+# arctan2(0, 0) and hypot(0, 0) have derivative 0. arctan2's partials are x1 and -x0 by x0**2 + x1**2.
+_TRIGONOMETRIC = (
+    _row("trigonometric", "sin", "sin(x0)", ("cos(x0)",), (-1.5, 4.5)),
+    _row("trigonometric", "cos", "cos(x0)", ("-sin(x0)",), (0.1, 3.0)),
+    _row("trigonometric", "tan", "tan(x0)", ("1+square(y)",), (-1.5, 1.5)),
+    _row("trigonometric", "arcsin", "arcsin(x0)", (f"1/sqrt({_ONE_MINUS_SQUARE})",), (-0.999, 0.999)),
+    _row("trigonometric", "arccos", "arccos(x0)", (f"-1/sqrt({_ONE_MINUS_SQUARE})",), (-0.999, 0.999)),
+    _row("trigonometric", "arctan", "arctan(x0)", ("1/(1+square(x0))",), _ANY),
+    _row(
+        "trigonometric", "arctan2", "arctan2(x0, x1)",
+        (
+            f"where((x0==0)&(x1==0), 0, {_over_squares('x1', 'x0')})",
+            f"where((x0==0)&(x1==0), 0, -{_over_squares('x0', 'x1')})",
+        ),
+        _POSITIVE, _ANY,
+    ),
+    _row(
+        "trigonometric", "hypot", "hypot(x0, x1)",
+        (_share_of_hypot("x0", "x1"), _share_of_hypot("x1", "x0")), _ANY, _ANY,
+    ),
+    _row(
+        "trigonometric", "sinc", "where(x0==0, 1, sin(pi*x0)/(pi*x0))",
+        (f"where(absolute(x0)<0.25, {_SINC_NEAR_0}, (cos(pi*x0)-y)/x0)",), (-1.2, 1.2),
+    ),
+)  # fmt: skip
+
+_HYPERBOLIC = (
+    _row("hyperbolic", "sinh", "sinh(x0)", ("cosh(x0)",), _ANY),
+    _row("hyperbolic", "cosh", "cosh(x0)", ("sinh(x0)",), _ANY),
+    _row("hyperbolic", "tanh", "tanh(x0)", ("square(1/cosh(x0))",), (-20.0, 20.0)),
+    _row(
+        "hyperbolic", "arcsinh", "arcsinh(x0)",
+        ("where(absolute(x0)<1e9, 1/sqrt(1+square(x0)), 1/absolute(x0))",), _ANY,
+    ),
+    _row("hyperbolic", "arccosh", "arccosh(x0)", ("1/(sqrt(x0-1)*sqrt(x0+1))",), (1.001, 4.0)),
+    _row("hyperbolic", "arctanh", "arctanh(x0)", (f"1/{_ONE_MINUS_SQUARE}",), (-0.999, 0.999)),
+)  # fmt: skip
+
+# Below 0 by reflection: trigamma(x) + trigamma(1-x) = (pi/sin(pi x))**2.
+_TRIGAMMA = (
+    "where(x0<0, square(pi/sin(pi*where(x0<0, x0-rint(x0), 0.5))), 0)"
+    "+where(x0<0, -1, 1)*zeta(2, where(x0<0, 1-x0, x0))"
+)
+
+_SPECIAL = (
+    _row("special", "erf", "erf(x0)", ("two_over_sqrt_pi*exp(-square(x0))",), _ANY),
+    _row("special", "erfc", "erfc(x0)", ("-two_over_sqrt_pi*exp(-square(x0))",), _ANY),
+    _row("special", "lgamma", "lgamma(x0)", ("digamma(x0)",), _POSITIVE),
+    _row("special", "digamma", "digamma(x0)", (_TRIGAMMA,), _POSITIVE),
+    # The sum of 1/(k+x1)**x0 over k = 0, 1, ... Nothing is known of the derivative by x0.
+    _row(
+        "special", "zeta", "zeta(x0, x1)", ("nan", "-x0*zeta(x0+1, x1)"), (1.5, 3.5), _POSITIVE, public=False
+    ),
+)
+
+_PREDICATES = (
+    _test("less", "x0<x1", 2),
+    _test("less_equal", "x0<=x1", 2),
+    _test("greater", "x0>x1", 2),
+    _test("greater_equal", "x0>=x1", 2),
+    _test("equal", "x0==x1", 2),
+    _test("not_equal", "x0!=x1", 2),
+    _test("isnan", "x0!=x0", 1),
+    _test("isinf", "absolute(x0)==inf", 1),
+    _test("isfinite", "absolute(x0)<inf", 1),
+)
+
+ELEMENTWISE: tuple[Op, ...] = (
+    *_ARITHMETIC, *_SELECTION, *_EXPONENTIAL, *_TRIGONOMETRIC, *_HYPERBOLIC, *_SPECIAL, *_PREDICATES,
+)  # fmt: skip

@@ -1,0 +1,87 @@
+"""How transforms call the functions they were given, and what those may return."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import TracedValueError
+from tapegrad.frontend.tensor import is_tensor
+
+_NUMBERS = (np.ndarray, np.generic, float, int)
+
+
+def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
+    """Call a function with Tensors.
+
+    Where it assigns one to an element of a NumPy array, NumPy asks for a float, and puts an error of its own in place
+    of the one that says why there is none: that one is raised.
+    """
+    try:
+        return function(*args, **(kwargs or {}))
+    except ValueError as error:
+        if isinstance(error.__cause__, TracedValueError):
+            raise error.__cause__.with_traceback(error.__traceback__) from None
+        raise
+
+
+def check_numbers(name: str, values: Sequence[Any]) -> None:
+    """Refuse results that are neither Tensors nor real numbers, nor arrays of such.
+
+    Raises
+    ------
+    TypeError
+        For ``None``, strings, functions and whatever else has no derivative; `name` is that of the transform.
+    """
+    for value in values:
+        if is_tensor(value):
+            continue
+        if not isinstance(value, _NUMBERS) or np.asarray(value).dtype.kind not in "biuf":
+            hint = " (is a return statement missing?)" if value is None else ""
+            raise TypeError(
+                f"{name}: the function returned {_described(value)}{hint}, which has no derivative; return Tensors, or"
+                " numbers and arrays of numbers where the result is constant"
+            )
+
+
+def check_real(what: str, array: Any, value: Any) -> None:
+    """Refuse a tangent or a cotangent, an array made from `value`, that is complex or holds no numbers."""
+    if array.dtype.kind not in "biuf":
+        lost = "; its imaginary part would be lost" if array.dtype.kind == "c" else ""
+        raise TypeError(f"{what} must be real numbers, but is {_described(value)}{lost}")
+
+
+def one_array(name: str, value: Any) -> np.ndarray:
+    """The one result of a function as an array, whether it depends on the arguments or not.
+
+    Raises
+    ------
+    TypeError
+        If it is not one Tensor, number or array, or holds booleans.
+    """
+    if isinstance(value, tuple | list | dict):
+        raise TypeError(
+            f"{name}: the function returned a {type(value).__name__}, not one Tensor; return one number or array"
+        )
+    check_numbers(name, [value])
+    array = value.data_or_traced() if is_tensor(value) else np.asarray(value)
+    if array.dtype.kind == "b":
+        raise TypeError(f"{name}: the function returned booleans, not a Tensor of floats")
+    return array  # type: ignore[no-any-return]
+
+
+def check_scalar(name: str, array: Any) -> None:
+    """Refuse a result that is not a scalar."""
+    if array.shape != ():
+        raise ValueError(
+            f"{name}: the function returned shape {array.shape}, but only a scalar has a gradient; sum() it, or use"
+            " jacobian"
+        )
+
+
+def _described(value: Any) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, np.ndarray | np.generic):
+        return f"an array of dtype {value.dtype}"
+    return f"an object of type {type(value).__name__}"

@@ -1,0 +1,89 @@
+"""When each block of memory of a program is in use, and where in one workspace it lies."""
+
+from dataclasses import dataclass, field
+
+from tapegrad.engine.guard_pages import PAGE
+
+FOREVER = 1 << 60
+_ALIGNMENT = 64
+
+
+@dataclass
+class Block:
+    """Memory in use from one step of a program to another, both included."""
+
+    bytes: int
+    start: int
+    stop: int
+    offset: int = field(default=-1)
+
+
+@dataclass
+class Lifetimes:
+    """The blocks of a program by name: ("primal" or "cotangent", buffer)."""
+
+    blocks: dict[tuple[str, int], Block] = field(default_factory=dict)
+
+    def begin(self, name: tuple[str, int], bytes_: int, step: int) -> None:
+        """The block is in use from `step` on, if it is not already."""
+        if name not in self.blocks:
+            self.blocks[name] = Block(bytes_, step, step)
+
+    def use(self, name: tuple[str, int], step: int) -> None:
+        """The block is still in use at `step`."""
+        block = self.blocks.get(name)
+        if block is not None:
+            block.stop = max(block.stop, step)
+
+
+def place(lifetimes: Lifetimes) -> int:
+    """Give each block an offset such that no two in use at one time overlap; the bytes of the workspace.
+
+    Linear scan in order of the starts; a block takes the tightest of the gaps that fit.
+    """
+    order = sorted(lifetimes.blocks.values(), key=lambda block: block.start)
+    ends = sorted(lifetimes.blocks.values(), key=lambda block: block.stop)
+    gaps: dict[int, int] = {}  # offset -> bytes
+    size = done = 0
+    for block in order:
+        while done < len(ends) and ends[done].stop < block.start:
+            _give_back(gaps, ends[done].offset, _rounded(ends[done].bytes))
+            done += 1
+        wanted = _rounded(block.bytes)
+        fitting = [(length, offset) for offset, length in gaps.items() if length >= wanted]
+        if fitting:
+            length, block.offset = min(fitting)
+            del gaps[block.offset]
+            if length > wanted:
+                gaps[block.offset + wanted] = length - wanted
+        else:
+            block.offset = size
+            size += wanted
+    return size
+
+
+def place_apart(lifetimes: Lifetimes) -> tuple[int, list[int]]:
+    """Give each block pages of its own, with a fence after each; the bytes of the workspace, and where fences are.
+
+    A block ends at its fence, but for what it lacks to a multiple of eight bytes.
+    """
+    fences = [0]
+    for block in lifetimes.blocks.values():
+        end = fences[-1] + PAGE + _rounded(block.bytes, PAGE)
+        block.offset = end - _rounded(block.bytes, 8)
+        fences.append(end)
+    return fences[-1] + PAGE, fences
+
+
+def _rounded(bytes_: int, unit: int = _ALIGNMENT) -> int:
+    return -(-max(bytes_, 1) // unit) * unit
+
+
+def _give_back(gaps: dict[int, int], offset: int, length: int) -> None:
+    """Add a gap, merged with its neighbours."""
+    following = gaps.pop(offset + length, 0)
+    for other, bytes_ in gaps.items():
+        if other + bytes_ == offset:
+            gaps[other] = bytes_ + length + following
+            return
+    gaps[offset] = length + following

@@ -1,0 +1,268 @@
+"""The tape of a function that is recorded for replay."""
+
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.runtime.compiler import make_ready
+from tapegrad.engine.sweep import eager
+from tapegrad.engine.sweep.bind_recording import forget_results, hold
+from tapegrad.engine.tape import entries, slots
+from tapegrad.engine.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
+from tapegrad.engine.tape.memory import D_BUFFER
+from tapegrad.engine.tape.tape import DTYPE_CODES, Tape, words_at
+from tapegrad.errors import OuterTensorError, UnsupportedError
+from tapegrad.frontend.callers import program_frame
+from tapegrad.frontend.modes import thread
+from tapegrad.frontend.tensor import Description, Storage, borrowed, from_slot
+from tapegrad.ops import CODES
+
+if TYPE_CHECKING:
+    from tapegrad.frontend.tensor_class import Tensor
+
+_GUARD = CODES["guard"]
+_HEAD_WORDS = 6  # of NumPy's array object: data, number of dimensions, extents, strides, base, dtype
+_OWN_REFERENCES = (
+    4  # to an array that nobody but the tape has: from a table of its own, and from those who ask
+)
+
+
+Sites = dict[tuple[types.CodeType, int], set[int]]
+
+
+def memory_of(array: np.ndarray) -> int:
+    """The id of the array that owns the memory which an array shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return id(array)
+
+
+class Recording(Tape):
+    """A tape on which everything is appended and nothing is forgotten.
+
+    Attributes
+    ----------
+    inputs
+        Slots of the arguments, in order.
+    outputs
+        Slots of the results that are computed, in order.
+    expected
+        What Python has seen of recorded integers and booleans, byte for byte; guards compare with it.
+    outcomes
+        What each guard has seen, in order: two recordings of a function part where these do.
+    closes_over_leaf
+        Whether some Tensor from outside is one that a gradient can flow back from.
+    sites
+        For each place in the user's code at which arrays became operands, the memory that they are in.
+    weak
+        Slots of Python numbers among the arguments, and of what operators made of them: like Python's own numbers,
+        they take the dtype of what they meet.
+    """
+
+    __slots__ = (
+        "_captured", "_entered", "_narrow", "_other", "_watched", "_wrapping", "closes_over_leaf", "expected",
+        "inputs", "outcomes", "outputs", "sites", "weak",
+    )  # fmt: skip
+    recording = True
+
+    def __init__(self) -> None:
+        make_ready(entries.close_tape)
+        super().__init__(kernel_table.tables(), all_live=True)
+        self.inputs: list[int] = []
+        self.outputs: list[int] = []
+        self.expected: list[np.ndarray] = []
+        self.outcomes: list[bytes] = []
+        self.closes_over_leaf = False
+        self.sites: Sites = {}
+        self.weak: set[int] = set()
+        self._captured: dict[int, tuple[Any, int]] = {}
+        self._other: dict[int, Storage] = {}  # made here, of dtypes that no tape knows
+        self._narrow: list[tuple[np.ndarray, np.ndarray]] = []  # integers of other dtypes, as int64
+        self._watched: dict[tuple[int, int], bytes] = {}
+        self._wrapping: set[int] = set()  # buffers of integers beyond int64
+        self._entered: list[
+            tuple[int, np.ndarray, np.ndarray]
+        ] = []  # buffer, array, its contents when it entered
+
+    def _enter_array(self, array: np.ndarray, flags: int) -> int:
+        code = DTYPE_CODES.get(array.dtype)
+        if code is None:
+            raise UnsupportedError(
+                f"dtype {array.dtype} in a recorded function: use float64, float32, int64 or bool"
+            )
+        entered = slots.enter_array(self.header, id(array), code, flags)
+        if entered < 0:
+            raise ValueError(f"an array of shape {array.shape} has too many dimensions")
+        slot, buffer = entered & 0xFFFFFFFF, entered >> 32
+        self.owners[buffer] = array
+        if array.size:
+            self._entered.append((buffer, array, _same_layout(array)))
+        return int(slot)
+
+    def _note_operand(self, array: np.ndarray) -> None:
+        """Remember where in the user's code an array became an operand."""
+        frame = program_frame()
+        if frame is not None:
+            self.sites.setdefault((frame.f_code, frame.f_lasti), set()).add(memory_of(array))
+
+    @property
+    def occupied(self) -> int:
+        """Memory that the tape occupies, with the arrays that it alone has."""
+        entries = sum(width * max(len(self), 256) for _, width in COLUMNS.values())
+        own = [*self.owners.values(), *self.expected, *(array for _, array in self._narrow)]
+        return entries + sum(array.nbytes for array in own if sys.getrefcount(array) <= _OWN_REFERENCES)
+
+    def add_input(
+        self, array: np.ndarray, dtype: np.dtype[Any] | None = None, weak: bool = False, wraps: bool = False
+    ) -> "Tensor":
+        """An argument of the function as a Tensor.
+
+        Parameters
+        ----------
+        array
+            Its contents, in a dtype of the engine.
+        dtype
+            Its own dtype: of integers that the engine has as int64, another one.
+        weak, wraps
+            It is a Python number; it holds integers that are beyond int64.
+        """
+        flags = TRACED | (DIFFERENTIABLE if array.dtype.kind == "f" else 0)
+        slot = self._enter_array(array, flags)
+        hold(self.header, slot)
+        self.inputs.append(slot)
+        tensor = from_slot(self, slot)
+        tensor._array = array if dtype is None else array.astype(dtype, copy=False)
+        tensor._version = 0
+        if tensor._array is not array:
+            self._narrow.append((tensor._array, array))
+        if weak:
+            self.weak.add(slot)
+        if wraps:
+            self._wrapping.add(Description(self.header, slot)[D_BUFFER])
+        return tensor
+
+    def is_weak(self, value: Any) -> bool:
+        """Whether a value stands for a Python number."""
+        return (
+            bool(self.weak)
+            and isinstance(value, Storage)
+            and value._tape is self
+            and value._slot in self.weak
+        )
+
+    def widened(self, array: np.ndarray) -> np.ndarray:
+        """The part of an int64 array of the engine's that holds what a view of an argument of narrow integers shows."""
+        for narrow, wide in self._narrow:
+            if np.may_share_memory(narrow, array):
+                item = narrow.itemsize
+                offset = (array.ctypes.data - narrow.ctypes.data) // item
+                strides = tuple(stride // item * wide.itemsize for stride in array.strides)
+                return np.ndarray(array.shape, wide.dtype, wide, offset * wide.itemsize, strides)
+        return array
+
+    def wraps(self, tensor: Storage) -> bool:
+        """Whether the engine has a Tensor's integers modulo 2**64 only."""
+        return bool(self._wrapping) and tensor._describe()[D_BUFFER] in self._wrapping
+
+    def adopt(self, tensor: Storage) -> None:
+        """Take in a Tensor that is made from an array while recording."""
+        assert tensor._array is not None
+        if tensor._array.dtype not in DTYPE_CODES:
+            self._other[id(tensor)] = tensor
+            return
+        self._note_operand(tensor._array)
+        slot = self._enter_array(tensor._array, 0 if tensor._constant else DIFFERENTIABLE)
+        tensor._tape, tensor._slot = self, slot
+
+    def has_made(self, tensor: Storage) -> bool:
+        """Whether a Tensor was made while recording: a write to it is repeated by each replay."""
+        return tensor._tape is self or id(tensor) in self._other
+
+    def capture(self, tensor: Storage) -> int:
+        """The slot of a Tensor from outside: a constant that is read where it lies at each replay."""
+        self.closes_over_leaf |= thread.differentiate and not tensor.constant
+        self._note_operand(tensor.data_or_traced())
+        known = self._captured.get(id(tensor))
+        if known is not None:
+            return known[1]
+        if tensor._tape is not None and tensor._tape.recording:
+            raise OuterTensorError("a Tensor of one recording was used in another; pass it as an argument")
+        array = tensor.data_or_traced()
+        slot = self._enter_array(array, 0)
+        hold(self.header, slot)
+        self._captured[id(tensor)] = (tensor, slot)
+        return slot
+
+    def guard(self, code: int, dtype: int, slot: int, params: np.ndarray, outcome: bytes) -> None:
+        """Record that a replay must find the same in a slot."""
+        self.outcomes.append(outcome)
+        # The result is nothing but what keeps the instruction alive: its handle is never dropped.
+        scalar = np.empty(0, np.int64)
+        result = slots.allocate(self.header, B8, id(scalar), 0)
+        arguments = (self.header, code, result, slot, NONE, NONE, id(params), False)
+        if eager.record_into(*arguments) == E_KERNEL:
+            kernel_table.load_code(code, dtype, 0)
+            eager.record_into(*arguments)
+
+    def guard_bytes(self, dtype: int, slot: int, array: np.ndarray) -> None:
+        """Record that a replay must find the bytes of a contiguous `array` in a slot."""
+        expected = array.copy()
+        self.expected.append(expected)
+        params = np.array([expected.nbytes, expected.ctypes.data], np.int64)
+        self.guard(_GUARD, dtype, slot, params, expected.tobytes())
+
+    def watch(self, array: np.ndarray) -> None:
+        """Guard the contents of an array that are used now, once for all: as an index, or converted by NumPy."""
+        if array.size == 0:
+            return
+        low, high = np.lib.array_utils.byte_bounds(
+            array
+        )  # with gaps: at worst that records anew without need
+        self._watch_bytes(array, low, high - low)
+
+    def watch_head(self, array: np.ndarray) -> None:
+        """Guard where an array lies, its shape, its strides and its dtype, which may be set in place."""
+        head = id(array) + object.__basicsize__
+        self._watch_bytes(array, head, 8 * _HEAD_WORDS)
+        _, ndim, extents, strides = words_at(head, 4).tolist()
+        if ndim & 0xFFFFFFFF:
+            bytes_ = 8 * (ndim & 0xFFFFFFFF)
+            self._watch_bytes(array, extents, bytes_)
+            self._watch_bytes(array, strides, bytes_)
+
+    def _watch_bytes(self, owner: np.ndarray, address: int, bytes_: int) -> None:
+        """Guard memory that lives as long as an array."""
+        plain = borrowed(owner, address, bytes_)
+        known = self._watched.get((address, bytes_))
+        if known is None or known != plain.tobytes():
+            self._watched[address, bytes_] = plain.tobytes()
+            self.guard_bytes(B8, self._enter_array(plain, 0), plain)
+
+    def settle(self) -> None:
+        """End of the recording: arrays that the function has changed since it used them are replaced by what they were.
+
+        All others are read where they lie at each replay.
+        """
+        primal = words_at(int(self._words[COLUMNS["primal"][0]]), len(self.column("primal")))
+        for buffer, array, seen in self._entered:
+            begin = np.lib.array_utils.byte_bounds(array)[0]
+            if primal[buffer] == begin and array.tobytes() != seen.tobytes():
+                primal[buffer] = np.lib.array_utils.byte_bounds(seen)[0]
+                self.owners[buffer] = seen
+        self._entered.clear()
+        self._other.clear()
+        forget_results(self.header)
+
+
+def _same_layout(array: np.ndarray) -> np.ndarray:
+    """A copy of an array with the same strides."""
+    if array.flags.c_contiguous:
+        return array.copy()
+    low, high = np.lib.array_utils.byte_bounds(array)
+    memory = np.empty(high - low, np.uint8)
+    copy = np.ndarray(array.shape, array.dtype, memory.data, array.ctypes.data - low, array.strides)
+    copy[...] = array
+    return copy

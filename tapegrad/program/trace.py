@@ -1,0 +1,215 @@
+"""Record a function: run it once with Tensors on a tape of its own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import verify
+from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, EVERY_RECORDING, expect_group
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep.bind_recording import covers, hold
+from tapegrad.engine.tape.layout import NONE
+from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.frontend.conversion import plain_array
+from tapegrad.frontend.modes import recording as recording_on
+from tapegrad.frontend.modes import restoring
+from tapegrad.frontend.shape import contiguous
+from tapegrad.frontend.tensor import Description, is_tensor
+from tapegrad.program.calling import call
+from tapegrad.program.listing import Listing
+from tapegrad.program.passes.common_subexpressions import share_common
+from tapegrad.program.program import Program
+from tapegrad.program.recording import Recording
+from tapegrad.program.signature import Arguments, numpy_scalar
+from tapegrad.program.spec import Purpose
+from tapegrad.program.watch.follow import arrays_used
+from tapegrad.program.watch.reach import Reach
+from tapegrad.program.workspace import Workspace, make_program
+from tapegrad.pytree import flatten, unflatten
+
+# What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
+_RECORDING_BYTES, _INSTRUCTION_BYTES = 40_000, 2_000
+GUARD_FAILED, OUT_OF_RANGE, OUT_OF_MEMORY = 1, 2, 3
+
+
+class Recorded(Uncopied):
+    """A function as it ran once: its tape, what it returned, and the programs made of that.
+
+    Attributes
+    ----------
+    outcomes
+        What the guards on the way have seen.
+    output_slots
+        Slots of the results that are computed.
+    bytes
+        Memory that it occupies, with its programs and workspaces.
+    counted
+        How much of that has been counted by those who keep it.
+    """
+
+    @restoring
+    def __init__(self, function: Callable[..., Any], arguments: Arguments) -> None:
+        expect_group(EVERY_COMPUTATION)
+        expect_group(EVERY_RECORDING)
+        self.recording = Recording()
+        self._programs: dict[Any, Program] = {}
+        self._listing: Listing | None = None
+        self._free: dict[Any, list[Workspace]] = {}
+        self._looks = arguments.looks
+        with recording_on(self.recording):  # type: ignore[arg-type]
+            tensors = [
+                self.recording.add_input(array.copy(), look.dtype, look.weak, look.wraps)
+                for array, look in zip(arguments.arrays, arguments.looks, strict=True)
+            ]
+            leaves = [
+                leaf if place < 0 else tensors[place]
+                for leaf, place in zip(arguments.leaves, arguments.places, strict=True)
+            ]
+            args, kwargs = unflatten(arguments.definition, leaves)
+            results, self._definition = flatten(call(function, args, kwargs))
+            self.output_slots: list[int] = []
+            self._results = [self._take_result(value) for value in results]
+            self.recording.settle()
+        self.outcomes = tuple(self.recording.outcomes)
+        self.bytes = _RECORDING_BYTES + self.recording.occupied
+        self.counted = 0
+
+    def watch_arrays(self, function: Any, seen: Reach, given: list[Any]) -> None:
+        """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
+        for array in seen.arrays.values():
+            self.recording.watch_head(array)
+        for array in arrays_used(function, seen, given, self.recording.sites):
+            self.recording.watch(array)
+        self.outcomes = tuple(self.recording.outcomes)
+
+    def _take_result(self, value: Any) -> Any:
+        """A result as the number of an output, or as what does not depend on the arguments."""
+        if not is_tensor(value) or value._tape is not self.recording:
+            return _Fixed(value)
+        slot = value._slot_on(self.recording)
+        if value.dtype.kind != "f" and slot in self.recording.inputs:
+            number = self.recording.inputs.index(slot)
+            return _Passed(number, self._looks[number].dtype)
+        if value.dtype not in DTYPE_CODES:
+            return _Fixed(plain_array(value, "a result").copy())
+        if not self._has_own_buffer(value):
+            value = contiguous(value)
+            slot = value._slot
+        hold(self.recording.header, slot)
+        self.output_slots.append(slot)
+        self.recording.outputs.append(slot)
+        return len(self.output_slots) - 1
+
+    def _has_own_buffer(self, value: Any) -> bool:
+        """Whether a result is the whole of a buffer that an instruction writes and no other result shows."""
+        description = value._describe()
+        buffer = description[D_BUFFER]
+        taken = {self._buffer(slot) for slot in self.output_slots}
+        header = self.recording.header
+        return description[D_PRODUCER] != NONE and bool(covers(header, value._slot)) and buffer not in taken
+
+    def _buffer(self, slot: int) -> int:
+        return Description(self.recording.header, slot)[D_BUFFER]
+
+    @property
+    def only_output(self) -> int:
+        """Number of the one result, -1 if the function returned something else than one float Tensor."""
+        single = self._definition is None and self.output_slots
+        return (
+            0 if single and Description(self.recording.header, self.output_slots[0]).dtype.kind == "f" else -1
+        )
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """Shape of the first output."""
+        return Description(self.recording.header, self.output_slots[0]).shape
+
+    @property
+    def single(self) -> bool:
+        """Whether the function returned one value that is computed, in no structure."""
+        return self._definition is None and bool(self.output_slots)
+
+    @property
+    def computed(self) -> list[int]:
+        """Which of the leaves of the function's result are the outputs, in order."""
+        return [k for k, result in enumerate(self._results) if isinstance(result, int)]
+
+    def tangents(self, inputs: list[np.ndarray], tangents: list[np.ndarray]) -> Any:
+        """What the function returns, with these tangents in place of its outputs, and zeros for what is fixed."""
+        values = [
+            numpy_scalar(tangents[r]) if isinstance(r, int) else r.tangent(inputs) for r in self._results
+        ]
+        return unflatten(self._definition, values)
+
+    def input_shape(self, k: int) -> tuple[int, ...]:
+        """Shape of input number `k`."""
+        return Description(self.recording.header, self.recording.inputs[k]).shape
+
+    def result(self, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Any:
+        """What the function returns for these inputs, with these arrays for its outputs."""
+        values = [numpy_scalar(outputs[r]) if isinstance(r, int) else r.value(inputs) for r in self._results]
+        return unflatten(self._definition, values)
+
+    # --- programs ----------------------------------------------------------------------------------------------
+
+    def program(self, purpose: Purpose) -> Program:
+        """The program for a purpose."""
+        known = self._programs.get(purpose)
+        if known is None:
+            verify.demand(self.recording)
+            if self._listing is None:
+                self._listing = share_common(self.recording, Listing(self.recording), self.output_slots)
+            known = make_program(self.recording, self._listing, self.output_slots, purpose)
+            self._programs[purpose] = known
+            self.bytes += _INSTRUCTION_BYTES * len(self.recording)
+        return known
+
+    def new_workspace(self, program: Program) -> Workspace:
+        """One more workspace of a program."""
+        workspace = Workspace(program)
+        self.bytes += workspace.bytes
+        return workspace
+
+    def workspaces(self, purpose: Purpose) -> list[Workspace]:
+        """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""
+        return self._free.setdefault(purpose, [])
+
+
+class _Fixed:
+    """A result that no replay computes. Of arrays and Tensors each replay returns a copy."""
+
+    def __init__(self, value: Any) -> None:
+        self.fixed = value
+
+    def tangent(self, inputs: list[np.ndarray]) -> Any:
+        """Zeros like the value."""
+        return zeros_like(self.fixed.data_or_traced() if is_tensor(self.fixed) else self.fixed)
+
+    def value(self, inputs: list[np.ndarray]) -> Any:
+        value = self.fixed.data_or_traced() if is_tensor(self.fixed) else self.fixed
+        return numpy_scalar(value.copy()) if isinstance(value, np.ndarray) else value
+
+
+class _Passed:
+    """A result that is an argument as it came."""
+
+    def __init__(self, number: int, dtype: np.dtype[Any]) -> None:
+        self._number = number
+        self._dtype = dtype
+
+    def tangent(self, inputs: list[np.ndarray]) -> Any:
+        """Zeros: only integers and booleans are passed on."""
+        return zeros_like(inputs[self._number].astype(self._dtype))
+
+    def value(self, inputs: list[np.ndarray]) -> Any:
+        return numpy_scalar(inputs[self._number].astype(self._dtype))
+
+
+def zeros_like(value: Any) -> Any:
+    """The tangent of a result that does not depend on the arguments; `None` stays what it is, and so do strings."""
+    if not isinstance(value, np.ndarray | np.generic | int | float):
+        return value
+    array = np.asarray(value)
+    return numpy_scalar(np.zeros(array.shape, array.dtype))

@@ -1,0 +1,158 @@
+"""The recordings that a function keeps: those used last, within a bound of memory."""
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from tapegrad.engine.runtime.fork_locks import lock
+from tapegrad.errors import RecordingWarning, name_of
+from tapegrad.frontend.callers import program_level
+from tapegrad.program.captured_state import Surroundings
+from tapegrad.program.signature import Arguments
+from tapegrad.program.trace import Recorded
+
+MEMORY = 256 << 20  # bytes for the recordings of a function and of its transforms
+MOST_WAYS = 256  # recordings of one signature: beyond this, the one used longest ago goes
+MANY_INTEGERS = 16  # recordings that differ in nothing but an integer, before that is told
+
+
+class Signature:
+    """The recordings for one signature of one function: one for each way through it.
+
+    Attributes
+    ----------
+    ways
+        The recordings, the latest used first.
+    surroundings
+        What the function sees through objects among its arguments; `None` if there are none.
+    """
+
+    __slots__ = ("key", "surroundings", "ways")
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+        self.ways: list[Recorded] = []
+        self.surroundings: Surroundings | None = None
+
+
+class Recordings:
+    """All recordings of a function and of its transforms.
+
+    Parameters
+    ----------
+    memory
+        Bytes that they may take; the latest is kept in any case.
+
+    Attributes
+    ----------
+    bytes
+        Bytes that they take.
+    """
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        self._signatures: dict[Any, Signature] = {}
+        self._order: OrderedDict[Recorded, Signature] = OrderedDict()  # the latest used last
+        self.bytes = 0
+        self._patterns: dict[Any, int] = {}
+        self._told: set[str] = set()
+        self._lock = lock()
+
+    def __iter__(self) -> Iterator[Recorded]:
+        return iter(tuple(self._order))
+
+    def signature(self, owner: Any, key: Any) -> Signature:
+        """The recordings for a signature of a function."""
+        found = self._signatures.get((owner, key))
+        if found is None:
+            found = self._signatures.setdefault((owner, key), Signature((owner, key)))
+        return found
+
+    def used(self, recorded: Recorded, signature: Signature) -> None:
+        """A recording was replayed: it is the last to go."""
+        if recorded in self._order:
+            try:
+                self._order.move_to_end(recorded)
+            except KeyError:  # another thread has let it go
+                return
+        ways = signature.ways
+        with self._lock:
+            if ways and ways[0] is not recorded and recorded in ways:
+                ways.remove(recorded)
+                ways.insert(0, recorded)
+            if recorded.bytes != recorded.counted:
+                self._count(recorded)
+
+    def add(self, recorded: Recorded, signature: Signature) -> None:
+        """Keep a recording, and let go of others where there is no room."""
+        with self._lock:
+            signature.ways.insert(0, recorded)
+            self._signatures[signature.key] = signature
+            self._order[recorded] = signature
+            self._count(recorded)
+            if len(signature.ways) > MOST_WAYS:
+                self._let_go(signature.ways[-1])
+
+    def _count(self, recorded: Recorded) -> None:
+        """Take up what a recording has come to occupy."""
+        if recorded not in self._order:
+            return
+        self.bytes += recorded.bytes - recorded.counted
+        recorded.counted = recorded.bytes
+        while self.bytes > self.memory and len(self._order) > 1:
+            self._let_go(next(iter(self._order)))
+
+    def _let_go(self, recorded: Recorded) -> None:
+        signature = self._order.pop(recorded)
+        self.bytes -= recorded.counted
+        recorded.counted = 0
+        if recorded in signature.ways:
+            signature.ways.remove(recorded)
+        if not signature.ways:
+            self._signatures.pop(signature.key, None)
+
+    def drop(self, owner: Any) -> None:
+        """Let go of all recordings of a function."""
+        with self._lock:
+            for recorded, signature in list(self._order.items()):
+                if signature.key[0] is owner:
+                    self._let_go(recorded)
+
+    def drop_signature(self, signature: Signature) -> None:
+        """Let go of the recordings for a signature."""
+        with self._lock:
+            for recorded in tuple(signature.ways):
+                self._let_go(recorded)
+
+    def __reduce__(self) -> Any:
+        return Recordings, (self.memory,)
+
+    # --- what is told, once ------------------------------------------------------------------------------------
+
+    def tell(self, owner: Any, arguments: Arguments, signature: Signature) -> None:
+        """Tell of a function that is recorded again and again."""
+        name = name_of(owner.function)
+        if len(signature.ways) >= MOST_WAYS:
+            self._tell(
+                "ways",
+                f"{name} took {MOST_WAYS} different ways for one signature, and those used longest ago are recorded"
+                " anew: int() or a mask of a value that changes with every call does that, or an array of the closure"
+                " that plain NumPy computes from. Select with where() instead of branching, and pass what changes as"
+                " an argument",
+            )
+        pattern = arguments.pattern
+        if pattern is None:
+            return
+        count = self._patterns[owner, pattern] = self._patterns.get((owner, pattern), 0) + 1
+        if count >= MANY_INTEGERS:
+            self._tell(
+                "integers",
+                f"{name} was recorded {count} times for arguments that differ in nothing but an integer. Name it in"
+                " static_argnums if it takes few values; otherwise pass it as an array, np.asarray(n), or as a float",
+            )
+
+    def _tell(self, what: str, message: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            warnings.warn(message, RecordingWarning, stacklevel=program_level())

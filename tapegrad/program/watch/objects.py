@@ -1,0 +1,114 @@
+"""Attributes of an object, a class or a module, looked for by the names that code mentions."""
+
+import argparse
+import enum
+import types
+from collections.abc import Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.program.watch import places
+from tapegrad.program.watch.origin import is_library_class
+
+if TYPE_CHECKING:
+    from tapegrad.program.watch.reach import Reach
+
+# Classes of libraries whose methods show what is in an instance's attributes.
+_HOLDERS = (Mapping, Sequence, Set, types.SimpleNamespace, argparse.Namespace, enum.Enum)
+_NEVER = frozenset({"__dict__", "__weakref__", "__class__", "__doc__", "__module__", "__builtins__"})
+
+
+class Attributes:
+    """The attributes of an owner that a walk has looked for, and those that it has still to look for.
+
+    Parameters
+    ----------
+    owner
+        An object, a class or a module.
+    namespaces
+        The dicts in which its own attributes are: of a class, those of its bases too.
+    """
+
+    def __init__(self, owner: Any, namespaces: tuple[Any, ...]) -> None:
+        self._owner = owner
+        self._namespaces = namespaces
+        self._members = {} if isinstance(owner, type | types.ModuleType) else _members(type(owner))
+        self._looked: set[str] = set()
+
+    def copy(self) -> "Attributes":
+        """The same, with a memory of its own."""
+        other = Attributes(self._owner, self._namespaces)
+        other._looked = set(self._looked)
+        return other
+
+    def look(self, reach: "Reach") -> bool:
+        """Watch the attributes with names that were met since; whether there were any."""
+        if reach.any_attribute and self._is_code():
+            for namespace in self._namespaces:
+                reach.bound_data(namespace)
+        names = sorted(self._wanted(reach) - self._looked - _NEVER)
+        self._looked.update(names)
+        absent: list[set[str]] = [set() for _ in self._namespaces]
+        for name in names:
+            self._look_for(name, reach, absent)
+        for namespace, missing in zip(self._namespaces, absent, strict=True):
+            _watch_absence(namespace, missing, reach)
+        return bool(names)
+
+    def _wanted(self, reach: "Reach") -> set[str]:
+        if self._is_code() or not (reach.any_attribute or self._is_holder()):
+            return reach.names
+        own = [name for names in self._namespaces for name in names if isinstance(name, str)]
+        return reach.names.union(own, self._members)
+
+    def _is_holder(self) -> bool:
+        """Whether a library's methods may show any attribute of the owner."""
+        by_library = callable(self._owner) and not user_classes(type(self._owner))
+        return by_library or isinstance(self._owner, _HOLDERS)
+
+    def _is_code(self) -> bool:
+        return isinstance(self._owner, type | types.ModuleType | types.FunctionType)
+
+    def _look_for(self, name: str, reach: "Reach", absent: list[set[str]]) -> None:
+        member = self._members.get(name)
+        if member is not None:
+            value = places.slot_value(member, self._owner)
+            reach.watch(places.slot(member, self._owner, value))
+            reach.note(name, value)
+            reach.see(value)
+        holding = [k for k, namespace in enumerate(self._namespaces) if name in namespace]
+        for k in holding:  # not the first alone: `super()` goes on behind it
+            reach.bound(self._namespaces[k], name)
+        for k in range(self._searched(name, holding, reach)):
+            if k not in holding:
+                absent[k].add(name)
+
+    def _searched(self, name: str, holding: list[int], reach: "Reach") -> int:
+        """How many of the namespaces are searched for a name; all if it matters that it is in none."""
+        if holding:
+            return holding[-1]
+        optional = reach.asks_for_absence or any(name in vars(cls) for cls in type(self._owner).__mro__[:-1])
+        return len(self._namespaces) if optional else 0
+
+
+def _watch_absence(namespace: Any, missing: set[str], reach: "Reach") -> None:
+    """Watch that no attribute comes to hide another: name by name, or all at once where that is less to look at."""
+    if len(missing) > len(namespace):
+        reach.watch(places.absence(namespace, frozenset(missing)))
+    else:
+        for name in sorted(missing):
+            reach.bound(namespace, name)
+
+
+def user_classes(cls: type) -> tuple[type, ...]:
+    """The classes that a class inherits from, itself included, that are no library's."""
+    return tuple(each for each in cls.__mro__ if each is not object and not is_library_class(each))
+
+
+def _members(cls: type) -> dict[str, Any]:
+    """The members that `__slots__` of a class and its bases have made, by the names that code uses."""
+    return {
+        name: value
+        for each in reversed(user_classes(cls))
+        for name, value in vars(each).items()
+        if isinstance(value, types.MemberDescriptorType)
+    }

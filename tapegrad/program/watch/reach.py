@@ -1,0 +1,376 @@
+"""The walk over everything that a function can see: from its variables through containers, objects and functions."""
+
+import enum
+import functools
+import operator
+import os
+import sys
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.tensor import is_tensor
+from tapegrad.program.watch import places
+from tapegrad.program.watch.code import Named, named
+from tapegrad.program.watch.objects import Attributes, user_classes
+from tapegrad.program.watch.origin import is_library_file, is_library_module
+from tapegrad.program.watch.places import Missing, Place
+
+MOST_PLACES = 100_000
+_PLAIN = frozenset(
+    {bool, int, float, complex, str, bytes, slice, range, types.CodeType, type(None), type(...)}
+)
+_SEQUENCES = (list, tuple, deque, set, frozenset)
+_MAPPINGS = (dict, types.MappingProxyType)
+_BUFFERS = (memoryview, bytearray)
+_DESCRIPTORS = (staticmethod, classmethod, functools.partialmethod, functools.cached_property)
+_METHODS = (types.FunctionType, *_DESCRIPTORS, property)
+_UNCALLED = frozenset({"__repr__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__dir__"})
+
+
+class Reach:
+    """What a function, and the functions that it may call, can see beside its arguments.
+
+    Attributes are watched by name wherever an object with such an attribute is reached: by every name, and every
+    text, that occurs in the code of these functions. Aliases, lists of objects, `super()` and `getattr` need no care
+    then.
+
+    Parameters
+    ----------
+    roots
+        The function, or objects that it is called with.
+    base
+        The walk from the function, where this one is from objects: what that one has found is not watched again.
+
+    Attributes
+    ----------
+    places
+        What must not change.
+    tokens
+        What was found, in the order of the walk: equal for two walks that found the same.
+    arrays
+        The arrays that were reached, by their ids.
+    names
+        The names of attributes in all the code that was reached.
+    functions
+        The functions of the user that were reached.
+    """
+
+    def __init__(self, roots: Iterable[Any], base: "Reach | None" = None) -> None:
+        self.places: list[Place] = []
+        self.tokens: list[Any] = []
+        self.arrays: dict[int, np.ndarray] = {} if base is None else dict(base.arrays)
+        self.functions: list[types.FunctionType] = [] if base is None else list(base.functions)
+        self.names: set[str] = set() if base is None else set(base.names)
+        self.any_attribute: bool = base is not None and base.any_attribute
+        self.asks_for_absence: bool = base is not None and base.asks_for_absence
+        self._seen: dict[Any, Any] = {} if base is None else dict(base._seen)
+        self._owners: list[Attributes] = [] if base is None else [owner.copy() for owner in base._owners]
+        self._namespaces: dict[type, Any] = {} if base is None else dict(base._namespaces)
+        self._waiting: deque[Any] = deque(roots)
+        self._walk()
+
+    # --- the walk ---------------------------------------------------------------------------------------------
+
+    def _walk(self) -> None:
+        """Visit what waits; when no object is left, look at each for the names that were met since."""
+        found = True
+        while self._waiting or found:
+            while self._waiting:
+                self._visit(self._waiting.popleft())
+            found = any(list(map(self._look, self._owners)))
+
+    def _look(self, owner: Attributes) -> bool:
+        return owner.look(self)
+
+    def see(self, value: Any) -> None:
+        """Visit a value later."""
+        if type(value) in _PLAIN or places.is_dead(value):
+            return
+        if not isinstance(value, np.generic | np.dtype):
+            self._waiting.append(value)
+
+    def watch(self, place: Place) -> None:
+        """Watch a place."""
+        if len(self.places) >= MOST_PLACES:
+            raise UnsupportedError(
+                f"a recorded function sees more than {MOST_PLACES} objects beside its arguments, each of which would be"
+                " compared before every replay: pass large tables as arrays, or as arguments"
+            )
+        self.places.append(place)
+
+    def bound(self, names: Any, name: Any) -> Any:
+        """Watch what a namespace has under a name, and see it."""
+        value = names.get(name, Missing)
+        if self._first(("entry", id(names), name), names):
+            self.watch(places.entry(names, name, value))
+            self.note(name, value)
+            self.see(value)
+        return value
+
+    def bound_data(self, names: Any) -> None:
+        """Watch all that a namespace has, and see what is neither code nor a module."""
+        if self._first(("entries", id(names)), names):
+            self.watch(places.entries(names))
+        for name, value in tuple(names.items()):
+            hidden = isinstance(name, str) and name.startswith(
+                "__"
+            )  # a module's loader leads to all there is
+            if not hidden and not isinstance(value, types.ModuleType | types.FunctionType | type):
+                self.bound(names, name)
+
+    def note(self, *found: Any) -> None:
+        """Remember what was found, by which two walks are compared."""
+        self.tokens.extend(map(_token, found))
+
+    def _first(self, key: Any, kept: Any) -> bool:
+        """Whether something is met for the first time; `kept` stays alive, so that its id is not given anew."""
+        if key in self._seen:
+            return False
+        self._seen[key] = kept
+        return True
+
+    def _visit(self, value: Any) -> None:
+        if self._first(id(value), value) and value is not Missing and not is_tensor(value):
+            _visitor(value)(self, value)
+
+    # --- functions ----------------------------------------------------------------------------------------------
+
+    def _visit_function(self, function: types.FunctionType) -> None:
+        if is_library_file(function.__code__.co_filename):
+            self.see(getattr(function, "__wrapped__", None))
+        else:
+            self._visit_own_function(function)
+
+    def _visit_own_function(self, function: types.FunctionType) -> None:
+        self.functions.append(function)
+        self.watch(places.body(function))
+        self.note(function, function.__code__)
+        self._learn(named(function.__code__), function.__globals__)
+        for holder in function.__closure__ or ():
+            self._visit_cell(holder)
+        for value in (function.__defaults__, function.__kwdefaults__, function.__dict__.get("__wrapped__")):
+            self.see(value)
+        self._owners.append(Attributes(function, (function.__dict__,)))
+
+    def _visit_cell(self, holder: Any) -> None:
+        if self._first(id(holder), holder):
+            value = places.content(holder)
+            self.watch(places.cell(holder, value))
+            self.note(value)
+            self.see(value)
+
+    def _learn(self, code: Named, variables: dict[str, Any]) -> None:
+        """Take up what code names."""
+        self.names |= code.attributes
+        self.any_attribute |= code.any_attribute
+        self.asks_for_absence |= code.asks_for_absence
+        for name in code.variables:
+            self.bound(variables, name)
+        if code.any_variable:
+            self.bound_data(variables)
+        package = variables.get("__package__") or ""
+        for name in code.imports:
+            for full in _full_names(name, package):
+                self.bound(sys.modules, full)
+
+    def _visit_method(self, method: types.MethodType) -> None:
+        self.note(method.__func__, method.__self__)
+        self.see(method.__func__)
+        self.see(method.__self__)
+
+    def _visit_partial(self, partial: Any) -> None:
+        self.watch(places.called(_parts_of_partial, partial))
+        self.note(partial.func)
+        for part in (partial.func, partial.args, partial.keywords):
+            self.see(part)
+        self._visit_object(partial)
+
+    def _visit_property(self, value: property) -> None:
+        for function in (value.fget, value.fset):
+            self.see(function)
+
+    def _visit_descriptor(self, value: Any) -> None:
+        by_name = isinstance(value, functools.partialmethod | functools.cached_property)
+        self.see(value.func if by_name else value.__func__)
+
+    def _visit_builtin(self, value: Any) -> None:
+        self.see(value.__self__)
+
+    def _visit_attrgetter(self, value: Any) -> None:
+        for text in value.__reduce__()[1]:
+            if isinstance(text, str):
+                self.names.update(text.split("."))
+
+    # --- containers -----------------------------------------------------------------------------------------------
+
+    def _visit_sequence(self, container: Any) -> None:
+        if type(container) is not tuple and type(container) is not frozenset:
+            self.watch(places.elements(container))
+        parts = tuple(places.base_of(container).__iter__(container))
+        self.note(type(container), len(parts), *parts)
+        for part in parts:
+            self.see(part)
+        if type(container) not in _SEQUENCES:
+            self._visit_object(container)
+
+    def _visit_mapping(self, mapping: Any) -> None:
+        base = places.base_of(mapping)
+        self.watch(places.entries(mapping))
+        keys, values = tuple(base.keys(mapping)), tuple(base.values(mapping))
+        self.note(type(mapping), len(keys), *keys, *values)
+        for part in (*keys, *values):
+            self.see(part)
+        if type(mapping) not in _MAPPINGS:
+            self._visit_object(mapping)
+
+    def _visit_array(self, array: np.ndarray) -> None:
+        self.arrays[id(array)] = array
+        if array.dtype.hasobject:
+            self.watch(places.called(_flat_list, array))
+            for part in array.ravel().tolist():
+                self.see(part)
+        if type(array) is not np.ndarray:
+            self._visit_object(array)
+
+    def _visit_buffer(self, value: Any) -> None:
+        self.watch(places.called(_bytes_of, value))
+        self.note(_bytes_of(value))
+
+    def _visit_reference(self, value: Any) -> None:
+        self.watch(places.called(_Target, value))
+        self.see(value())
+
+    # --- modules, classes, objects ----------------------------------------------------------------------------------
+
+    def _visit_module(self, module: types.ModuleType) -> None:
+        if module is os and {"environ", "getenv"} & self.names:
+            self.see(os.environ)
+        if not is_library_module(module):
+            self._owners.append(Attributes(module, (vars(module),)))
+
+    def _visit_class(self, cls: type) -> None:
+        own = user_classes(cls)
+        if own:
+            namespaces = tuple(self._namespaces.setdefault(each, vars(each)) for each in own)
+            self._owners.append(Attributes(cls, namespaces))
+            for namespace in namespaces:
+                self._see_special_methods(namespace)
+        if issubclass(cls, enum.Enum):
+            self.see(cls._member_map_)
+        if type(cls) is not type:
+            self.see(type(cls))
+
+    def _see_special_methods(self, names: Mapping[str, Any]) -> None:
+        """Operators and calls do not name the methods that they run."""
+        for name, value in names.items():
+            if name[:2] == name[-2:] == "__" and name not in _UNCALLED and isinstance(value, _METHODS):
+                self.bound(names, name)
+
+    def _visit_replayed(self, value: Any) -> None:
+        """A function that tapegrad has made of another: what that one sees."""
+        self.note(value)
+        self.see(getattr(value, "function", None))
+
+    def _visit_object(self, value: Any) -> None:
+        """An object of no kind that is known: by its attributes, by those of its class, and by its bytes."""
+        cls = type(value)
+        attributes = getattr(value, "__dict__", None)
+        own = (attributes,) if isinstance(attributes, dict) else ()
+        by_user = user_classes(cls)
+        if by_user or any(own):
+            self.watch(places.nature(value, own[0] if own else None))
+            self.see(cls)
+            self._owners.append(Attributes(value, own))
+        if callable(getattr(value, "__wrapped__", None)):
+            self.see(value.__wrapped__)
+        if _has_buffer(value):
+            self._visit_buffer(value)
+        elif not by_user and hasattr(cls, "__array__") and not isinstance(value, np.ndarray):
+            self.watch(places.called(_bytes_of_array, value))
+
+
+def _token(value: Any) -> Any:
+    """What is found in a walk, containers by their type only: what is in them follows."""
+    if not places.is_dead(value) and isinstance(value, (*_SEQUENCES, *_MAPPINGS)):
+        return type(value)
+    return places.token(value)
+
+
+class _Target:
+    """What a weak reference leads to."""
+
+    def __init__(self, reference: Any) -> None:
+        self._id = id(reference())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Target) and other._id == self._id
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _parts_of_partial(partial: Any) -> tuple[int, ...]:
+    return id(partial.func), id(partial.args), id(partial.keywords)
+
+
+def _bytes_of(value: Any) -> bytes:
+    return memoryview(value).tobytes()
+
+
+def _bytes_of_array(value: Any) -> bytes:
+    array = np.asarray(value)
+    return array.tobytes() + repr((array.shape, array.dtype)).encode()
+
+
+def _flat_list(array: np.ndarray) -> list[int]:
+    return [id(part) for part in array.ravel().tolist()]
+
+
+def _has_buffer(value: Any) -> bool:
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _full_names(name: str, package: str) -> list[str]:
+    """The modules that an import inside a function may load: absolute, or relative to a package."""
+    parts = name.split(".")
+    absolute = [".".join(parts[:k]) for k in range(1, len(parts) + 1)]
+    above = package.split(".")
+    relative = [".".join([*above[:k], *parts]).rstrip(".") for k in range(1, len(above) + 1)]
+    known = [full for full in (*absolute, *relative) if full in sys.modules]
+    return known or [name]
+
+
+def _visitor(value: Any) -> "_Visit":
+    """What visits a value of this kind."""
+    if type(value).__module__.startswith("tapegrad."):
+        return Reach._visit_replayed
+    return next((visit for kinds, visit in _VISITS if isinstance(value, kinds)), Reach._visit_object)
+
+
+_Visit = Callable[[Reach, Any], None]
+_VISITS: tuple[tuple[Any, _Visit], ...] = (
+    (types.FunctionType, Reach._visit_function),
+    (types.MethodType, Reach._visit_method),
+    (functools.partial, Reach._visit_partial),
+    (property, Reach._visit_property),
+    (_DESCRIPTORS, Reach._visit_descriptor),
+    (types.BuiltinFunctionType, Reach._visit_builtin),
+    ((operator.attrgetter, operator.methodcaller), Reach._visit_attrgetter),
+    (_SEQUENCES, Reach._visit_sequence),
+    (_MAPPINGS, Reach._visit_mapping),
+    (np.ndarray, Reach._visit_array),
+    (_BUFFERS, Reach._visit_buffer),
+    (weakref.ref, Reach._visit_reference),
+    (types.ModuleType, Reach._visit_module),
+    (type, Reach._visit_class),
+    ((types.GetSetDescriptorType, types.MemberDescriptorType), lambda reach, value: None),
+)

@@ -1,0 +1,156 @@
+"""A workspace: memory for one execution of a program at a time, and the frames that point into it."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.guard_pages import fenced_pages
+from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep import replay
+from tapegrad.engine.tape.layout import CONTROL, LOOPS
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.program.gradient import GradientProgram
+from tapegrad.program.listing import Listing
+from tapegrad.program.program import Program
+from tapegrad.program.pullback import PullbackProgram
+from tapegrad.program.recording import Recording
+from tapegrad.program.spec import COLUMNS, PULLBACK, TANGENTS, VALUES, Purpose
+from tapegrad.program.stream import PORT_SHIFT
+from tapegrad.program.tangents import TangentProgram
+
+_ALIGNMENT = 64
+
+
+def make_program(recording: Recording, listing: Listing, outputs: list[int], purpose: Purpose) -> Program:
+    """The program of a recording for a purpose."""
+    kinds = {
+        VALUES: Program,
+        TANGENTS: TangentProgram,
+        COLUMNS: TangentProgram,
+        PULLBACK: PullbackProgram,
+    }
+    return kinds.get(purpose.kind, GradientProgram)(recording, listing, outputs, purpose)
+
+
+class Workspace(Uncopied):
+    """One of a program's workspaces.
+
+    Attributes
+    ----------
+    address
+        Address of the block of words that compiled code knows the workspace by.
+    base
+        Address of its memory.
+    bytes
+        Bytes that it takes.
+    value
+        The differentiated output, an array on the workspace's memory.
+    outputs
+        All outputs, if they lie there for a pullback.
+    """
+
+    __slots__ = ("_keep", "_memory", "_words", "address", "base", "bytes", "outputs", "value")
+
+    def __init__(self, program: Program) -> None:
+        memory, base = _memory(program)
+        forward, reverse = program.forward.trimmed(), program.reverse.trimmed()
+        frames = np.concatenate([forward, reverse]).reshape(-1, word.WORDS)
+        places = _relocations(frames, 1 + len(program.ports))
+        flat = frames.reshape(-1)
+        flat[places[0][0]] = base + places[0][1]
+        streams = [
+            _rows(stream, frames[start : start + len(stream.kernels)])
+            for stream, start in ((program.forward, 0), (program.reverse, len(forward)))
+        ]
+        ports, kept = _ports(program, frames, places[1:])
+        self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
+        self._keep = (program, frames, streams, ports, kept)
+        self.address = int(self._words.ctypes.data)
+        self.base = base
+        self.bytes = program.bytes + frames.nbytes + sum(rows.nbytes for rows in streams)
+        self._fill_words(program, base, streams, ports)
+        self._memory = memory
+        self.value = None
+        if isinstance(program, GradientProgram):
+            output = program.outputs[0]
+            self.value = self._view(program.output_offset("primal"), output.shape, output.dtype)
+        self.outputs: list[np.ndarray] = []
+        if isinstance(program, PullbackProgram):
+            placed = zip(program.output_offsets(), program.outputs, strict=True)
+            self.outputs = [self._view(offset, output.shape, output.dtype) for offset, output in placed]
+
+    def _fill_words(self, program: Program, base: int, streams: list[np.ndarray], ports: np.ndarray) -> None:
+        words = self._words
+        words[replay.FORWARD], words[replay.FORWARD_COUNT] = streams[0].ctypes.data, len(streams[0])
+        words[replay.REVERSE], words[replay.REVERSE_COUNT] = streams[1].ctypes.data, len(streams[1])
+        words[replay.PORTS], words[replay.PORT_COUNT] = ports.ctypes.data, len(ports)
+        words[replay.INPUTS] = program.given
+        tables = kernel_table.tables()
+        words[replay.LOOPS], words[replay.CONTROL] = tables[LOOPS], tables[CONTROL]
+        if isinstance(program, GradientProgram):
+            words[replay.SEED] = base + program.output_offset("cotangent")
+            words[replay.SEED_COUNT] = program.seed_count
+            words[replay.SEED_DTYPE] = DTYPE_CODES[program.outputs[0].dtype]
+        if isinstance(program, TangentProgram):
+            words[replay.CHUNK], words[replay.SEED_COUNT] = program.chunk, program.seed_count
+            words[replay.WRT] = len(program.purpose.wrt)
+
+    def _view(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """An array on the workspace's memory."""
+        return np.ndarray(shape, dtype, self._memory.data, self.base - self._memory.ctypes.data + offset)
+
+    @property
+    def stopped_at(self) -> int:
+        """Row of the forward stream at which the last execution stopped."""
+        return int(self._words[replay.STOPPED_AT])
+
+
+def _memory(program: Program) -> tuple[np.ndarray, int]:
+    """Memory, and the address of the first cache line that begins in it."""
+    if program.fences:
+        memory = fenced_pages(program.bytes, program.fences)
+    else:
+        memory = np.empty(program.bytes + _ALIGNMENT, np.uint8)
+    return memory, -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+
+
+def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each range of made-up addresses, the words of the frames that lie in it and their offsets."""
+    addresses = np.zeros_like(frames)
+    addresses[:, word.X : word.Y_BAR + 1] = frames[:, word.X : word.Y_BAR + 1]
+    flat = addresses.reshape(-1)
+    kinds = flat >> PORT_SHIFT
+    offsets = flat & ((1 << PORT_SHIFT) - 1)
+    where = np.flatnonzero(kinds)
+    found = []
+    for kind in range(1, ranges + 1):
+        at = where[kinds[where] == kind]
+        found.append((at, offsets[at]))
+    return found
+
+
+def _rows(stream: Any, frames: np.ndarray) -> np.ndarray:
+    """The rows of a stream: kernel, frame, grain."""
+    rows = np.empty((len(stream.kernels), replay.STREAM_WORDS), np.int64)
+    rows[:, 0] = stream.kernels
+    rows[:, 1] = frames.ctypes.data + 8 * word.WORDS * np.arange(len(rows), dtype=np.int64)
+    rows[:, 2] = stream.grains
+    return rows
+
+
+def _ports(program: Program, frames: np.ndarray, places: list[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The words of the ports, and the arrays that they point to."""
+    ports = np.zeros((len(program.ports), replay.PORT_WORDS), np.int64)
+    kept: list[np.ndarray] = []
+    for row, port, (at, offsets) in zip(ports, program.ports, places, strict=True):
+        extents = np.array(port.shape, np.int64)
+        pairs = np.stack([frames.ctypes.data + 8 * at, offsets], axis=1).astype(np.int64)
+        kept += [extents, pairs]
+        row[replay.PORT_DESCR] = id(port.dtype)
+        row[replay.PORT_NDIM], row[replay.PORT_EXTENTS] = len(port.shape), extents.ctypes.data
+        row[replay.PORT_ITEM] = port.dtype.itemsize
+        row[replay.PORT_RELOCATIONS], row[replay.PORT_RELOCATION_COUNT] = pairs.ctypes.data, len(pairs)
+        row[replay.PORT_ROW_BYTES] = port.row_bytes
+    return ports, kept

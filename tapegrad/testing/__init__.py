@@ -1,0 +1,3 @@
+"""Derivatives held against numerical ones."""
+
+from tapegrad.testing.check_grads import check_grads as check_grads

@@ -1,0 +1,147 @@
+"""The short ways through a replay: one float array in, one result out, or a value and its gradient.
+
+Whatever does not fit (another shape or dtype, a guard that does not hold, a variable of the function that has been
+bound anew) is left to the general way: the call returns `None`. Each way is written out, for another Python call
+would cost a tenth of a small replay.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.custom.callbacks import failure
+from tapegrad.engine.kernels.callback import CALL_FAILED
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep import replay
+from tapegrad.program.spec import ROWS, Purpose
+from tapegrad.program.workspace import Workspace
+
+_ndarray = np.ndarray
+_empty = np.empty
+
+
+class _Path(Uncopied):
+    """A program of one input and one array for the result, ready to be called with an array like the last one."""
+
+    __slots__ = ("_dtype", "_free", "_holds", "_program", "_shape")
+    ports = 2
+
+    def __init__(self, program: Any, free: list[Workspace], surroundings: Any) -> None:
+        self._program = program
+        self._free = free
+        self._holds = surroundings.holds
+        self._shape = program.ports[-1].shape
+        self._dtype = program.ports[-1].dtype
+
+    @classmethod
+    def of(cls, function: Any, recorded: Any, purpose: Purpose, x: Any) -> Any:
+        """The short way of calls like the one with `x`, if there is one."""
+        if (
+            type(x) is not np.ndarray
+            or not recorded.single
+            or len(recorded.program(purpose).ports) != cls.ports
+        ):
+            return None
+        return cls(recorded.program(purpose), recorded.workspaces(purpose), function.surroundings)
+
+
+class GradientPath(_Path):
+    """Value and gradient."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Any) -> tuple[Any, np.ndarray] | None:
+        if type(x) is not _ndarray or not self._holds():
+            return None
+        free = self._free
+        try:
+            workspace = free.pop()
+        except IndexError:
+            workspace = Workspace(self._program)
+        gradient = _empty(self._shape, self._dtype)
+        status = replay.replay_one(workspace.address, id(x), id(gradient))
+        result = (workspace.value[()], gradient) if status == 0 else None  # type: ignore[index]
+        free.append(workspace)
+        if status == CALL_FAILED:
+            raise failure()
+        return result
+
+
+class ResultPath(_Path):
+    """The one result: the value, or a Jacobian."""
+
+    __slots__ = ("_entry",)
+
+    def __init__(self, program: Any, free: list[Workspace], surroundings: Any) -> None:
+        super().__init__(program, free, surroundings)
+        rows = program.purpose.kind == ROWS
+        self._entry = "replay_jacobian_of_one" if rows else "replay_tangents_of_one"
+
+    def __call__(self, x: Any) -> Any:
+        if type(x) is not _ndarray or not self._holds():
+            return None
+        free = self._free
+        try:
+            workspace = free.pop()
+        except IndexError:
+            workspace = Workspace(self._program)
+        result = _empty(self._shape, self._dtype)
+        status = getattr(replay, self._entry)(workspace.address, id(x), id(result))
+        free.append(workspace)
+        if status == CALL_FAILED:
+            raise failure()
+        if status != 0:
+            return None
+        return result if self._shape else result[()]
+
+
+class DirectionPath(_Path):
+    """The tangent of the one result along one of the input."""
+
+    __slots__ = ()
+    ports = 3
+
+    def __call__(self, x: Any, x_dot: Any) -> Any:
+        if type(x) is not _ndarray or type(x_dot) is not _ndarray:
+            return None
+        if not self._holds():
+            return None
+        free = self._free
+        try:
+            workspace = free.pop()
+        except IndexError:
+            workspace = Workspace(self._program)
+        result = _empty(self._shape, self._dtype)
+        status = replay.replay_tangents_along(workspace.address, id(x), id(x_dot), id(result))
+        free.append(workspace)
+        if status == CALL_FAILED:
+            raise failure()
+        if status != 0:
+            return None
+        return result if self._shape else result[()]
+
+
+class ValueAndDirectionPath(_Path):
+    """The one result, and its tangent along one of the input."""
+
+    __slots__ = ()
+    ports = 4
+
+    def __call__(self, x: Any, x_dot: Any) -> tuple[Any, Any] | None:
+        if type(x) is not _ndarray or type(x_dot) is not _ndarray:
+            return None
+        if not self._holds():
+            return None
+        free = self._free
+        try:
+            workspace = free.pop()
+        except IndexError:
+            workspace = Workspace(self._program)
+        y, y_dot = _empty(self._shape, self._dtype), _empty(self._shape, self._dtype)
+        status = replay.replay_value_along(workspace.address, id(x), id(x_dot), id(y), id(y_dot))
+        free.append(workspace)
+        if status == CALL_FAILED:
+            raise failure()
+        if status != 0:
+            return None
+        return (y, y_dot) if self._shape else (y[()], y_dot[()])

@@ -1,0 +1,165 @@
+"""`grad` and `value_and_grad`."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.backward import pull_back
+from tapegrad.autodiff.graph_view import tensor_on
+from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, modes, nested, restoring
+from tapegrad.frontend.tensor import from_array, is_tensor
+from tapegrad.program.calling import call, check_scalar, one_array
+from tapegrad.program.signature import has_tensor, numpy_scalar
+from tapegrad.program.spec import GRADIENT, VALUES, Purpose
+from tapegrad.program.trace import Recorded
+from tapegrad.transforms.argnums import Argnums, checked_argnums, select
+from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.fast_path import GradientPath
+from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.nested import Run, new_leaf
+
+_VALUES = Purpose(VALUES)
+
+
+def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0) -> "ValueAndGrad":
+    """A function that returns the value of `function`, a scalar, and its gradient.
+
+    Parameters
+    ----------
+    function
+        A function whose result is a scalar Tensor, or a number, which depends on nothing. Of a ``jit(f)`` the gradient
+        is replayed: the fast path of the whole library. Other functions are run anew at each call; arguments that
+        are not differentiated by are handed to them as they are.
+    argnums
+        Which positional arguments to differentiate by: a number, or a tuple or list of numbers. Each may be a float
+        or a float array, or a list, tuple or dict of them, nested; the gradient has the same structure.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `function`, returns ``(value, gradient)``; with a tuple of `argnums`, a tuple of
+        gradients. Arrays and NumPy scalars in, arrays and NumPy scalars out.
+
+    Raises
+    ------
+    ValueError
+        When the result is not a scalar.
+    TypeError
+        When an argument to differentiate by is an integer, or the result is not one real number.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> tg.value_and_grad(lambda x: tg.sum(x**2))(np.array([1.0, 2.0]))
+    (np.float64(5.0), array([2., 4.]))
+    """
+    return ValueAndGrad(function, argnums)
+
+
+def grad(function: Callable[..., Any], argnums: Argnums = 0) -> "Grad":
+    """A function that returns the gradient of `function`; see `value_and_grad`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.grad(tg.sin)(0.0)
+    np.float64(1.0)
+    """
+    return Grad(function, argnums)
+
+
+def _goal(purpose: Purpose, recorded: Recorded) -> Purpose:
+    """What is replayed of a recording: its gradient, or the value of what has none."""
+    scalar = recorded.only_output >= 0 and recorded.output_shape == ()
+    return purpose if scalar else _VALUES
+
+
+class ValueAndGrad(Transform):
+    """What `value_and_grad` returns."""
+
+    def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
+        super().__init__(function)
+        self._argnums = checked_argnums(argnums)
+        self._fast: GradientPath | None = None
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return (self._argnums,)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fast = self._fast
+        if fast is not None and len(args) == 1 and not kwargs and not (modes.entered and nested()):
+            result = fast(args[0])
+            if result is not None:
+                return result
+        if nested() or has_tensor(args, kwargs):
+            return self._on_tensors(args, kwargs)
+        known = replayable(self.function)
+        return self._eagerly(args, kwargs) if known is None else self._replay(known, args, kwargs)
+
+    def _replay(self, function: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The gradient of a recorded function."""
+        arguments = function.arguments(args, kwargs)
+        selection = select(args, self._argnums)
+        purpose = Purpose(GRADIENT, selection.inputs(arguments))
+        recorded, results = function.run(arguments, functools.partial(_goal, purpose))
+        if _goal(purpose, recorded) is not purpose:
+            return _constant(recorded.result(arguments.arrays, results)), selection.zeros()
+        value, *gradients = results
+        if len(args) == 1 and not kwargs and self._argnums == 0:
+            self._fast = GradientPath.of(function, recorded, purpose, args[0])
+        return value[()], selection.arrange([numpy_scalar(g) for g in gradients])
+
+    @restoring
+    def _eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The gradient by running the function on the eager tape."""
+        selection = select(args, self._argnums)
+        with eager_mode():
+            given = [new_leaf(leaf) for leaf in selection.leaves]
+            leaves = [
+                tensor_on(EAGER, t._slot) for t in given
+            ]  # the function may write to those that it gets
+            with differentiating(leaves):
+                value = call(self.function, selection.fill_in(given), kwargs)
+            shown = _constant(value)
+            if is_tensor(value):
+                pull_back(value, leaves)  # its Tensors go, and the graph with them
+        return shown, selection.arrange([_gradient_of(t) for t in leaves])
+
+    def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The gradient as Tensors, on the tape that the thread is appending to."""
+        selection = select(args, self._argnums)
+        run = Run(self.function, selection, kwargs)
+        _constant(run.value)
+        value = run.value if is_tensor(run.value) else from_array(np.asarray(run.value), constant=True)
+        value, *gradients = run.shown([value, *run.pull([(value, 1.0)])], has_tensor(args, kwargs))
+        return value, selection.arrange(gradients)
+
+
+class Grad(Transform):
+    """What `grad` returns."""
+
+    def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
+        super().__init__(function)
+        self._both = ValueAndGrad(function, argnums)
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self._both.settings
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._both(*args, **kwargs)[1]
+
+
+def _gradient_of(tensor: Any) -> Any:
+    gradient = tensor.grad
+    return numpy_scalar(np.zeros(tensor.shape, tensor.dtype) if gradient is None else gradient)
+
+
+def _constant(value: Any) -> Any:
+    """A scalar result as a NumPy scalar; an error if it is none."""
+    array = one_array("grad", value)
+    check_scalar("grad", array)
+    return array[()]

@@ -1,0 +1,166 @@
+"""Jacobians, by forward or by reverse sweeps, each a single call into compiled code."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
+from tapegrad.frontend.modes import modes, nested
+from tapegrad.frontend.tensor import from_array, is_tensor
+from tapegrad.program.calling import one_array
+from tapegrad.program.signature import Arguments, has_tensor, numpy_scalar, take_apart
+from tapegrad.program.spec import COLUMNS, ROWS, VALUES, Purpose
+from tapegrad.program.trace import Recorded
+from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
+from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.fast_path import ResultPath
+from tapegrad.transforms.jit import Jit, run_once
+from tapegrad.transforms.nested import Run
+
+_MODES = ("auto", "forward", "reverse")
+
+
+def jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: str = "auto") -> Callable[..., Any]:
+    """A function that returns the derivatives of every element of `function`'s result.
+
+    Parameters
+    ----------
+    function
+        A function whose result is one Tensor, or constant numbers. Of a ``jit(f)`` the Jacobian is replayed; other
+        functions are recorded anew at each call.
+    argnums
+        Which positional arguments to differentiate by, as for `grad`.
+    mode
+        "forward" computes it column by column, in time proportional to the elements of the arguments; "reverse" row
+        by row, in time proportional to the elements of the result; "auto" chooses by these numbers.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `function`. For a result of shape ``r`` and an argument of shape ``s`` it returns an
+        array of shape ``r + s`` and the argument's dtype; structures of arguments, and tuples of `argnums`, give
+        structures of such arrays.
+
+    Raises
+    ------
+    ValueError
+        For another `mode`.
+    TypeError
+        When the result is not one array of real numbers, or an argument to differentiate by is no float.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> tg.jacobian(lambda x: x**2)(np.array([1.0, 3.0]))
+    array([[2., 0.],
+           [0., 6.]])
+    """
+    if mode not in _MODES:
+        raise ValueError(f"jacobian: mode={mode!r}; it must be one of {', '.join(map(repr, _MODES))}")
+    return Jacobian(function, argnums, mode)
+
+
+def jacfwd(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The Jacobian by forward sweeps: ``jacobian(function, argnums, mode="forward")``.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> tg.jacfwd(tg.sin)(np.array([0.0]))
+    array([[1.]])
+    """
+    return jacobian(function, argnums, "forward")
+
+
+def jacrev(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The Jacobian by reverse sweeps: ``jacobian(function, argnums, mode="reverse")``.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> tg.jacrev(tg.cumsum)(np.array([5.0, 6.0]))
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    return jacobian(function, argnums, "reverse")
+
+
+class Jacobian(Transform):
+    """What the functions above return."""
+
+    def __init__(self, function: Callable[..., Any], argnums: Argnums, mode: str) -> None:
+        super().__init__(function)
+        self._argnums = checked_argnums(argnums)
+        self._mode = mode
+        self._fast: ResultPath | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fast = self._fast
+        if fast is not None and len(args) == 1 and not kwargs and not (modes.entered and nested()):
+            result = fast(args[0])
+            if result is not None:
+                return result
+        if nested() or has_tensor(args, kwargs):
+            return self._on_tensors(args, kwargs)
+        known = replayable(self.function)
+        return self._recorded_anew(args, kwargs) if known is None else self._replay(known, args, kwargs)
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self._argnums, self._mode
+
+    def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The Jacobian as a Tensor on the thread's tape, one sweep for each row or column."""
+        selection = select(args, self._argnums)
+        run = Run(self.function, selection, kwargs)
+        array = one_array("jacobian", run.value)
+        if not is_tensor(run.value) or array.dtype.kind != "f":
+            run.value = from_array(array.astype(float), constant=True)
+        inputs = sum(math.prod(np.shape(leaf)) for leaf in selection.leaves)
+        forward = self._mode == "forward" or (
+            self._mode == "auto" and inputs <= run.value.size and all_have_forward_rules(run.tape)
+        )
+        return selection.arrange(run.shown(run.jacobian(forward), has_tensor(args, kwargs)))
+
+    def _replay(self, function: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The Jacobian of a recorded function."""
+        arguments = function.arguments(args, kwargs)
+        selection = select(args, self._argnums)
+        choose = functools.partial(self._purpose, selection.inputs(arguments))
+        recorded, results = function.run(arguments, choose)
+        if len(args) == 1 and not kwargs and self._argnums == 0 and recorded.only_output >= 0:
+            self._fast = ResultPath.of(function, recorded, choose(recorded), args[0])
+        return _arranged(selection, recorded, arguments, results)
+
+    def _recorded_anew(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The Jacobian of a function that is not replayed: of its run with these arguments."""
+        selection = select(args, self._argnums)
+        arguments = take_apart(tuple(selection.leaves), {})
+
+        def of_leaves(*leaves: Any) -> Any:
+            return self.function(*selection.fill_in(list(leaves)), **kwargs)
+
+        recorded = Recorded(of_leaves, arguments)
+        results = run_once(recorded, arguments, functools.partial(self._purpose, tuple(arguments.places)))
+        return _arranged(selection, recorded, arguments, results)
+
+    def _purpose(self, wrt: tuple[int, ...], recorded: Any) -> Purpose:
+        """By columns or by rows; forward sweeps are the cheaper ones where there are as many of both."""
+        if recorded.only_output < 0:
+            return Purpose(VALUES)
+        if self._mode != "auto":
+            return Purpose(COLUMNS if self._mode == "forward" else ROWS, wrt)
+        inputs = sum(math.prod(recorded.input_shape(k)) for k in wrt)
+        forward = inputs <= math.prod(recorded.output_shape) and all_have_forward_rules(recorded.recording)
+        return Purpose(COLUMNS if forward else ROWS, wrt)
+
+
+def _arranged(selection: Selection, recorded: Recorded, arguments: Arguments, results: list[Any]) -> Any:
+    """The Jacobians among a replay's results; zeros if the function's result depends on no float."""
+    if recorded.only_output < 0:
+        return selection.zeros(one_array("jacobian", recorded.result(arguments.arrays, results)).shape)
+    count = len(selection.leaves)
+    return selection.arrange([numpy_scalar(array) for array in results[len(results) - count :]])

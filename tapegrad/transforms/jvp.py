@@ -1,0 +1,234 @@
+"""`jvp`: derivatives along a direction, by one forward sweep."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff import tensor_sweeps
+from tapegrad.engine import kernel_table
+from tapegrad.engine.status import raise_for
+from tapegrad.engine.sweep import tangent
+from tapegrad.engine.tape.layout import E_KERNEL, E_STATUS
+from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, modes, nested, no_grad, restoring
+from tapegrad.frontend.record import unary
+from tapegrad.frontend.tensor import from_array, is_tensor
+from tapegrad.ops import CODES
+from tapegrad.program.calling import call, check_numbers, check_real
+from tapegrad.program.signature import has_tensor, numpy_scalar
+from tapegrad.program.spec import TANGENTS, Purpose
+from tapegrad.program.trace import zeros_like
+from tapegrad.pytree import flatten, unflatten
+from tapegrad.transforms.argnums import Selection, select
+from tapegrad.transforms.base import replayable
+from tapegrad.transforms.fast_path import ValueAndDirectionPath
+from tapegrad.transforms.jit import Jit, error_of
+from tapegrad.transforms.nested import Run
+
+_COPY = CODES["positive"]
+
+
+def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """Value of a function and its derivative along a direction: the Jacobian times a vector, in one forward sweep.
+
+    Parameters
+    ----------
+    function
+        A function of any structure of floats and float arrays. A ``jit(f)`` is replayed.
+    primals
+        Its arguments: a tuple or a list, with one entry for each.
+    tangents
+        The direction: a tuple or a list of the same structure, with arrays of the same shapes.
+
+    Returns
+    -------
+    value, tangent
+        Both in the structure of the function's result. What does not depend on the arguments has a tangent of zeros.
+
+    Raises
+    ------
+    ValueError
+        When structure or shapes of primals and tangents differ.
+    TypeError
+        When a primal or a tangent is not a float or an array of floats.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> tg.jvp(lambda x, y: tg.sum(x * y), (np.array([1.0, 2.0]), 3.0), (np.array([1.0, 0.0]), 10.0))
+    (np.float64(9.0), np.float64(33.0))
+    """
+    result = _short(function, primals, tangents) if type(function) is Jit else None
+    if result is not None:
+        return result
+    selection, directions = _paired(primals, tangents)
+    if nested() or has_tensor((primals, tangents), {}):
+        return on_tensors(function, selection, directions)
+    known = replayable(function)
+    if known is not None:
+        return _replayed(known, selection, directions)
+    return swept(function, selection, directions)
+
+
+def _short(function: Jit, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any] | None:
+    """The short way through the replay of a function of one array, if there is one."""
+    path = function.direction
+    if path is None or not len(primals) == len(tangents) == 1 or (modes.entered and nested()):
+        return None
+    return path(primals[0], tangents[0])
+
+
+# --- arguments ---------------------------------------------------------------------------------------------------
+
+
+def _paired(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Selection, list[np.ndarray]]:
+    """The primals as arguments to differentiate by, and the tangents as arrays of the same shapes and dtypes."""
+    for name, value in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(value, tuple | list):
+            raise TypeError(f"jvp: {name} must be a tuple or a list of arguments, not {type(value).__name__}")
+    if len(primals) != len(tangents):
+        raise ValueError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
+    selection = select(tuple(primals), tuple(range(len(primals))))
+    return selection, directions(selection, tuple(tangents), "jvp")
+
+
+def directions(selection: Selection, given: Any, name: str) -> list[Any]:
+    """The tangents of the arguments that were selected, in order, if they look like these."""
+    parts = given if isinstance(selection.argnums, tuple) else (given,)
+    if not isinstance(parts, tuple | list) or len(parts) != len(selection.numbers):
+        raise ValueError(f"{name}: there must be a tangent for each of {len(selection.numbers)} arguments")
+    found = []
+    for number, part in zip(selection.numbers, parts, strict=True):
+        (leaves, definition), (dots, other) = flatten(selection.args[number]), flatten(part)
+        if definition != other:
+            raise ValueError(
+                f"{name}: the tangent of argument {number} has another structure than the argument"
+            )
+        found += [_direction(leaf, dot, number, name) for leaf, dot in zip(leaves, dots, strict=True)]
+    return found
+
+
+def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
+    """A tangent of the primal's shape and dtype: a Tensor, or an array in C order."""
+    primal, array = (each if is_tensor(each) else np.asarray(each) for each in (leaf, value))
+    check_real(f"{name}: the tangent of argument {k}", array, value)
+    if array.dtype.kind != "f":
+        raise TypeError(
+            f"{name}: the tangent of argument {k} is of dtype {array.dtype}; convert it with astype(float)"
+        )
+    if array.shape != primal.shape:
+        raise ValueError(
+            f"{name}: the tangent of argument {k} has shape {array.shape}, but the argument shape {primal.shape}"
+        )
+    if is_tensor(array):
+        return array
+    dtype = primal.dtype.newbyteorder("=") if primal.dtype.kind == "f" else array.dtype
+    # Not by np.array, which may take over an equal dtype object: compiled code knows dtypes by address.
+    direction = np.empty(array.shape, np.float32 if dtype == np.float32 else np.float64)
+    direction[...] = array
+    return direction
+
+
+# --- on Tensors --------------------------------------------------------------------------------------------------
+
+
+def on_tensors(function: Callable[..., Any], selection: Selection, directions: list[Any]) -> tuple[Any, Any]:
+    """Value and tangent as Tensors, on the tape that the thread is appending to."""
+    run = Run(function, selection)
+    results, definition = flatten(run.value)
+    check_numbers("jvp", results)
+    as_tensors = has_tensor((selection.args, directions), {})
+    value, tangent = (run.shown(each, as_tensors) for each in (results, run.push(directions, results)))
+    return unflatten(definition, value), unflatten(definition, tangent)
+
+
+# --- by replay ---------------------------------------------------------------------------------------------------
+
+
+def _replayed(function: Jit, selection: Selection, directions: list[np.ndarray]) -> tuple[Any, Any]:
+    """Value and tangent of a recorded function."""
+    arguments = function.arguments(selection.args, {})
+    purpose = Purpose(TANGENTS, selection.inputs(arguments), values=True)
+    recorded, results = function.run(arguments, purpose, given=directions)
+    half = len(results) // 2
+    if len(selection.args) == 1 and half == 1:
+        function.direction = ValueAndDirectionPath.of(function, recorded, purpose, selection.args[0])
+    value = recorded.result(arguments.arrays, results[:half])
+    check_numbers("jvp", flatten(value)[0])
+    return value, recorded.tangents(arguments.arrays, results[half:])
+
+
+# --- by a sweep over the eager tape ------------------------------------------------------------------------------
+
+
+@restoring
+def swept(
+    function: Callable[..., Any], selection: Selection, directions: list[np.ndarray]
+) -> tuple[Any, Any]:
+    """Value and tangent of a function that is run with Tensors on the eager tape."""
+    with eager_mode():
+        leaves = [
+            from_array(np.array(leaf, x_dot.dtype, order="C"), constant=False)
+            for leaf, x_dot in zip(selection.leaves, directions, strict=True)
+        ]
+        with differentiating(leaves):
+            copies = [unary(_COPY, leaf) for leaf in leaves]  # the function may write to its arguments
+            results, definition = flatten(call(function, selection.fill_in(copies)))
+        check_numbers("jvp", results)
+        found = [y for y in results if is_tensor(y) and not y.constant]
+        arrays = iter(push(leaves, directions, found))
+        dots = [numpy_scalar(next(arrays)) if is_tensor(y) and not y.constant else _fixed(y) for y in results]
+        values = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in results]
+    return unflatten(definition, values), unflatten(definition, dots)
+
+
+def push(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) -> list[np.ndarray]:
+    """The tangents of eager Tensors for those of leaf Tensors, each of which is the whole of its buffer."""
+    tangents = [np.zeros(y.shape, y.dtype) for y in results]
+    addresses = [_ids(directions), _ids(tangents)]
+    slots = [np.array([t._slot_on(EAGER) for t in group], np.int64) for group in (leaves, results)]
+    missing = np.zeros(2, np.int64)
+    status = E_KERNEL
+    while status == E_KERNEL:
+        status = tangent.tangent_sweep(
+            EAGER.header,
+            id(slots[0]),
+            id(addresses[0]),
+            len(leaves),
+            id(slots[1]),
+            id(addresses[1]),
+            len(results),
+            1,
+            id(missing),
+        )
+        if status == E_KERNEL and missing[0] == CODES["custom"]:
+            return _push_by_rules(leaves, directions, results)
+        if status == E_KERNEL:
+            kernel_table.load_code(int(missing[0]), int(missing[1]), 2)
+    if status <= E_STATUS:
+        raise error_of(E_STATUS - status)
+    if status < 0:
+        raise_for(status, "jvp", [])
+    return tangents
+
+
+def _push_by_rules(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) -> list[np.ndarray]:
+    """`push` where users' functions are called, during which anything may happen to the tape."""
+    roots, inputs = ([t._slot_on(EAGER) for t in group] for group in (results, leaves))
+    with no_grad():
+        dots = tensor_sweeps.forward(
+            EAGER, roots, inputs, [from_array(x_dot, constant=True) for x_dot in directions]
+        )
+    return [
+        np.zeros(y.shape, y.dtype) if y_dot is None else np.array(y_dot.data)
+        for y, y_dot in zip(results, dots, strict=True)
+    ]
+
+
+def _ids(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.array([id(array) for array in arrays], np.int64)
+
+
+def _fixed(value: Any) -> Any:
+    """The tangent of a result that does not depend on the arguments."""
+    return zeros_like(value.data_or_traced() if is_tensor(value) else value)

@@ -1,0 +1,196 @@
+"""Derivatives of functions of Tensors: the function runs on the thread's tape, and so does its derivative.
+
+Every argument that a derivative is taken by is copied, and the sweep goes back to the copies only. So the tape may
+hold whatever it does already: Tensors that the function closes over are seen as what they are, functions of other
+arguments, and the derivatives that come out depend on them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.autodiff.backward import pull_back
+from tapegrad.autodiff.graph_view import tensor_on
+from tapegrad.autodiff.tensor_sweeps import forward, reverse
+from tapegrad.engine.sweep import subgraph
+from tapegrad.engine.tape.layout import TRACED
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.frontend.joining import stack
+from tapegrad.frontend.modes import EAGER, current, differentiating, restoring
+from tapegrad.frontend.record import unary
+from tapegrad.frontend.shape import reshape
+from tapegrad.frontend.tensor import copy_of, from_array, is_tensor
+from tapegrad.ops import CODES
+from tapegrad.program.calling import call
+from tapegrad.program.signature import numpy_scalar
+from tapegrad.transforms.argnums import Selection, native
+from tapegrad.transforms.base import plain
+
+if TYPE_CHECKING:
+    from tapegrad.frontend.tensor_class import Tensor
+
+_COPY = CODES["positive"]
+
+
+class Run:
+    """One run of a function, to be differentiated by the leaves of some of its arguments.
+
+    Parameters
+    ----------
+    function
+        The function; of one that is replayed, what it was recorded from is run.
+    selection
+        Its arguments, and the leaves that derivatives are taken by: Tensors, arrays and floats.
+    kwargs
+        Its keyword arguments.
+    """
+
+    @restoring
+    def __init__(
+        self, function: Callable[..., Any], selection: Selection, kwargs: Mapping[str, Any] | None = None
+    ) -> None:
+        self.tape = current()[0]
+        copies = [_leaf_on(self.tape, leaf) for leaf in selection.leaves]
+        # The function may write to its own.
+        self._leaves = [tensor_on(self.tape, copy._slot) for copy in copies]
+        with differentiating(self._leaves):
+            self.value = call(plain(function), selection.fill_in(copies), kwargs)
+
+    @property
+    def slots(self) -> list[int]:
+        """The slots of the leaves as they were when the function was called."""
+        return [leaf._slot for leaf in self._leaves]
+
+    def pull(self, seeds: "Iterable[tuple[Tensor, Any]]") -> list["Tensor"]:
+        """The cotangents of the leaves for those of some results."""
+        roots = [
+            (y._slot_on(self.tape), y_bar if type(y_bar) is float else _as_tensor(y_bar, y))
+            for y, y_bar in seeds
+            if is_tensor(y) and not y.constant
+        ]
+        if not roots:
+            return [_zeros(leaf) for leaf in self._leaves]
+        bars = reverse(self.tape, roots, self.slots)
+        return [
+            _zeros(leaf) if x_bar is None else x_bar for leaf, x_bar in zip(self._leaves, bars, strict=True)
+        ]
+
+    def pull_arrays(self, seeds: "Iterable[tuple[Tensor, Any]]") -> list[np.ndarray]:
+        """`pull` by the compiled sweep, as arrays. The graph stays."""
+        for leaf in self._leaves:
+            leaf.null_grad()  # of the last call, which may have failed half way
+        for y, y_bar in seeds:
+            if is_tensor(y) and y.dtype.kind == "f":
+                pull_back(y, self._leaves, np.array(y_bar, y.dtype, order="C"))
+        found = [leaf.grad for leaf in self._leaves]
+        return [
+            np.zeros(leaf.shape, leaf.dtype) if x_bar is None else x_bar
+            for leaf, x_bar in zip(self._leaves, found, strict=True)
+        ]
+
+    def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
+        """The tangents of some results for those of the leaves."""
+        reached = [y for y in results if is_tensor(y) and not y.constant]
+        roots = [y._slot_on(self.tape) for y in reached]
+        dots = [_as_tensor(x_dot, leaf) for x_dot, leaf in zip(tangents, self._leaves, strict=True)]
+        found = dict(zip(roots, forward(self.tape, roots, self.slots, dots), strict=True)) if roots else {}
+        known = {id(y): found[slot] for y, slot in zip(reached, roots, strict=True)}
+        return [_or_zeros(known.get(id(y)), y) for y in results]
+
+    def jacobian(self, forward: bool) -> list["Tensor"]:
+        """The derivatives of the one result by each leaf: an array of the shape of the result and then the leaf's."""
+        y = self.value
+        if forward:
+            return [self._by_columns(y, k) for k in range(len(self._leaves))]
+        rows = [self.pull([(y, seed)]) for seed in _one_hot(y)]
+        return [
+            _arranged([row[k] for row in rows], y.shape + leaf.shape, 0, leaf.dtype)
+            for k, leaf in enumerate(self._leaves)
+        ]
+
+    def _by_columns(self, y: "Tensor", k: int) -> "Tensor":
+        leaf = self._leaves[k]
+        columns = []
+        for seed in _one_hot(leaf):
+            tangents = [seed if j == k else _zeros(other) for j, other in enumerate(self._leaves)]
+            columns.append(self.push(tangents, [y])[0])
+        return _arranged(columns, y.shape + leaf.shape, y.ndim, leaf.dtype)
+
+    def shown(self, results: list[Any], as_tensors: bool) -> list[Any]:
+        """Results as they are returned: Tensors if the caller gave some, otherwise `plain`."""
+        return results if as_tensors else [self.plain(each) for each in results]
+
+    def plain(self, value: Any) -> Any:
+        """A result as an array, unless it depends on Tensors from outside, through a closure.
+
+        In a recording it stays a Tensor, a constant if it can: arrays that it depends on may be others in a replay.
+        """
+        if not is_tensor(value) or self._depends_on_others(value):
+            return value
+        if self.tape.recording:
+            return value if value.constant else value.detach()
+        return numpy_scalar(value.data_or_traced().copy())
+
+    def _depends_on_others(self, value: "Tensor") -> bool:
+        if value._slot < 0:
+            return False
+        slot = value._slot_on(self.tape)
+        if self.tape.recording:
+            return bool(value._describe().flags & TRACED)
+        own = np.array(self.slots, np.int64)
+        return bool(subgraph.has_other_leaf(self.tape.header, slot, id(own)))
+
+
+def new_leaf(value: Any) -> "Tensor":
+    """An eager Tensor to differentiate by, on a slot, with a copy of an array or a number."""
+    array = np.asarray(value)
+    made = copy_of(array, False) if array.dtype in DTYPE_CODES else None
+    if made is None:
+        made = from_array(np.array(array, native(array.dtype), order="C"), constant=False)
+        made._slot_on(EAGER)
+    return made
+
+
+def _leaf_on(tape: Any, leaf: Any) -> "Tensor":
+    """A differentiable copy of an argument on the tape."""
+    if tape is EAGER and not is_tensor(leaf):
+        return new_leaf(leaf)
+    tensor = leaf if is_tensor(leaf) else from_array(np.asarray(leaf), constant=True)
+    with differentiating():
+        copy = unary(_COPY, tensor)
+    subgraph.make_differentiable(tape.header, copy._slot_on(tape))
+    return copy
+
+
+def _zeros(like: Any) -> "Tensor":
+    return from_array(np.zeros(like.shape, like.dtype), constant=True)
+
+
+def _as_tensor(value: Any, like: "Tensor") -> "Tensor":
+    """A tangent or a cotangent as a Tensor of the dtype of what it belongs to."""
+    if is_tensor(value):
+        return value if value.dtype == like.dtype else value.astype(like.dtype)
+    return from_array(np.array(value, like.dtype), constant=True)
+
+
+def _or_zeros(tangent: Any, like: Any) -> Any:
+    """The tangent of a result; zeros where none flows."""
+    if tangent is not None:
+        return tangent
+    return _zeros(like if is_tensor(like) else np.asarray(like, float))
+
+
+def _one_hot(like: "Tensor") -> "Iterator[Tensor]":
+    """For each element a Tensor of the same shape that is 1 there and 0 elsewhere."""
+    for k in range(like.size):
+        seed = np.zeros(like.size, like.dtype)
+        seed[k] = 1
+        yield from_array(seed.reshape(like.shape), constant=True)
+
+
+def _arranged(parts: list["Tensor"], shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> "Tensor":
+    """Derivatives by single elements, side by side along an axis that is then taken apart."""
+    if not parts:
+        return from_array(np.zeros(shape, dtype), constant=True)
+    return reshape(stack(parts, axis), shape)

@@ -1,0 +1,156 @@
+"""`vjp`: a value, and the function that pulls cotangents of it back to the arguments."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.runtime.fork_locks import lock
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.frontend.modes import current, eager_mode, nested, restoring
+from tapegrad.frontend.tensor import is_tensor
+from tapegrad.program.calling import check_numbers, check_real
+from tapegrad.program.signature import has_tensor, numpy_scalar
+from tapegrad.program.spec import PULLBACK, Purpose
+from tapegrad.pytree import flatten, unflatten
+from tapegrad.transforms.argnums import Selection, select
+from tapegrad.transforms.base import replayable
+from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.nested import Run
+from tapegrad.transforms.primals import Primals
+
+
+class Pullback(Uncopied):
+    """What `vjp` returns beside the value. It is copied as a function is, by being itself, and not pickled."""
+
+    def __init__(self, pull: Callable[[Any], tuple[Any, ...]]) -> None:
+        self._pull = pull
+
+    def __call__(self, y_bar: Any) -> tuple[Any, ...]:
+        return self._pull(y_bar)
+
+    def __copy__(self) -> "Pullback":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Pullback":
+        return self
+
+
+def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:
+    """The value of `function`, and the function that maps a cotangent of it to those of the arguments.
+
+    Parameters
+    ----------
+    function
+        A function of arrays, or of structures of arrays, whose result is a Tensor or a structure of Tensors. Of a
+        ``jit(f)`` both are replayed.
+    primals
+        The arguments, all of which are differentiated by.
+
+    Returns
+    -------
+    value
+        What `function` returns.
+    pullback : callable
+        Takes a cotangent of the structure, shapes and dtypes of the value and returns a tuple with the cotangent of
+        each argument. It may be called again, and belongs to this value: what happens to the arguments, or to arrays
+        and variables that the function sees, does not change it.
+
+    Raises
+    ------
+    ValueError
+        By `pullback`, for a cotangent of another structure or shape than the value.
+    TypeError
+        For a cotangent that is complex or no number, and where the function returns something that has no derivative.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> value, pullback = tg.vjp(lambda x, y: x * y, np.array([1.0, 2.0]), 3.0)
+    >>> value
+    array([3., 6.])
+    >>> pullback(np.array([1.0, 10.0]))
+    (array([ 3., 30.]), np.float64(21.0))
+    """
+    selection = select(primals, tuple(range(len(primals))))
+    if nested() or has_tensor(primals, {}):
+        return _on_tensors(function, selection)
+    replayed = replayable(function)
+    return _eagerly(function, selection) if replayed is None else _replay(replayed, selection)
+
+
+def _checked(y_bar: Any, shapes: list[tuple[int, ...]], definition: Any) -> list[Any]:
+    """The leaves of a cotangent, which must look like those of the value: Tensors, or arrays of real numbers."""
+    given, own = flatten(y_bar)
+    if own != definition:
+        raise ValueError("pullback: the cotangent has another structure than the function's value")
+    bars = [bar if is_tensor(bar) else np.asarray(bar) for bar in given]
+    for k, (bar, shape) in enumerate(zip(bars, shapes, strict=True)):
+        which = f" (leaf {k})" if len(shapes) > 1 else ""
+        check_real(f"pullback: a cotangent{which}", bar, given[k])
+        if bar.shape != shape:
+            raise ValueError(
+                f"pullback: a cotangent of shape {bar.shape} for a value of shape {shape}{which}"
+            )
+    return bars
+
+
+def _shapes(values: list[Any]) -> list[tuple[int, ...]]:
+    return [value.shape if is_tensor(value) else np.shape(value) for value in values]
+
+
+def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
+    """On the tape that the thread is appending to."""
+    run = Run(function, selection)
+    values, definition = flatten(run.value)
+    check_numbers("vjp", values)
+    as_tensors, shapes = has_tensor(selection.args, {}), _shapes(values)
+
+    def pullback(y_bar: Any) -> tuple[Any, ...]:
+        bars = _checked(y_bar, shapes, definition)
+        pulled = run.pull(zip(values, bars, strict=True))
+        return selection.arrange(run.shown(pulled, as_tensors or has_tensor((y_bar,), {})))  # type: ignore[no-any-return]
+
+    return unflatten(definition, run.shown(values, as_tensors)), Pullback(pullback)
+
+
+@restoring
+def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
+    """On the eager tape, which is swept at each call of the pullback."""
+    with eager_mode():
+        run = Run(function, selection)
+        values, definition = flatten(run.value)
+        check_numbers("vjp", values)
+        shown = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in values]
+    alone, shapes = lock(), _shapes(shown)  # the sweep leaves its gradients in the leaves of the run
+
+    @restoring
+    def pullback(y_bar: Any) -> tuple[Any, ...]:
+        bars = _checked(y_bar, shapes, definition)
+        if current()[0] is run.tape and any(is_tensor(bar) for bar in bars):
+            return selection.arrange(run.pull(zip(values, bars, strict=True)))  # type: ignore[no-any-return]
+        with alone, eager_mode():
+            pulled = run.pull_arrays(zip(values, bars, strict=True))
+        return selection.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
+
+    return unflatten(definition, shown), Pullback(pullback)
+
+
+def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
+    """By replays: a forward sweep now, and a reverse sweep at each call of the pullback."""
+    arguments = function.arguments(selection.args, {})
+    arguments.arrays[:] = [array.copy() for array in arguments.arrays]  # the caller's may change
+    purpose = Purpose(PULLBACK, selection.inputs(arguments))
+    recorded, (primals,) = function.run(arguments, purpose, by=Primals.computed)
+    value = recorded.result(arguments.arrays, primals.outputs())
+    values, definition = flatten(value)
+    check_numbers("vjp", values)
+    shapes = _shapes(values)
+    seeded = [recorded.computed[k] for k in primals.program.seeded]
+
+    def pullback(y_bar: Any) -> tuple[Any, ...]:
+        bars = _checked(y_bar, shapes, definition)
+        pulled = primals.pull([bars[k] for k in seeded])
+        return selection.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
+
+    return value, Pullback(pullback)
