@@ -10,10 +10,13 @@ Functions carry NumPy's names and take Tensors, arrays and numbers; ``np.sin(x)`
 """
 
 import sys as _sys
-from typing import TYPE_CHECKING, Any
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 import numpy as _np
 
+from tapegrad import errors as errors
 from tapegrad import optimize as optimize
 from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
 from tapegrad.engine.runtime import interpreter as _interpreter  # noqa: F401  first of all, for it may refuse
@@ -33,7 +36,7 @@ from tapegrad.frontend.inspection import tape as tape
 from tapegrad.frontend.modes import no_autodiff as no_autodiff
 from tapegrad.frontend.modes import no_grad as no_grad
 from tapegrad.frontend.numpy_protocols import FUNCTIONS as _FUNCTIONS
-from tapegrad.frontend.tensor_class import Tensor as Tensor
+from tapegrad.frontend.tensor import Tensor as Tensor
 from tapegrad.testing import check_grads as check_grads
 from tapegrad.transforms.grad import grad as grad
 from tapegrad.transforms.grad import value_and_grad as value_and_grad
@@ -62,6 +65,21 @@ for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
     if getattr(_sys.modules.get(_function.__module__), _function.__name__, None) is not _function:
         _function.__module__ = __name__  # made at run time: by its name a pickle finds it here
 
-if TYPE_CHECKING:
+_OPEN = (
+    optimize,
+    errors,
+)  # the submodules that are part of the interface; importing makes the others names, too
+__all__ = sorted(
+    name
+    for name, value in globals().items()
+    if not name.startswith("_") and (not isinstance(value, _ModuleType) or value in _OPEN)
+)
 
-    def __getattr__(name: str) -> Any: ...
+
+def __dir__() -> list[str]:
+    return [*__all__, "__all__", "__doc__", "__version__"]
+
+
+if _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Any: ...

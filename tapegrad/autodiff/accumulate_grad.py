@@ -1,7 +1,7 @@
 """`backward` by the sweep on Tensors: for gradients that are Tensors themselves, and where hooks are to be called."""
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,12 @@ from tapegrad.autodiff.tensor_sweeps import active_buffers, walk_back
 from tapegrad.engine.sweep import subgraph
 from tapegrad.engine.tape import memory, slots
 from tapegrad.errors import FreedGraphError
+from tapegrad.frontend.arrays import show
 from tapegrad.frontend.attachments import Note, note_of, noted
 from tapegrad.frontend.modes import EAGER, eager_mode, no_grad, restoring
 from tapegrad.frontend.record import unary
-from tapegrad.frontend.tensor import from_array, show
+from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _HEADER = EAGER.header
 _COPY = CODES["positive"]
@@ -70,7 +68,7 @@ def _targets(parts: Parts, root: int, instructions: list[Instruction], inputs: l
     return list(found.values())
 
 
-def _deliver(slot: int, gradient: "Tensor", create_graph: bool, accumulate: bool) -> None:
+def _deliver(slot: int, gradient: Tensor, create_graph: bool, accumulate: bool) -> None:
     """Add a gradient to what a buffer's Tensors show as theirs, or replace it."""
     if not accumulate:
         memory.clear_cotangent(_HEADER, slot, False)
@@ -90,7 +88,7 @@ def drop_gradient(slot: int) -> None:
         note.gradient = None
 
 
-def gradient_tensor(slot: int) -> "Tensor | None":
+def gradient_tensor(slot: int) -> Tensor | None:
     """A slot's gradient if it is a Tensor; `None` if it is an array, or there is none."""
     note = note_of(slot)
     if note is None or note.gradient is None:

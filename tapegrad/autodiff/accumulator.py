@@ -7,17 +7,15 @@ different places is laid into one buffer when somebody asks for yet another view
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.regions import as_buffer, full, laid, region_of
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.record import unary
+from tapegrad.frontend.tensor import Tensor
 from tapegrad.frontend.writes import setitem
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _COPY = CODES["positive"]
 Value = Any  # a Tensor, or a float
@@ -85,7 +83,7 @@ class Parts:
         parts = self._parts.get(geometry.buffer)
         return self._together(geometry) if parts else None
 
-    def replace(self, geometry: Geometry, value: "Tensor") -> None:
+    def replace(self, geometry: Geometry, value: Tensor) -> None:
         """Put a value in the place of what has been added up for a view."""
         flat = self._flat(geometry)
         known = self.view(flat)

@@ -1,7 +1,7 @@
 """Gradients of eager results: `backward`, `grad` and what clears it."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,28 +26,19 @@ from tapegrad.engine.tape.layout import (
 )
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.frontend.anomaly import watching
+from tapegrad.frontend.array_checks import is_same_memory, plain
+from tapegrad.frontend.arrays import show
 from tapegrad.frontend.attachments import any_hooks, notes
+from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import EAGER, eager_mode
 from tapegrad.frontend.shape import broadcast_to
-from tapegrad.frontend.tensor import (
-    Description,
-    Storage,
-    formers,
-    from_array,
-    is_same_memory,
-    is_tensor,
-    plain,
-    show,
-)
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
+from tapegrad.frontend.tensor import Tensor, bind_methods, formers, from_array, is_tensor
 
 _HEADER = EAGER.header
 _WORDS = EAGER.words
 
 
-def _seed(root: "Tensor", gradient: Any) -> np.ndarray:
+def _seed(root: Tensor, gradient: Any) -> np.ndarray:
     """The gradient that was given, in the root's dtype and shape."""
     value = gradient.data if is_tensor(gradient) else plain(gradient, "backward")
     if value.dtype.kind not in "biuf":
@@ -62,7 +53,7 @@ def _seed(root: "Tensor", gradient: Any) -> np.ndarray:
     )
 
 
-def _root_slot(root: Storage) -> int:
+def _root_slot(root: Tensor) -> int:
     """The root's slot; an error if no slot of it is on the eager tape."""
     if root._slot < 0 and root.dtype.kind != "f":
         raise _on_constant()
@@ -101,183 +92,178 @@ def _options(retain: bool, accumulate: bool) -> int:
     return options | STOP_AT_NOTES if notes and (not accumulate or any_hooks()) else options
 
 
-class BackwardMethods:
-    """Differentiation of eager results."""
+def backward(
+    x: Tensor,
+    gradient: Any = None,
+    *,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Iterable[Tensor] | None = None,
+    accumulate: bool = True,
+) -> None:
+    """Add the gradient of this Tensor to `grad` of every Tensor it was computed from, though it be zero.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    gradient
+        The gradient to start from, broadcastable to this Tensor's shape. Ones by default, so that
+        ``t.backward()`` is ``t.sum().backward()``.
+    retain_graph
+        Keep the graph for another sweep. Otherwise it is freed, and going through it again raises. By default
+        it is kept with `create_graph` only.
+    create_graph
+        Record the sweep itself: the gradients are Tensors, which can be differentiated in turn. They refer to
+        the graph, and the Tensors that it was computed from to them, until the gradients are cleared.
+    inputs
+        Give these Tensors a gradient, and no others. One that this Tensor does not depend on keeps what it has.
+    accumulate
+        ``False``: replace gradients of earlier sweeps instead of adding to them.
 
-    def backward(
-        self,
-        gradient: Any = None,
-        *,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: "Tensor | Iterable[Tensor] | None" = None,
-        accumulate: bool = True,
-    ) -> None:
-        """Add the gradient of this Tensor to `grad` of every Tensor it was computed from, though it be zero.
+    Raises
+    ------
+    RuntimeError
+        On a constant, and when the graph has been freed (`FreedGraphError`).
+    ValueError
+        If `gradient` does not broadcast to this Tensor's shape.
 
-        Parameters
-        ----------
-        gradient
-            The gradient to start from, broadcastable to this Tensor's shape. Ones by default, so that
-            ``t.backward()`` is ``t.sum().backward()``.
-        retain_graph
-            Keep the graph for another sweep. Otherwise it is freed, and going through it again raises. By default
-            it is kept with `create_graph` only.
-        create_graph
-            Record the sweep itself: the gradients are Tensors, which can be differentiated in turn. They refer to
-            the graph, and the Tensors that it was computed from to them, until the gradients are cleared.
-        inputs
-            Give these Tensors a gradient, and no others. One that this Tensor does not depend on keeps what it has.
-        accumulate
-            ``False``: replace gradients of earlier sweeps instead of adding to them.
-
-        Raises
-        ------
-        RuntimeError
-            On a constant, and when the graph has been freed (`FreedGraphError`).
-        ValueError
-            If `gradient` does not broadcast to this Tensor's shape.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> x = tg.tensor([1.0, 2.0, 3.0])
-        >>> (x * x).sum().backward()
-        >>> x.grad
-        array([2., 4., 6.])
-        """
-        slot = _root_slot(self)  # type: ignore[arg-type]
-        if not create_graph:
-            self.check_escape("backward() without create_graph")  # type: ignore[attr-defined]
-        retain = create_graph if retain_graph is None else retain_graph
-        asked = None if inputs is None else [value._slot_on(EAGER) for value in _listed(inputs)]
-        if verify.switch.on:
-            verify.check(EAGER)
-            check_unchanged(slot, asked)
-        if create_graph or watching() is not None:
-            given = _seed_tensor(self, gradient, create_graph)  # type: ignore[arg-type]
-            _check_differentiable(slot)
-            accumulate_grad.sweep(slot, given, asked, create_graph, accumulate, retain)
-        else:
-            seed = None if gradient is None else _seed(self, gradient)  # type: ignore[arg-type]
-            if not _run(slot, seed, slot_numbers(asked), _options(retain, accumulate)):
-                segmented_backward.sweep(slot, seed, asked, accumulate, retain)
-        if _WORDS[ORPHAN] != NONE:
-            EAGER.drop_orphans()
-
-    @property
-    def grad(self) -> Any:
-        """The gradient that sweeps have added up, as a NumPy array; ``None`` before the first.
-
-        After a sweep with ``create_graph=True`` it is a Tensor.
-        The gradient of a view is the same view of its base's gradient.
-
-        The array is the accumulator itself: the next sweep adds to it, and what you write into it (``t.grad *= 0.5``,
-        ``t.grad[...] = values``) is what it adds to. Take ``t.grad.copy()`` to keep one gradient. ``t.grad = None``
-        is `null_grad`.
-        """
-        slot, tape = self._slot, self._tape  # type: ignore[attr-defined]
-        if slot < 0:
-            return None
-        if tape is not EAGER:
-            raise TracedValueError(
-                "grad of a Tensor of a recording: use tapegrad.grad on the recorded function"
-            )
-        slot = self._slot_on(EAGER)  # type: ignore[attr-defined]
-        if formers:
-            _collect_former(self)  # type: ignore[arg-type]
-        if notes:
-            gradient = accumulate_grad.gradient_tensor(slot)
-            if gradient is not None:
-                return gradient
-        return show(EAGER, slot, True)
-
-    @grad.setter
-    def grad(self, values: Any) -> None:
-        if values is None:
-            self._clear(False)
-            return
-        own = self.grad
-        if own is None:
-            raise AttributeError("there is no gradient to write to: backward() makes it")
-        if is_same_memory(*(each.data if is_tensor(each) else np.asarray(each) for each in (own, values))):
-            return  # an in-place operator has written there already
-        if is_tensor(own):
-            raise AttributeError(
-                "the gradient is a Tensor: write to it in place, or clear it with null_grad()"
-            )
-        own[...] = values.data if is_tensor(values) else values
-
-    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHook:
-        """Have a function called with this Tensor's gradient, each time that a sweep has completed it.
-
-        Parameters
-        ----------
-        hook
-            Takes the gradient: an array, or a Tensor under ``create_graph=True``. What it returns takes the
-            gradient's place, here and in all that is behind; ``None`` leaves it as it is.
-
-        Returns
-        -------
-        RemovableHook
-            Its method ``remove`` takes the hook away.
-
-        Raises
-        ------
-        RuntimeError
-            On a constant.
-        TypeError, ValueError
-            In the sweep, if the hook returns something of another kind or shape than the gradient.
-
-        Notes
-        -----
-        A hook is called for every Tensor that the sweep reaches, with zeros where its gradient is zero. It is kept as
-        long as its Tensor or a graph that reaches it, so one that refers to its own Tensor keeps that one until it is
-        removed.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> x = tg.tensor([3.0, 4.0])
-        >>> handle = x.register_hook(lambda g: g / 10)
-        >>> (x**2).backward()
-        >>> x.grad
-        array([0.6, 0.8])
-        """
-        return hooks.register(self, hook)
-
-    def clear_grad(self, set_to_zero: bool = True) -> None:
-        """Set the gradient to zero where it lies; with ``set_to_zero=False``, to ``None``."""
-        self._clear(set_to_zero)
-
-    def null_grad(self) -> "Tensor":
-        """Set the gradient to ``None``; returns the Tensor itself."""
-        self._clear(False)
-        return self  # type: ignore[return-value]
-
-    def _clear(self, keep_memory: bool) -> None:
-        slot = self._slot  # type: ignore[attr-defined]
-        if slot < 0:
-            return
-        slot = self._slot_on(EAGER)  # type: ignore[attr-defined]
-        _collect_former(self)  # type: ignore[arg-type]
-        if notes and accumulate_grad.gradient_tensor(slot) is not None:
-            accumulate_grad.clear_gradient(slot, keep_memory)
-            return
-        if keep_memory and self._base is not None:  # type: ignore[attr-defined]
-            gradient = show(EAGER, slot, True)
-            if gradient is not None:
-                gradient[...] = 0
-            return
-        memory.clear_cotangent(_HEADER, slot, keep_memory)
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0, 3.0])
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    array([2., 4., 6.])
+    """
+    slot = _root_slot(x)
+    if not create_graph:
+        x.check_escape("backward() without create_graph")
+    retain = create_graph if retain_graph is None else retain_graph
+    asked = None if inputs is None else [value._slot_on(EAGER) for value in _listed(inputs)]
+    if verify.switch.on:
+        verify.check(EAGER)
+        check_unchanged(slot, asked)
+    if create_graph or watching() is not None:
+        given = _seed_tensor(x, gradient, create_graph)
+        _check_differentiable(slot)
+        accumulate_grad.sweep(slot, given, asked, create_graph, accumulate, retain)
+    else:
+        seed = None if gradient is None else _seed(x, gradient)
+        if not _run(slot, seed, slot_numbers(asked), _options(retain, accumulate)):
+            segmented_backward.sweep(slot, seed, asked, accumulate, retain)
+    if _WORDS[ORPHAN] != NONE:
+        EAGER.drop_orphans()
 
 
-def pull_back(root: "Tensor", inputs: list["Tensor"], seed: np.ndarray | None = None) -> None:
+def _get_grad(x: Tensor) -> Any:
+    """The gradient that sweeps have added up, as a NumPy array; ``None`` before the first.
+
+    After a sweep with ``create_graph=True`` it is a Tensor.
+    The gradient of a view is the same view of its base's gradient.
+
+    The array is the accumulator itself: the next sweep adds to it, and what you write into it (``t.grad *= 0.5``,
+    ``t.grad[...] = values``) is what it adds to. Take ``t.grad.copy()`` to keep one gradient. ``t.grad = None``
+    is `null_grad`.
+    """
+    slot, tape = x._slot, x._tape
+    if slot < 0:
+        return None
+    if tape is not EAGER:
+        raise TracedValueError("grad of a Tensor of a recording: use tapegrad.grad on the recorded function")
+    slot = x._slot_on(EAGER)
+    if formers:
+        _collect_former(x)
+    if notes:
+        gradient = accumulate_grad.gradient_tensor(slot)
+        if gradient is not None:
+            return gradient
+    return show(EAGER, slot, True)
+
+
+def _set_grad(x: Tensor, values: Any) -> None:
+    if values is None:
+        _clear(x, False)
+        return
+    own = _get_grad(x)
+    if own is None:
+        raise AttributeError("there is no gradient to write to: backward() makes it")
+    if is_same_memory(*(each.data if is_tensor(each) else np.asarray(each) for each in (own, values))):
+        return  # an in-place operator has written there already
+    if is_tensor(own):
+        raise AttributeError("the gradient is a Tensor: write to it in place, or clear it with null_grad()")
+    own[...] = values.data if is_tensor(values) else values
+
+
+def register_hook(x: Tensor, hook: Callable[[Any], Any]) -> RemovableHook:
+    """Have a function called with this Tensor's gradient, each time that a sweep has completed it.
+
+    Parameters
+    ----------
+    hook
+        Takes the gradient: an array, or a Tensor under ``create_graph=True``. What it returns takes the
+        gradient's place, here and in all that is behind; ``None`` leaves it as it is.
+
+    Returns
+    -------
+    RemovableHook
+        Its method ``remove`` takes the hook away.
+
+    Raises
+    ------
+    RuntimeError
+        On a constant.
+    TypeError, ValueError
+        In the sweep, if the hook returns something of another kind or shape than the gradient.
+
+    Notes
+    -----
+    A hook is called for every Tensor that the sweep reaches, with zeros where its gradient is zero. It is kept as
+    long as its Tensor or a graph that reaches it, so one that refers to its own Tensor keeps that one until it is
+    removed.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([3.0, 4.0])
+    >>> handle = x.register_hook(lambda g: g / 10)
+    >>> (x**2).backward()
+    >>> x.grad
+    array([0.6, 0.8])
+    """
+    return hooks.register(x, hook)
+
+
+def clear_grad(x: Tensor, set_to_zero: bool = True) -> None:
+    """Set the gradient to zero where it lies; with ``set_to_zero=False``, to ``None``."""
+    _clear(x, set_to_zero)
+
+
+def null_grad(x: Tensor) -> Tensor:
+    """Set the gradient to ``None``; returns the Tensor itself."""
+    _clear(x, False)
+    return x
+
+
+def _clear(x: Tensor, keep_memory: bool) -> None:
+    slot = x._slot
+    if slot < 0:
+        return
+    slot = x._slot_on(EAGER)
+    _collect_former(x)
+    if notes and accumulate_grad.gradient_tensor(slot) is not None:
+        accumulate_grad.clear_gradient(slot, keep_memory)
+        return
+    if keep_memory and x._base is not None:
+        gradient = show(EAGER, slot, True)
+        if gradient is not None:
+            gradient[...] = 0
+        return
+    memory.clear_cotangent(_HEADER, slot, keep_memory)
+
+
+def pull_back(root: Tensor, inputs: list[Tensor], seed: np.ndarray | None = None) -> None:
     """Add the gradient of a result to that of Tensors that have slots, and of no others; of a constant, nothing.
 
-    It is ``root.backward(seed, inputs=inputs, retain_graph=True)``, for transforms; `seed` is an array of the root's
+    It is ``backward(root, seed, inputs=inputs, retain_graph=True)``, for transforms; `seed` is an array of the root's
     shape and dtype in C order.
     """
     if root._tape is not EAGER:
@@ -289,10 +275,10 @@ def pull_back(root: "Tensor", inputs: list["Tensor"], seed: np.ndarray | None = 
         if reverse.reverse_sweep(*arguments) in (0, E_CONSTANT):
             return
     if not root.constant:  # kernels are to be loaded, or users' functions to be called
-        root.backward(seed, inputs=inputs, retain_graph=True)
+        backward(root, seed, inputs=inputs, retain_graph=True)
 
 
-def _collect_former(tensor: Storage) -> None:
+def _collect_former(tensor: Tensor) -> None:
     """Add what graphs recorded before an undifferentiated write have sent to the leaf's old buffers."""
     former = formers.get(id(tensor))
     if not former:
@@ -304,7 +290,7 @@ def _collect_former(tensor: Storage) -> None:
         slots.drop(_HEADER, slot)
 
 
-def _listed(inputs: Any) -> list[Storage]:
+def _listed(inputs: Any) -> list[Tensor]:
     """The Tensors of `inputs`, each of which must be able to have a gradient."""
     listed = [inputs] if is_tensor(inputs) else list(inputs)
     if not listed:
@@ -322,7 +308,7 @@ def _check_differentiable(slot: int) -> None:
         raise _on_constant()
 
 
-def _seed_tensor(root: "Tensor", gradient: Any, create_graph: bool) -> Any:
+def _seed_tensor(root: Tensor, gradient: Any, create_graph: bool) -> Any:
     """The seed of a sweep on Tensors: one that is given as a Tensor can itself be differentiated by."""
     if gradient is None:
         return 1.0
@@ -332,3 +318,12 @@ def _seed_tensor(root: "Tensor", gradient: Any, create_graph: bool) -> Any:
     with eager_mode():
         gradient = gradient if gradient.dtype == root.dtype else gradient.astype(root.dtype)
         return gradient if gradient.shape == root.shape else broadcast_to(gradient, root.shape)
+
+
+bind_methods(
+    backward=backward,
+    grad=property(_get_grad, _set_grad, doc=_get_grad.__doc__),
+    register_hook=register_hook,
+    clear_grad=clear_grad,
+    null_grad=null_grad,
+)

@@ -6,8 +6,8 @@ from tapegrad.engine.tape.checksums import READS, changed_read
 from tapegrad.engine.tape.layout import DIFFERENTIABLE
 from tapegrad.engine.tape.memory import D_BUFFER, D_EXTERNAL
 from tapegrad.errors import ChangedValueError, FreedGraphError
+from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import EAGER
-from tapegrad.frontend.tensor import Description
 
 _RESULT = READS - 1
 

@@ -3,25 +3,23 @@
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tapegrad.autodiff.accumulator import Value, count_ratio
 from tapegrad.autodiff.regions import full
+from tapegrad.autodiff.step import Step
 from tapegrad.frontend import elementwise, reductions
 from tapegrad.frontend.record import binary_operator
 from tapegrad.frontend.shape import broadcast_to, reshape
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, as_function, names_in
 
-if TYPE_CHECKING:
-    from tapegrad.autodiff.tensor_sweeps import Step
-
 _chain = binary_operator(CODES["chain"])
 
 
-def partial(row: Op, operand: int, step: "Step") -> Value:
+def partial(row: Op, operand: int, step: Step) -> Value:
     """The partial of a row by an operand: a float where it is one number, otherwise a Tensor of the result's shape."""
     like = step.geometry(step.result)
     names, function = _as_function(row.partials[operand], like.dtype)

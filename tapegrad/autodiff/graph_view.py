@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,8 @@ from tapegrad.engine.tape.memory import (
 )
 from tapegrad.engine.tape.tape import DTYPES, Tape
 from tapegrad.errors import FreedGraphError
-from tapegrad.frontend.tensor import from_slot, show
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
+from tapegrad.frontend.arrays import show
+from tapegrad.frontend.tensor import Tensor, from_slot
 
 FREED = (
     "backward through a part of the graph that an earlier backward() has freed; pass retain_graph=True to the"
@@ -121,7 +119,7 @@ def _number(tape: Tape, slot: int) -> float | None:
     return None if array is None else float(array)
 
 
-def tensor_on(tape: Tape, slot: int) -> "Tensor":
+def tensor_on(tape: Tape, slot: int) -> Tensor:
     """Another Tensor on a slot."""
     hold(tape.header, slot)
     return from_slot(tape, slot)

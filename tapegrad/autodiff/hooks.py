@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,7 @@ from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.errors import TracedValueError, name_of
 from tapegrad.frontend.attachments import note_of, noted
 from tapegrad.frontend.modes import EAGER
-from tapegrad.frontend.tensor import from_array, is_tensor
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
+from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 
 Hook = Callable[[Any], Any]
 _numbers = itertools.count()
@@ -68,13 +65,13 @@ def call(parts: Parts, slot: int, as_tensors: bool) -> None:
             parts.replace(geometry, replacement)
 
 
-def called(hook: Hook, gradient: Any, geometry: Geometry) -> "Tensor | None":
+def called(hook: Hook, gradient: Any, geometry: Geometry) -> Tensor | None:
     """What a hook puts in the place of a gradient, as a Tensor; `None`: it stays."""
     replacement = hook(gradient)
     return None if replacement is None else _checked(hook, replacement, geometry)
 
 
-def _checked(hook: Hook, value: Any, geometry: Geometry) -> "Tensor":
+def _checked(hook: Hook, value: Any, geometry: Geometry) -> Tensor:
     """What a hook returned, as a Tensor of the gradient's shape and dtype."""
     name = name_of(hook)
     array: Any = value if is_tensor(value) else np.asarray(value)

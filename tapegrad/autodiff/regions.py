@@ -1,6 +1,6 @@
 """Regions of a buffer: seen in a value of the whole of it, and values of regions laid together."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -10,28 +10,25 @@ from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.record_structural import allocate, record_into
 from tapegrad.frontend.shape import contiguous
-from tapegrad.frontend.tensor import from_array, view_of
+from tapegrad.frontend.tensor import Tensor, from_array, view_of
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _EMBED = CODES["embed"]
 _MOST = 3  # operands of an instruction
 
 
-def full(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> "Tensor":
+def full(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     """A value as a Tensor: a number in every element of a shape, or the Tensor that it is."""
     return from_array(np.full(shape, value, dtype), constant=True) if isinstance(value, float) else value
 
 
-def as_buffer(value: "Tensor", geometry: Geometry) -> "Tensor":
+def as_buffer(value: Tensor, geometry: Geometry) -> Tensor:
     """The value of a whole buffer in one dimension."""
     value = value if value.data_or_traced().flags.c_contiguous else contiguous(value)
     return value if value.ndim == 1 else view_of(value, value.data_or_traced().reshape(geometry.elements))
 
 
-def region_of(buffer: "Tensor", offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> "Tensor":
+def region_of(buffer: Tensor, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
     """A region of a Tensor whose elements lie in C order, which begins `offset` bytes behind its first element.
 
     Of one in another order, it is a region of a copy: a cotangent may be any view of what was computed.
@@ -42,7 +39,7 @@ def region_of(buffer: "Tensor", offset: int, shape: tuple[int, ...], strides: tu
     return view_of(buffer, as_strided(array[offset // array.itemsize :], shape, strides))
 
 
-def laid(tape: Tape, whole: "Tensor | None", parts: list[tuple[Geometry, Any]]) -> "Tensor":
+def laid(tape: Tape, whole: Tensor | None, parts: list[tuple[Geometry, Any]]) -> Tensor:
     """The sum of values in their places in a buffer, in one dimension; `whole` is a value for all of it."""
     like = parts[0][0]
     flat = (0, (like.elements,), (like.dtype.itemsize,))
@@ -57,7 +54,7 @@ def laid(tape: Tape, whole: "Tensor | None", parts: list[tuple[Geometry, Any]]) 
     return result
 
 
-def _embed(tape: Tape, like: Geometry, parts: list[tuple[Any, "Tensor"]]) -> "Tensor":
+def _embed(tape: Tape, like: Geometry, parts: list[tuple[Any, Tensor]]) -> Tensor:
     """Record an instruction that lays up to three operands into a buffer of zeros."""
     result = allocate(tape, like.dtype, (like.elements,), "embed")
     params: list[int] = [like.elements, len(parts)]

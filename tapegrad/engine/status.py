@@ -23,3 +23,10 @@ def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:
             f"{op}: the kernel stopped with status {E_STATUS - code}; operands of shapes {listed}"
         )
     raise RuntimeError(f"{op}: error {code} from the engine; operands of shapes {listed}")
+
+
+def checked(slot: int, what: str, shape: tuple[int, ...]) -> int:
+    """A slot that the engine has made; an exception if it is an error number."""
+    if slot < 0:
+        raise_for(slot, what, [shape])
+    return slot

@@ -9,9 +9,11 @@ import numpy as np
 
 from tapegrad.engine.tape.memory import D_BUFFER
 from tapegrad.errors import AnomalyError
+from tapegrad.frontend.arrays import show
 from tapegrad.frontend.callers import program_frame
+from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import count_mode, modes, thread
-from tapegrad.frontend.tensor import Description, is_tensor, show
+from tapegrad.frontend.tensor import is_tensor
 
 _BEFORE = "  recorded before detect_anomaly() was entered"
 

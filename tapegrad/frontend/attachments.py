@@ -6,16 +6,13 @@ buffer is never taken for that of another.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tapegrad.engine.runtime.compiler import make_ready
 from tapegrad.engine.sweep import subgraph
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.frontend.modes import EAGER
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _HEADER = EAGER.header
 
@@ -32,7 +29,7 @@ class Note:
         What is called with the gradient of a view of the buffer, by the numbers under which it was registered.
     """
 
-    gradient: "Tensor | None" = None
+    gradient: Any = None  # a Tensor
     hooks: dict[int, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict)
 
 

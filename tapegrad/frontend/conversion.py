@@ -5,7 +5,7 @@ its arguments is guarded (a replay stops where it is another one, and that way i
 """
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,12 @@ from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import LostGradientWarning, TracedValueError, UnsupportedError
 from tapegrad.frontend import modes
+from tapegrad.frontend.array_checks import check_dtype
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.record import as_boolean, cast, unary, watch_now
 from tapegrad.frontend.shape import check_order, contiguous
-from tapegrad.frontend.tensor import check_dtype, from_array
+from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _COPY, _TRUTH = CODES["positive"], CODES["truth_guard"]
 _LOST = (
@@ -68,147 +66,149 @@ def _one_element(tensor: Any, what: str) -> None:
         raise TypeError(f"{what} of a Tensor of shape {tensor.shape}: only one of size one can be converted")
 
 
-class EscapeMethods:
-    """Conversions of a Tensor."""
+def item(x: Tensor, *index: Any) -> Any:
+    """The one element, or the one at an index, as a Python number.
 
-    __slots__ = ()
-
-    def item(self, *index: Any) -> Any:
-        """The one element, or the one at an index, as a Python number.
-
-        Raises
-        ------
-        ValueError
-            Without an index, if there is not exactly one element.
-        TracedValueError
-            While the function that computed it is being recorded.
-        """
-        if not index and self.size != 1:  # type: ignore[attr-defined]
-            raise ValueError(
-                f"item() of a Tensor of shape {self.shape}: only one of size one can be converted; give an index"  # type: ignore[attr-defined]
-            )
-        return plain_array(self, "item()").item(*index)
-
-    def __float__(self) -> float:
-        _one_element(self, "float()")
-        number = float(plain_array(self, "float()").item())
-        if modes.current() == (modes.EAGER, True) and not thread.leaves and not self.constant:  # type: ignore[attr-defined]
-            warnings.warn(_LOST, LostGradientWarning, stacklevel=2)
-        return number
-
-    def __int__(self) -> int:
-        _one_element(self, "int()")
-        if self._traced() and self.dtype.kind == "f":  # type: ignore[attr-defined]
-            return _guarded_int(self)
-        return int(plain_array(self, "int()").item())
-
-    def __index__(self) -> int:
-        if self.dtype.kind not in "iu" or self.shape:  # type: ignore[attr-defined]
-            raise TypeError("only a Tensor of integers that has no dimensions can be an index")
-        return int(plain_array(self, "index").item())
-
-    def __bool__(self) -> bool:
-        if self.size != 1:  # type: ignore[attr-defined]
-            raise ValueError(
-                f"the truth value of a Tensor of shape {self.shape} is ambiguous; use where()"  # type: ignore[attr-defined]
-            )
-        if not self._traced():  # type: ignore[attr-defined]
-            return bool(_looked_at(self).item())
-        truth = bool(self.data_or_traced().item())  # type: ignore[attr-defined]
-        tape, code = self._tape, DTYPE_CODES[self._describe().dtype]  # type: ignore[attr-defined]
-        tape.guard(_TRUTH, code, self._slot_on(tape), np.array([truth], np.int64), bytes([truth]))  # type: ignore[attr-defined]
-        return truth
-
-    def numpy(self) -> np.ndarray:
-        """The primal as a NumPy array on the same memory; the same as `data`."""
-        return self.escaped("numpy()")  # type: ignore[attr-defined, no-any-return]
-
-    def tolist(self) -> Any:
-        """Elements as nested lists of Python numbers."""
-        return plain_array(self, "tolist()").tolist()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if self.dtype.kind == "f" and not self._traced():  # type: ignore[attr-defined]
-            self.check_escape("np.asarray()")  # type: ignore[attr-defined]
-            _, differentiate = modes.current()
-            if differentiate and not self.constant:  # type: ignore[attr-defined]
-                raise TypeError(
-                    "NumPy asks for this Tensor as a plain array, which would lose its gradient: call .data,"
-                    " .detach() or .item() to leave the graph, or use a function of tapegrad"
-                )
-        array = plain_array(self, "np.asarray()")
-        if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
-            raise ValueError("a copy is needed to convert the dtype")
-        return (
-            np.array(array, dtype, copy=bool(copy))
-            if copy
-            else array.astype(dtype or array.dtype, copy=False)
+    Raises
+    ------
+    ValueError
+        Without an index, if there is not exactly one element.
+    TracedValueError
+        While the function that computed it is being recorded.
+    """
+    if not index and x.size != 1:
+        raise ValueError(
+            f"item() of a Tensor of shape {x.shape}: only one of size one can be converted; give an index"
         )
+    return plain_array(x, "item()").item(*index)
 
-    def __reduce__(self) -> Any:
-        if self._traced():  # type: ignore[attr-defined]
-            self._refuse("a copy or a pickle")  # type: ignore[attr-defined]
-        if self._slot >= 0 and not self.constant and self._describe()[memory.D_PRODUCER] != NONE:  # type: ignore[attr-defined]
+
+def _float(x: Tensor) -> float:
+    _one_element(x, "float()")
+    number = float(plain_array(x, "float()").item())
+    if modes.current() == (modes.EAGER, True) and not thread.leaves and not x.constant:
+        warnings.warn(_LOST, LostGradientWarning, stacklevel=2)
+    return number
+
+
+def _int(x: Tensor) -> int:
+    _one_element(x, "int()")
+    if x._traced() and x.dtype.kind == "f":
+        return _guarded_int(x)
+    return int(plain_array(x, "int()").item())
+
+
+def _index(x: Tensor) -> int:
+    if x.dtype.kind not in "iu" or x.shape:
+        raise TypeError("only a Tensor of integers that has no dimensions can be an index")
+    return int(plain_array(x, "index").item())
+
+
+def _bool(x: Tensor) -> bool:
+    if x.size != 1:
+        raise ValueError(f"the truth value of a Tensor of shape {x.shape} is ambiguous; use where()")
+    if not x._traced():
+        return bool(_looked_at(x).item())
+    truth = bool(x.data_or_traced().item())
+    tape: Any = x._tape
+    code = DTYPE_CODES[x._describe().dtype]
+    tape.guard(_TRUTH, code, x._slot_on(tape), np.array([truth], np.int64), bytes([truth]))
+    return truth
+
+
+def numpy(x: Tensor) -> np.ndarray:
+    """The primal as a NumPy array on the same memory; the same as `data`."""
+    return x.escaped("numpy()")
+
+
+def tolist(x: Tensor) -> Any:
+    """Elements as nested lists of Python numbers."""
+    return plain_array(x, "tolist()").tolist()
+
+
+def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    if x.dtype.kind == "f" and not x._traced():
+        x.check_escape("np.asarray()")
+        _, differentiate = modes.current()
+        if differentiate and not x.constant:
             raise TypeError(
-                "a Tensor that was computed cannot be pickled, or copied by the module copy, for the graph would not go"
-                " with it: pickle or copy its detach(), which is a constant, or tensor(t.data), which is a new leaf;"
-                " its copy() goes on with the graph"
+                "NumPy asks for this Tensor as a plain array, which would lose its gradient: call .data,"
+                " .detach() or .item() to leave the graph, or use a function of tapegrad"
             )
-        return _rebuild, (self.data, self.constant)  # type: ignore[attr-defined]
-
-    def __copy__(self) -> "Tensor":
-        _, (array, constant) = self.__reduce__()
-        return from_array(array.copy(), constant)
-
-    @modes.restoring
-    def detach(self) -> "Tensor":
-        """A constant with a copy of the contents: no gradient flows through it."""
-        if self.dtype.kind != "f":  # type: ignore[attr-defined]
-            return contiguous(self)  # type: ignore[arg-type]
-        with modes.no_grad():
-            return unary(_COPY, self)  # type: ignore[arg-type]
-
-    def copy(self, order: str = "C") -> "Tensor":
-        """A copy on memory of its own; the gradient flows through."""
-        check_order(order, "copy")
-        return contiguous(self)  # type: ignore[arg-type]
-
-    def astype(
-        self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
-    ) -> "Tensor":
-        """Elements converted to another dtype; to integers and booleans without a gradient.
-
-        Parameters
-        ----------
-        dtype
-            float64 or float32, or integers or booleans; always taken in the machine's byte order.
-        order, casting, subok, copy
-            As for ``numpy.ndarray.astype``.
-        """
-        target = np.dtype(dtype).newbyteorder("=")
-        check_dtype(target, "astype")
-        check_order(order, "astype")
-        own: np.dtype[Any] = self.dtype  # type: ignore[attr-defined]
-        if not np.can_cast(own, target, casting):
-            raise TypeError(f"astype: cannot convert {own} to {target} according to the rule {casting!r}")
-        if target == own:
-            return self.copy() if copy else self  # type: ignore[return-value]
-        tape = modes.current()[0]
-        if target.kind == "f" or own.kind != "f":
-            return cast(self, target, tape)  # type: ignore[arg-type]
-        if target.kind == "b":
-            if tape.recording:
-                return as_boolean(self, tape)
-            return from_array(self.data_or_traced().astype(bool), constant=True)  # type: ignore[attr-defined]
-        if self._traced():  # type: ignore[attr-defined]
-            raise UnsupportedError(
-                f"astype({target}) of a value that is being recorded: use floor(), rint() or trunc(), which stay in"
-                " floating point"
-            )
-        return from_array(plain_array(self, f"astype({target})").astype(target), constant=True)
+    array = plain_array(x, "np.asarray()")
+    if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
+        raise ValueError("a copy is needed to convert the dtype")
+    return np.array(array, dtype, copy=bool(copy)) if copy else array.astype(dtype or array.dtype, copy=False)
 
 
-def _rebuild(array: np.ndarray, constant: bool) -> "Tensor":
+def _reduce(x: Tensor) -> Any:
+    if x._traced():
+        x._refuse("a copy or a pickle")
+    if x._slot >= 0 and not x.constant and x._describe()[memory.D_PRODUCER] != NONE:
+        raise TypeError(
+            "a Tensor that was computed cannot be pickled, or copied by the module copy, for the graph would not go"
+            " with it: pickle or copy its detach(), which is a constant, or tensor(t.data), which is a new leaf;"
+            " its copy() goes on with the graph"
+        )
+    return _rebuild, (x.data, x.constant)
+
+
+def _copy(x: Tensor) -> Tensor:
+    _, (array, constant) = _reduce(x)
+    return from_array(array.copy(), constant)
+
+
+@modes.restoring
+def detach(x: Tensor) -> Tensor:
+    """A constant with a copy of the contents: no gradient flows through it."""
+    if x.dtype.kind != "f":
+        return contiguous(x)
+    with modes.no_grad():
+        return unary(_COPY, x)
+
+
+def copy(x: Tensor, order: str = "C") -> Tensor:
+    """A copy on memory of its own; the gradient flows through."""
+    check_order(order, "copy")
+    return contiguous(x)
+
+
+def astype(
+    x: Tensor, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Tensor:
+    """Elements converted to another dtype; to integers and booleans without a gradient.
+
+    Parameters
+    ----------
+    dtype
+        float64 or float32, or integers or booleans; always taken in the machine's byte order.
+    order, casting, subok, copy
+        As for ``numpy.ndarray.astype``.
+    """
+    target = np.dtype(dtype).newbyteorder("=")
+    check_dtype(target, "astype")
+    check_order(order, "astype")
+    own: np.dtype[Any] = x.dtype
+    if not np.can_cast(own, target, casting):
+        raise TypeError(f"astype: cannot convert {own} to {target} according to the rule {casting!r}")
+    if target == own:
+        return contiguous(x) if copy else x
+    tape = modes.current()[0]
+    if target.kind == "f" or own.kind != "f":
+        return cast(x, target, tape)
+    if target.kind == "b":
+        if tape.recording:
+            return as_boolean(x, tape)
+        return from_array(x.data_or_traced().astype(bool), constant=True)
+    if x._traced():
+        raise UnsupportedError(
+            f"astype({target}) of a value that is being recorded: use floor(), rint() or trunc(), which stay in"
+            " floating point"
+        )
+    return from_array(plain_array(x, f"astype({target})").astype(target), constant=True)
+
+
+def _rebuild(array: np.ndarray, constant: bool) -> Tensor:
     """A Tensor from what a pickle holds."""
     return from_array(array, constant)
 
@@ -223,3 +223,20 @@ def _guarded_int(tensor: Any) -> int:
         raise TracedValueError(f"int() of {array.item()} while a function is being recorded")
     tape.guard_bytes(DTYPE_CODES[array.dtype], whole._slot, array)
     return int(array.item())
+
+
+bind_methods(
+    item=item,
+    numpy=numpy,
+    tolist=tolist,
+    detach=detach,
+    copy=copy,
+    astype=astype,
+    __float__=_float,
+    __int__=_int,
+    __index__=_index,
+    __bool__=_bool,
+    __array__=_array,
+    __reduce__=_reduce,
+    __copy__=_copy,
+)

@@ -2,19 +2,16 @@
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.array_checks import check_dtype, plain, refuse_subclass
 from tapegrad.frontend.modes import modes, thread
 from tapegrad.frontend.record import as_float, read_now, unary
 from tapegrad.frontend.shape import check_order
-from tapegrad.frontend.tensor import check_dtype, copy_of, from_array, is_tensor, plain, refuse_subclass
+from tapegrad.frontend.tensor import Tensor, bind_methods, copy_of, from_array, is_tensor
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
-
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -24,7 +21,7 @@ def _check_constant(constant: Any) -> None:
         raise TypeError(f"constant must be True, False or None, not {constant!r}")
 
 
-def _checked(array: np.ndarray, constant: bool | None) -> "Tensor":
+def _checked(array: np.ndarray, constant: bool | None) -> Tensor:
     """A Tensor on an array, if dtype and `constant` go together."""
     _check_constant(constant)
     check_dtype(array.dtype, "tensor")
@@ -35,7 +32,7 @@ def _checked(array: np.ndarray, constant: bool | None) -> "Tensor":
     return from_array(array, constant=bool(constant))
 
 
-def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: bool = True) -> "Tensor":
+def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: bool = True) -> Tensor:
     """A Tensor with a copy of `data`.
 
     Parameters
@@ -76,7 +73,7 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
     return _checked(np.array(source, dtype) if copy else np.asarray(source, dtype), constant)
 
 
-def _recorded_copy(source: Any, dtype: np.dtype[Any], constant: bool | None) -> "Tensor":
+def _recorded_copy(source: Any, dtype: np.dtype[Any], constant: bool | None) -> Tensor:
     """A copy, of an array or of a constant, that each replay makes anew."""
     _check_constant(constant)
     dtype = dtype.newbyteorder("=")
@@ -96,7 +93,7 @@ def asarray(
     device: Any = None,
     copy: bool | None = None,
     like: Any = None,
-) -> "Tensor":
+) -> Tensor:
     """`a` as a Tensor: a Tensor as it is, an array without a copy of its memory.
 
     Parameters
@@ -149,7 +146,7 @@ def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
 def _maker_like(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same of a function whose first argument is an example of shape and dtype."""
 
-    def make(*args: Any, constant: bool | None = None, **kwargs: Any) -> "Tensor":
+    def make(*args: Any, constant: bool | None = None, **kwargs: Any) -> Tensor:
         args = (*map(_example, args[:1]), *args[1:])
         kwargs = {k: _example(v) if k in ("a", "prototype") else v for k, v in kwargs.items()}
         return _checked(np.asarray(function(*args, **kwargs)), constant)
@@ -193,3 +190,11 @@ _LIKE = {name: _maker_like(getattr(np, name)) for name in _SUMMARIES if name.end
 _MADE = {name: _maker(getattr(np, name)) for name in _SUMMARIES if name not in _LIKE}
 CREATION: dict[str, Callable[..., Any]] = {"tensor": tensor, "asarray": asarray, **_MADE, **_LIKE}
 FUNCTIONS = _LIKE
+
+
+def _new(cls: type[Tensor], data: Any = None, dtype: Any = None, **arguments: Any) -> Tensor:
+    """The user's way to make a Tensor by its class; `from_slot` and `from_array` go by ``object.__new__``."""
+    return tensor(data, dtype, **arguments)
+
+
+bind_methods(__new__=_new)

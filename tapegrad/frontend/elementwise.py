@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from tapegrad.frontend.record import (
     unary,
     unary_operator,
 )
-from tapegrad.frontend.tensor import Storage, is_tensor
+from tapegrad.frontend.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.ops import CODES, ELEMENTWISE, Op
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE = CODES["add"], CODES["subtract"], CODES["multiply"], CODES["divide"]
 POWER, NEGATIVE, POSITIVE, ABSOLUTE = CODES["power"], CODES["negative"], CODES["positive"], CODES["absolute"]
@@ -44,7 +41,7 @@ _ALIASES = {
 _raise_to = binary_operator(POWER)
 
 
-def _power(x: Any, exponent: Any) -> "Tensor":
+def _power(x: Any, exponent: Any) -> Tensor:
     """``x ** exponent``; the powers that have a row of their own take it."""
     if (
         type(exponent) in _NUMBERS
@@ -56,7 +53,7 @@ def _power(x: Any, exponent: Any) -> "Tensor":
     return _raise_to(x, exponent) if is_tensor(x) else apply(POWER, x, exponent)
 
 
-def _function(row: Op) -> Callable[..., "Tensor"]:
+def _function(row: Op) -> Callable[..., Tensor]:
     """The public function of a row."""
     code = CODES[row.name]
     if row.name == "power":
@@ -65,18 +62,18 @@ def _function(row: Op) -> Callable[..., "Tensor"]:
         function = _predicate(row)
     elif row.arity == 1:
 
-        def function(x: Any, /) -> "Tensor":
+        def function(x: Any, /) -> Tensor:
             return unary(code, x) if is_tensor(x) else apply(code, x)
 
     elif row.arity == 2:
         operate = binary_operator(code)
 
-        def function(x1: Any, x2: Any, /) -> "Tensor":
+        def function(x1: Any, x2: Any, /) -> Tensor:
             return operate(x1, x2) if is_tensor(x1) and not modes.active else apply(code, x1, x2)
 
     else:
 
-        def function(x1: Any, x2: Any, x3: Any, /) -> "Tensor":
+        def function(x1: Any, x2: Any, x3: Any, /) -> Tensor:
             return apply(code, x1, x2, x3)
 
     return _named(function, row)
@@ -94,7 +91,7 @@ def _predicate(row: Op) -> Callable[..., Any]:
     return predicate
 
 
-def _named(function: Callable[..., "Tensor"], row: Op) -> Callable[..., "Tensor"]:
+def _named(function: Callable[..., Tensor], row: Op) -> Callable[..., Tensor]:
     """Give a function the name and the description of its row."""
     function.__name__ = function.__qualname__ = row.name
     lines = [f"{row.name}, element by element: ``{row.primal}``.", ""]
@@ -112,14 +109,14 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {row.name: _function(row) for row in 
 FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in _ALIASES.items()})
 
 
-def where(condition: Any, x: Any, y: Any, /) -> "Tensor":
+def where(condition: Any, x: Any, y: Any, /) -> Tensor:
     """Elements of `x` where `condition`, a number that is not 0, holds, of `y` elsewhere."""
     return apply(CODES["where"], condition, x, y)
 
 
 def clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None
-) -> "Tensor":
+) -> Tensor:
     """Limit elements to the closed interval from `a_min` to `a_max`, or from `min` to `max`; `None` is no limit."""
     if out is not None:
         raise UnsupportedError("clip: the argument 'out' is not supported for Tensors; use the result")
@@ -139,7 +136,7 @@ def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, 
     """A comparison operator: what arrays answer, or in a recording booleans that are computed anew at each replay."""
     code = CODES[name]
 
-    def compare(self: Storage, other: Any) -> Any:
+    def compare(self: Tensor, other: Any) -> Any:
         if modes.active and thread.tape.recording:
             return apply(code, self, other)
         return of_arrays(self.data_or_traced(), other.data_or_traced() if is_tensor(other) else other)
@@ -167,63 +164,76 @@ def _boolean(function: Any, *operands: Any) -> Any:
     return _LOGIC[function](*numbers)
 
 
-class ElementwiseMethods:
-    """Operators of a Tensor that work element by element."""
+def _pow(x: Tensor, exponent: Any) -> Tensor:
+    kind = type(exponent)
+    if (kind is int or kind is float) and exponent in _POWERS and x._slot >= 0:
+        return unary_operator(_POWERS[exponent], x)
+    return _power(x, exponent)
 
-    __slots__ = ()
 
-    __add__, __radd__ = binary_operator(ADD), reflected_operator(ADD)
-    __sub__, __rsub__ = binary_operator(SUBTRACT), reflected_operator(SUBTRACT)
-    __mul__, __rmul__ = binary_operator(MULTIPLY), reflected_operator(MULTIPLY)
-    __truediv__, __rtruediv__ = binary_operator(DIVIDE), reflected_operator(DIVIDE)
-    __rpow__ = reflected_operator(POWER)
+def _refuse_floor_divide(x: Tensor, other: Any) -> Tensor:
+    raise UnsupportedError("floor_divide of Tensors is not supported; write floor(x / y)")
 
-    def __pow__(self, exponent: Any) -> "Tensor":
-        kind = type(exponent)
-        if (kind is int or kind is float) and exponent in _POWERS and self._slot >= 0:  # type: ignore[attr-defined]
-            return unary_operator(_POWERS[exponent], self)  # type: ignore[arg-type]
-        return _power(self, exponent)
 
-    def __neg__(self) -> "Tensor":
-        return unary_operator(NEGATIVE, self)  # type: ignore[arg-type]
+def _refuse_remainder(x: Tensor, other: Any) -> Tensor:
+    raise UnsupportedError("remainder of Tensors is not supported; write x - y * floor(x / y)")
 
-    def __pos__(self) -> "Tensor":
-        return unary_operator(POSITIVE, self)  # type: ignore[arg-type]
 
-    def __abs__(self) -> "Tensor":
-        return unary_operator(ABSOLUTE, self)  # type: ignore[arg-type]
+def _clip_method(x: Tensor, min: Any = None, max: Any = None, out: None = None) -> Tensor:
+    """Limit elements to the closed interval from `min` to `max`; `None` is no limit."""
+    return clip(x, min, max, out)
 
-    def __floordiv__(self, other: Any) -> "Tensor":
-        raise UnsupportedError("floor_divide of Tensors is not supported; write floor(x / y)")
 
-    def __mod__(self, other: Any) -> "Tensor":
-        raise UnsupportedError("remainder of Tensors is not supported; write x - y * floor(x / y)")
+def _logical(ufunc: np.ufunc) -> Any:
+    """An operator on booleans."""
 
-    __rfloordiv__ = __divmod__ = __rdivmod__ = __floordiv__
-    __rmod__ = __mod__
+    def operate(x: Tensor, *others: Any) -> Any:
+        return _boolean(ufunc, x, *others)
 
-    def __invert__(self) -> Any:
-        return _boolean(np.invert, self)
+    return operate
 
-    def __and__(self, other: Any) -> Any:
-        return _boolean(np.bitwise_and, self, other)
 
-    def __or__(self, other: Any) -> Any:
-        return _boolean(np.bitwise_or, self, other)
+def _operator_of(code: int) -> Any:
+    """An operator with one operand."""
 
-    def __xor__(self, other: Any) -> Any:
-        return _boolean(np.bitwise_xor, self, other)
+    def operate(x: Tensor) -> Tensor:
+        return unary_operator(code, x)
 
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+    return operate
 
-    __lt__ = _compare("less", operator.lt)
-    __le__ = _compare("less_equal", operator.le)
-    __gt__ = _compare("greater", operator.gt)
-    __ge__ = _compare("greater_equal", operator.ge)
-    __eq__ = _compare("equal", operator.eq)  # type: ignore[assignment]
-    __ne__ = _compare("not_equal", operator.ne)  # type: ignore[assignment]
-    __hash__ = object.__hash__
 
-    def clip(self, min: Any = None, max: Any = None, out: None = None) -> "Tensor":
-        """Limit elements to the closed interval from `min` to `max`; `None` is no limit."""
-        return clip(self, min, max, out)
+bind_methods(
+    __add__=binary_operator(ADD),
+    __radd__=reflected_operator(ADD),
+    __sub__=binary_operator(SUBTRACT),
+    __rsub__=reflected_operator(SUBTRACT),
+    __mul__=binary_operator(MULTIPLY),
+    __rmul__=reflected_operator(MULTIPLY),
+    __truediv__=binary_operator(DIVIDE),
+    __rtruediv__=reflected_operator(DIVIDE),
+    __pow__=_pow,
+    __rpow__=reflected_operator(POWER),
+    __neg__=_operator_of(NEGATIVE),
+    __pos__=_operator_of(POSITIVE),
+    __abs__=_operator_of(ABSOLUTE),
+    __floordiv__=_refuse_floor_divide,
+    __rfloordiv__=_refuse_floor_divide,
+    __divmod__=_refuse_floor_divide,
+    __rdivmod__=_refuse_floor_divide,
+    __mod__=_refuse_remainder,
+    __rmod__=_refuse_remainder,
+    __invert__=_logical(np.invert),
+    __and__=_logical(np.bitwise_and),
+    __rand__=_logical(np.bitwise_and),
+    __or__=_logical(np.bitwise_or),
+    __ror__=_logical(np.bitwise_or),
+    __xor__=_logical(np.bitwise_xor),
+    __rxor__=_logical(np.bitwise_xor),
+    __lt__=_compare("less", operator.lt),
+    __le__=_compare("less_equal", operator.le),
+    __gt__=_compare("greater", operator.gt),
+    __ge__=_compare("greater_equal", operator.ge),
+    __eq__=_compare("equal", operator.eq),
+    __ne__=_compare("not_equal", operator.ne),
+    clip=_clip_method,
+)

@@ -1,8 +1,9 @@
 """Reading parts of a Tensor: basic indexes are views, advanced ones gather."""
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -13,18 +14,15 @@ from tapegrad.frontend.modes import EAGER, current, modes
 from tapegrad.frontend.record import read_now
 from tapegrad.frontend.record_structural import allocate, record_into
 from tapegrad.frontend.shape import contiguous
-from tapegrad.frontend.tensor import from_array, is_tensor, view_from_slot, view_of
+from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor, view_from_slot, view_of
 from tapegrad.frontend.writes import setitem
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _GATHER = CODES["gather"]
 _END = 1 << 60  # beyond the end of any array
 
 
-def getitem(x: "Tensor", key: Any) -> "Tensor":
+def getitem(x: Tensor, key: Any) -> Tensor:
     """``x[key]``."""
     kind = type(key)
     if (kind is slice or kind is int) and not modes.active:
@@ -41,12 +39,12 @@ def getitem(x: "Tensor", key: Any) -> "Tensor":
     return from_array(np.asarray(read_now(x)[parts]), constant=True)
 
 
-def contiguous_for_gather(x: "Tensor") -> "Tensor":
+def contiguous_for_gather(x: Tensor) -> Tensor:
     """`x` if its elements lie side by side in C order, otherwise a recorded copy."""
     return x if x.data_or_traced().flags.c_contiguous else contiguous(x)
 
 
-def _gather(x: "Tensor", rows: Any, shape: tuple[int, ...], length: int) -> "Tensor":
+def _gather(x: Tensor, rows: Any, shape: tuple[int, ...], length: int) -> Tensor:
     """Rows of `length` elements of a contiguous `x`, by number."""
     tape, differentiate = current()
     count = x.size // length if length else 0
@@ -64,7 +62,7 @@ def _is_traced_rows(key: Any) -> bool:
     return is_tensor(key) and key.dtype == np.int64 and bool(key._traced())
 
 
-def _gather_rows(x: "Tensor", rows: "Tensor") -> "Tensor":
+def _gather_rows(x: Tensor, rows: Tensor) -> Tensor:
     """``x[rows]`` where the row numbers are computed anew, and their bounds checked, at each replay."""
     x = contiguous_for_gather(x)
     if x.ndim == 0:
@@ -74,7 +72,7 @@ def _gather_rows(x: "Tensor", rows: "Tensor") -> "Tensor":
     return _gather(x, contiguous_for_gather(rows), (*rows.shape, *x.shape[1:]), length)
 
 
-def _slice(x: Any, start: Any, stop: Any) -> "Tensor | None":
+def _slice(x: Any, start: Any, stop: Any) -> Tensor | None:
     """``x[start:stop]`` of an eager Tensor, the short way; `None` for limits that are not plain numbers."""
     start = 0 if start is None else start
     stop = _END if stop is None else stop
@@ -88,56 +86,32 @@ def _slice(x: Any, start: Any, stop: Any) -> "Tensor | None":
     return view_from_slot(x if x._base is None else x._base, slot) if slot >= 0 else None
 
 
-class IndexMethods:
-    """Indexing and iteration of a Tensor."""
+def _index(x: Tensor, key: Any) -> Tensor:
+    if type(key) is slice and x._tape is EAGER and key.step is None and not modes.active:
+        view = _slice(x, key.start, key.stop)
+        if view is not None:
+            return view
+    return getitem(x, key)
 
-    __slots__ = ()
 
-    def __getitem__(self, key: Any) -> "Tensor":
-        if type(key) is slice and self._tape is EAGER and key.step is None and not modes.active:  # type: ignore[attr-defined]
-            view = _slice(self, key.start, key.stop)
-            if view is not None:
-                return view
-        return getitem(self, key)  # type: ignore[arg-type]
+def _len(x: Tensor) -> int:
+    shape = x.shape
+    if not shape:
+        raise TypeError("len() of a 0-dimensional Tensor")
+    return int(shape[0])
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        setitem(self, key, value)  # type: ignore[arg-type]
 
-    def __len__(self) -> int:
-        shape = self.shape  # type: ignore[attr-defined]
-        if not shape:
-            raise TypeError("len() of a 0-dimensional Tensor")
-        return int(shape[0])
+def _iterate(x: Tensor) -> Iterator[Tensor]:
+    return iter([getitem(x, i) for i in range(_len(x))])
 
-    def __iter__(self) -> Iterator["Tensor"]:
-        return iter([self[i] for i in range(len(self))])
 
-    def __iadd__(self, other: Any) -> "Tensor":
-        return _update(self, self + other)  # type: ignore[operator]
+def _in_place(operate: Callable[[Any, Any], Any]) -> Any:
+    """An in-place operator: the result of the other one, written back."""
 
-    def __isub__(self, other: Any) -> "Tensor":
-        return _update(self, self - other)  # type: ignore[operator]
+    def update(x: Tensor, other: Any) -> Tensor:
+        return _update(x, operate(x, other))
 
-    def __imul__(self, other: Any) -> "Tensor":
-        return _update(self, self * other)  # type: ignore[operator]
-
-    def __itruediv__(self, other: Any) -> "Tensor":
-        return _update(self, self / other)  # type: ignore[operator]
-
-    def __ipow__(self, other: Any) -> "Tensor":
-        return _update(self, self**other)  # type: ignore[operator]
-
-    def __imatmul__(self, other: Any) -> "Tensor":
-        return _update(self, self @ other)  # type: ignore[operator]
-
-    def __iand__(self, other: Any) -> "Tensor":
-        return _update(self, self & other)  # type: ignore[operator]
-
-    def __ior__(self, other: Any) -> "Tensor":
-        return _update(self, self | other)  # type: ignore[operator]
-
-    def __ixor__(self, other: Any) -> "Tensor":
-        return _update(self, self ^ other)  # type: ignore[operator]
+    return update
 
 
 def _update(x: Any, result: Any) -> Any:
@@ -150,3 +124,20 @@ def _update(x: Any, result: Any) -> Any:
         )
     x[...] = result
     return x
+
+
+bind_methods(
+    __getitem__=_index,
+    __setitem__=setitem,
+    __len__=_len,
+    __iter__=_iterate,
+    __iadd__=_in_place(operator.add),
+    __isub__=_in_place(operator.sub),
+    __imul__=_in_place(operator.mul),
+    __itruediv__=_in_place(operator.truediv),
+    __ipow__=_in_place(operator.pow),
+    __imatmul__=_in_place(operator.matmul),
+    __iand__=_in_place(operator.and_),
+    __ior__=_in_place(operator.or_),
+    __ixor__=_in_place(operator.xor),
+)

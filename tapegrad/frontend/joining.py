@@ -1,7 +1,7 @@
 """Join Tensors: each piece is copied into its part of the result, and takes its part of the cotangent back."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -16,11 +16,8 @@ from tapegrad.frontend import modes
 from tapegrad.frontend.anomaly import watch
 from tapegrad.frontend.record_structural import allocate, as_tensor
 from tapegrad.frontend.shape import expand_dims
-from tapegrad.frontend.tensor import from_array
+from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _COPY = CODES["positive"]
 
@@ -33,7 +30,7 @@ def concatenate(
     *,
     dtype: Any = None,
     casting: Any = "same_kind",
-) -> "Tensor":
+) -> Tensor:
     """Join along an axis that is there already; with ``axis=None``, join the flattened arrays.
 
     Parameters
@@ -71,7 +68,7 @@ def concatenate(
     return _join(pieces, normalize_axis_index(axis, len(shape)), shape, dtype)
 
 
-def _piece(x: "Tensor", out: Any, dtype: Any, casting: Any, name: str) -> "Tensor":
+def _piece(x: Tensor, out: Any, dtype: Any, casting: Any, name: str) -> Tensor:
     """An operand in the dtype that is asked for."""
     if out is not None:
         raise UnsupportedError(f"{name}: the argument 'out' is not supported for Tensors; use the result")
@@ -90,7 +87,7 @@ def _joined_shape(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
     return (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
 
 
-def _join(pieces: list["Tensor"], axis: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> "Tensor":
+def _join(pieces: list[Tensor], axis: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     """Copy each piece into its part of a new buffer: instructions that follow one another and write one buffer."""
     tape, differentiate = modes.current()
     operands = np.array([p._slot_on(tape) for p in pieces], np.int64)
@@ -109,7 +106,7 @@ def _join(pieces: list["Tensor"], axis: int, shape: tuple[int, ...], dtype: np.d
 
 def stack(
     arrays: Sequence[Any], axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
-) -> "Tensor":
+) -> Tensor:
     """Join along a new axis, with the arguments of `concatenate`.
 
     Raises

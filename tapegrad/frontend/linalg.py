@@ -1,7 +1,7 @@
 """Matrix products through BLAS."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -9,16 +9,13 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend import modes
 from tapegrad.frontend.record_structural import allocate, as_tensor, in_shape, record_into
 from tapegrad.frontend.shape import contiguous, expand_dims, reshape
-from tapegrad.frontend.tensor import from_array
+from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _MATMUL = CODES["matmul"]
 
 
-def matmul(x1: Any, x2: Any, /) -> "Tensor":
+def matmul(x1: Any, x2: Any, /) -> Tensor:
     """Matrix product with NumPy's rules: vectors, matrices, and batches of matrices that broadcast.
 
     A zero cotangent times an infinite element of a matrix is NaN here, as BLAS computes it.
@@ -55,7 +52,7 @@ def matmul(x1: Any, x2: Any, /) -> "Tensor":
     return product
 
 
-def _product(a: "Tensor", b: "Tensor") -> "Tensor":
+def _product(a: Tensor, b: Tensor) -> Tensor:
     """The product of matrices or batches of them."""
     if a.dtype.kind != "f" and b.dtype.kind != "f":
         return from_array(np.matmul(np.asarray(a), np.asarray(b)), constant=True)
@@ -77,7 +74,7 @@ def _product(a: "Tensor", b: "Tensor") -> "Tensor":
     return result
 
 
-def _addressable(x: "Tensor") -> "Tensor":
+def _addressable(x: Tensor) -> Tensor:
     """`x` if its matrices have positive strides, which a cotangent needs, otherwise a recorded copy."""
     array = x.data_or_traced()
     item = array.itemsize
@@ -88,7 +85,7 @@ def _addressable(x: "Tensor") -> "Tensor":
     return x if by_rows or by_columns else contiguous(x)
 
 
-def dot(a: Any, b: Any, out: None = None) -> "Tensor":
+def dot(a: Any, b: Any, out: None = None) -> Tensor:
     """Product of arrays over the last axis of `a` and the second-to-last of `b`, as NumPy's `dot`."""
     if out is not None:
         raise UnsupportedError("dot: the argument 'out' is not supported for Tensors; use the result")
@@ -113,17 +110,8 @@ def dot(a: Any, b: Any, out: None = None) -> "Tensor":
 FUNCTIONS = {"matmul": matmul, "dot": dot}
 
 
-class ProductMethods:
-    """Matrix products as operators and methods of a Tensor."""
+def _reflected_matmul(x: Tensor, other: Any) -> Tensor:
+    return matmul(other, x)
 
-    __slots__ = ()
 
-    def __matmul__(self, other: Any) -> "Tensor":
-        return matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> "Tensor":
-        return matmul(other, self)
-
-    def dot(self, other: Any, out: None = None) -> "Tensor":
-        """Product over the last axis of this and the second-to-last of `other`."""
-        return dot(self, other, out)
+bind_methods(__matmul__=matmul, __rmatmul__=_reflected_matmul, dot=dot)

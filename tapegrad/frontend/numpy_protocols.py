@@ -15,6 +15,7 @@ from tapegrad.engine.runtime.library_loops import SCIPY
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend import creation, elementwise, joining, linalg, predicates, reductions, shape
 from tapegrad.frontend.function_names import full_name
+from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.ops import ELEMENTWISE
 
 _INTERNAL = {row.name for row in ELEMENTWISE if not row.public}
@@ -63,29 +64,24 @@ def _kept(function: np.ufunc, arguments: dict[str, Any], allowed: tuple[str, ...
     return said
 
 
-class ProtocolMethods:
-    """What NumPy asks of an object that takes part in its functions."""
+def _array_ufunc(x: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
+    known = _UFUNCS.get(ufunc) or _of_scipy(ufunc)
+    if method == "__call__" and known is not None:
+        _kept(ufunc, arguments, ())
+        return known(*inputs)
+    if method == "reduce" and ufunc in _REDUCTIONS:
+        said = _kept(ufunc, {"axis": 0, **arguments}, ("axis", "keepdims"))
+        return _REDUCTIONS[ufunc](inputs[0], **said)
+    raise _unsupported(full_name(ufunc) + ("" if method == "__call__" else f".{method}"))
 
-    __slots__ = ()
-    __array_priority__ = 1000
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
-        known = _UFUNCS.get(ufunc) or _of_scipy(ufunc)
-        if method == "__call__" and known is not None:
-            _kept(ufunc, arguments, ())
-            return known(*inputs)
-        if method == "reduce" and ufunc in _REDUCTIONS:
-            said = _kept(ufunc, {"axis": 0, **arguments}, ("axis", "keepdims"))
-            return _REDUCTIONS[ufunc](inputs[0], **said)
-        raise _unsupported(full_name(ufunc) + ("" if method == "__call__" else f".{method}"))
-
-    def __array_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        known = _FUNCTIONS.get(function)
-        if known is None:
-            raise _unsupported(full_name(function))
-        return _call(function, known, args, kwargs)
+def _array_function(
+    x: Tensor, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    known = _FUNCTIONS.get(function)
+    if known is None:
+        raise _unsupported(full_name(function))
+    return _call(function, known, args, kwargs)
 
 
 def _of_scipy(ufunc: np.ufunc) -> Any:
@@ -115,3 +111,6 @@ def _call(called: Any, function: Any, args: tuple[Any, ...], arguments: dict[str
     except TypeError as error:
         raise UnsupportedError(f"{full_name(called)} of Tensors: {error}") from None
     return function(*args, **arguments)
+
+
+bind_methods(__array_ufunc__=_array_ufunc, __array_function__=_array_function)

@@ -9,18 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.autodiff.custom.functions import Functions
-from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.memory import D_PRODUCER
-from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.conversion import guarded_array
 from tapegrad.frontend.function_names import full_name
-from tapegrad.frontend.modes import modes, no_grad, thread
+from tapegrad.frontend.modes import modes, thread
 from tapegrad.frontend.tensor import is_tensor
-from tapegrad.ops import CODES
-
-_TRUTH = CODES["truth_guard"]
 
 
 def is_recording() -> bool:
@@ -69,7 +63,7 @@ def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     result = of_arrays(*[t.data_or_traced() for t in floats])
     if floats:
-        _guard_outcome(full_name(function), of_arrays, floats, _content(result))
+        thread.tape.guard_outcome(full_name(function), of_arrays, floats, result)  # type: ignore[attr-defined]
     return result
 
 
@@ -92,25 +86,3 @@ def _fixed_now(value: Any) -> Any:
     if isinstance(array, np.ndarray):
         thread.tape.watch(array)  # type: ignore[attr-defined]
     return array
-
-
-def _content(result: Any) -> bytes:
-    """All that tells one outcome from another: values, shapes and dtypes."""
-    if isinstance(result, tuple | list):
-        return repr([_content(each) for each in result]).encode()
-    if isinstance(result, np.ndarray | np.generic):
-        return f"{result.dtype.str} {result.shape} ".encode() + result.tobytes()
-    return repr(result).encode()
-
-
-def _guard_outcome(name: str, of_arrays: Callable[..., Any], floats: list[Any], seen: bytes) -> None:
-    """Let a replay ask the function again: an op of its own says 1 where the outcome is what was seen."""
-
-    def same(*arrays: np.ndarray) -> np.ndarray:
-        return np.asarray(float(_content(of_arrays(*arrays)) == seen))
-
-    with no_grad():
-        held = CustomOp(Functions(name, same, None, None))(*floats)
-    tape = thread.tape
-    code = DTYPE_CODES[held.dtype]
-    tape.guard(_TRUTH, code, held._slot_on(tape), np.array([1], np.int64), seen)  # type: ignore[attr-defined]

@@ -24,7 +24,7 @@ from tapegrad.frontend.reductions import max as largest
 from tapegrad.frontend.reductions import min as smallest
 from tapegrad.frontend.reductions import sum as total
 from tapegrad.frontend.shape import reshape
-from tapegrad.frontend.tensor import is_tensor
+from tapegrad.frontend.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.ops import CODES
 
 Axis = int | tuple[int, ...] | None
@@ -331,42 +331,33 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 matrix_rank = _of_values(np.linalg.matrix_rank)
 
 
-class PredicateMethods:
-    """Tests and positions as methods of a Tensor."""
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Any:
+    """Positions of the elements in ascending order along `axis`."""
+    return look(np.argsort, a, axis, kind, stable=stable)
 
-    __slots__ = ()
 
-    def any(self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
-        """Whether any element along `axis` is true."""
-        return any(self, axis, out, keepdims, where=where)
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
+    """Positions in an order that puts the element `kth` where sorting would."""
+    return look(np.argpartition, a, kth, axis, kind)
 
-    def all(self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
-        """Whether all elements along `axis` are true."""
-        return all(self, axis, out, keepdims, where=where)
 
-    def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        """Position of the maximum along `axis`."""
-        return argmax(self, axis, out, keepdims=keepdims)
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    """Where the elements of `v` would have to be inserted to keep the order."""
+    return look(np.searchsorted, a, v, side, sorter)
 
-    def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        """Position of the minimum along `axis`."""
-        return argmin(self, axis, out, keepdims=keepdims)
 
-    def argsort(self, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Any:
-        """Positions of the elements in ascending order along `axis`."""
-        return look(np.argsort, self, axis, kind, stable=stable)
+def _contains(x: Tensor, value: Any) -> bool:
+    return bool(any(x == value))
 
-    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
-        """Positions in an order that puts the element `kth` where sorting would."""
-        return look(np.argpartition, self, kth, axis, kind)
 
-    def nonzero(self) -> Any:
-        """Positions of the elements that are not zero."""
-        return FUNCTIONS["nonzero"](self)
-
-    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-        """Where the elements of `v` would have to be inserted to keep the order."""
-        return look(np.searchsorted, self, v, side, sorter)
-
-    def __contains__(self, value: Any) -> bool:
-        return bool(any(self == value))
+bind_methods(
+    any=any,
+    all=all,
+    argmax=argmax,
+    argmin=argmin,
+    argsort=argsort,
+    argpartition=argpartition,
+    searchsorted=searchsorted,
+    nonzero=FUNCTIONS["nonzero"],
+    __contains__=_contains,
+)

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +15,11 @@ from tapegrad.engine.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
 from tapegrad.engine.tape.memory import D_DTYPE
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.frontend.anomaly import watch
+from tapegrad.frontend.array_checks import check_dtype, plain
+from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import EAGER, current, modes, thread
-from tapegrad.frontend.tensor import Description, check_dtype, from_array, from_slot, is_tensor, plain
+from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES, Op
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _HEADER = EAGER.header
 _NUMBERS = (float, int)
@@ -30,7 +29,7 @@ _CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b
 # current. They are written out where they are used: a Python call costs as much as a small kernel.
 
 
-def unary(code: int, x: "Tensor") -> "Tensor":
+def unary(code: int, x: Tensor) -> Tensor:
     """Record an op of one operand, the short way where there is one."""
     if not modes.active and x._tape is EAGER and (x._base is None or x._version == x._base._version):
         slot = eager.record_elementwise(_HEADER, code, x._slot, -1, -1, 1)
@@ -39,15 +38,15 @@ def unary(code: int, x: "Tensor") -> "Tensor":
     return apply(code, x)
 
 
-def unary_operator(code: int, x: "Tensor") -> "Tensor":
+def unary_operator(code: int, x: Tensor) -> Tensor:
     """`unary` for an operator, see `apply_operator`."""
     return apply_operator(code, x) if modes.active else unary(code, x)
 
 
-def binary_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
+def binary_operator(code: int) -> Callable[[Any, Any], Tensor]:
     """The method ``x.op(other)`` of a binary op."""
 
-    def operate(self: "Tensor", other: Any) -> "Tensor":
+    def operate(self: Tensor, other: Any) -> Tensor:
         if (
             not modes.active
             and self._tape is EAGER
@@ -68,10 +67,10 @@ def binary_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
     return operate
 
 
-def reflected_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
+def reflected_operator(code: int) -> Callable[[Any, Any], Tensor]:
     """The method that computes ``other op x``."""
 
-    def operate(self: "Tensor", other: Any) -> "Tensor":
+    def operate(self: Tensor, other: Any) -> Tensor:
         if (
             not modes.active
             and self._tape is EAGER
@@ -87,7 +86,7 @@ def reflected_operator(code: int) -> Callable[[Any, Any], "Tensor"]:
     return operate
 
 
-def apply(code: int, *operands: Any) -> "Tensor":
+def apply(code: int, *operands: Any) -> Tensor:
     """Record an elementwise op of operands of any kind: Tensors, arrays, numbers, nested lists.
 
     Raises
@@ -128,7 +127,7 @@ def apply(code: int, *operands: Any) -> "Tensor":
 _INTEGER, _BOOLEAN = np.dtype(np.int64), np.dtype(np.bool_)
 
 
-def apply_operator(code: int, *operands: Any) -> "Tensor":
+def apply_operator(code: int, *operands: Any) -> Tensor:
     """`apply` for an operator: of Python numbers alone it makes another of them."""
     result = apply(code, *operands)
     tape = thread.tape
@@ -149,7 +148,7 @@ def _is_read(row: Op, operand: int) -> bool:
     return operand in row.keeps_operands
 
 
-def _without_tape(row: Op, values: list[Any]) -> "Tensor":
+def _without_tape(row: Op, values: list[Any]) -> Tensor:
     """The op on integers and booleans, which are constants: NumPy computes it, in float64 if not in integers."""
     arrays = [value if type(value) is int else read_now(value) for value in values]
     if _gives_floats(row):  # NumPy would take float16 for small integers, and objects for very large ones
@@ -195,7 +194,7 @@ def read_within(value: Any) -> None:
             read_within(part)
 
 
-def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> "Tensor":
+def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> Tensor:
     """An operand as a Tensor of a float dtype.
 
     An array that a reverse rule will read is copied, so that it can be changed afterwards; a recording that is
@@ -213,7 +212,7 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
     return from_array(array, constant=True)
 
 
-def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Any) -> "Tensor":
+def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Any) -> Tensor:
     """An array of another dtype in a recording: converted at each replay, or guarded where no kernel does it."""
     if array.dtype in DTYPE_CODES:
         return cast(from_array(array, constant=True), dtype, tape)
@@ -226,7 +225,7 @@ def _can_change(array: np.ndarray) -> bool:
     return array.flags.writeable or not array.flags.owndata
 
 
-def as_boolean(value: Any, tape: Tape) -> "Tensor":
+def as_boolean(value: Any, tape: Tape) -> Tensor:
     """An operand as a Tensor of booleans."""
     if not is_tensor(value):
         return _truth(value, tape)
@@ -235,7 +234,7 @@ def as_boolean(value: Any, tape: Tape) -> "Tensor":
     return value if value.dtype == bool else cast(value, _BOOLEAN, tape)  # type: ignore[no-any-return]
 
 
-def _truth(value: Any, tape: Tape) -> "Tensor":
+def _truth(value: Any, tape: Tape) -> Tensor:
     """An array or a number as booleans; copied as in `as_float`, for the reverse rule reads them."""
     array = np.asarray(value, bool)
     if tape.recording and array is not value:
@@ -243,7 +242,7 @@ def _truth(value: Any, tape: Tape) -> "Tensor":
     return from_array(array.copy() if array is value and tape is EAGER else array, constant=True)
 
 
-def cast(tensor: "Tensor", dtype: np.dtype[Any], tape: Tape) -> "Tensor":
+def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
     """A Tensor converted to a dtype; the gradient comes back in its own.
 
     Integers and booleans are converted by NumPy, in a recording by an instruction or guarded where no kernel does it.

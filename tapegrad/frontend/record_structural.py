@@ -1,11 +1,11 @@
 """Record a structural op: into a result that is allocated here, with parameters that are checked by the caller."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.status import raise_for
+from tapegrad.engine.status import checked, raise_for
 from tapegrad.engine.sweep import eager
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
@@ -13,22 +13,13 @@ from tapegrad.engine.tape.memory import D_DTYPE
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.frontend import modes
 from tapegrad.frontend.anomaly import watch
+from tapegrad.frontend.array_checks import check_dtype, plain
+from tapegrad.frontend.description import Description
 from tapegrad.frontend.record import as_float, read_now
-from tapegrad.frontend.tensor import (
-    Description,
-    check_dtype,
-    checked,
-    from_array,
-    from_slot,
-    is_tensor,
-    plain,
-)
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
+from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 
 
-def as_tensor(value: Any, name: str) -> "Tensor":
+def as_tensor(value: Any, name: str) -> Tensor:
     """An operand of a structural op: a Tensor as it is, anything else as a constant."""
     if is_tensor(value):
         return value  # type: ignore[no-any-return]
@@ -39,7 +30,7 @@ def as_tensor(value: Any, name: str) -> "Tensor":
     return as_float(array, array.dtype, modes.current()[0], True)
 
 
-def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> "Tensor":
+def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Tensor:
     """A Tensor on a new buffer with nothing in it yet."""
     extents = np.array(shape, np.int64)
     slot = slots.allocate(tape.header, DTYPE_CODES[dtype], id(extents), 0)
@@ -70,7 +61,7 @@ def record_into(
     watch(tape, result, name)
 
 
-def record_reduction(code: int, x: "Tensor", axes: int, keepdims: bool, name: str) -> "Tensor":
+def record_reduction(code: int, x: Tensor, axes: int, keepdims: bool, name: str) -> Tensor:
     """Run and record a reduction over the axes of a bit mask."""
     tape, differentiate = modes.current()
     arguments = (tape.header, code, x._slot_on(tape), axes, keepdims, differentiate)
@@ -88,7 +79,7 @@ def record_reduction(code: int, x: "Tensor", axes: int, keepdims: bool, name: st
     return result
 
 
-def in_shape(result: "Tensor", shape: tuple[int, ...]) -> "Tensor":
+def in_shape(result: Tensor, shape: tuple[int, ...]) -> Tensor:
     """A fresh result in another shape: not a view of it, but what takes its place."""
     tape = result._tape
     assert tape is not None

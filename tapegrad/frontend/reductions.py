@@ -1,7 +1,7 @@
 """Sums, products, extremes and cumulative sums along axes."""
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -14,11 +14,8 @@ from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.modes import EAGER, current, modes
 from tapegrad.frontend.record_structural import allocate, as_tensor, in_shape, record_into, record_reduction
 from tapegrad.frontend.shape import moveaxis, reshape
-from tapegrad.frontend.tensor import from_array, from_slot, is_tensor
+from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 Axis = int | tuple[int, ...] | None
 _SUM, _PROD, _CUMSUM = CODES["sum"], CODES["prod_reduce"], CODES["cumsum"]
@@ -33,18 +30,18 @@ def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(normalize_axis_tuple(axis, ndim)))
 
 
-def _constant(function: Any, x: "Tensor", **arguments: Any) -> "Tensor":
+def _constant(function: Any, x: Tensor, **arguments: Any) -> Tensor:
     """A reduction of integers or booleans, which NumPy computes."""
     said = {name: value for name, value in arguments.items() if value is not None and value is not True}
     said = {name: np.asarray(value) if is_tensor(value) else value for name, value in said.items()}
     return from_array(np.asarray(function(np.asarray(x), **said)), constant=True)
 
 
-def _is_float(x: "Tensor") -> bool:
+def _is_float(x: Tensor) -> bool:
     return x.dtype.kind == "f"
 
 
-def _operand(a: Any, name: str, dtype: Any, out: Any) -> "Tensor":
+def _operand(a: Any, name: str, dtype: Any, out: Any) -> Tensor:
     """What is reduced, in the dtype that the result is to have."""
     if out is not None:
         raise UnsupportedError(f"{name}: the argument 'out' is not supported for Tensors; use the result")
@@ -52,7 +49,7 @@ def _operand(a: Any, name: str, dtype: Any, out: Any) -> "Tensor":
     return x if dtype is None else x.astype(dtype, copy=False)
 
 
-def _counted(x: "Tensor", where: Any, neutral: Any) -> "Tensor":
+def _counted(x: Tensor, where: Any, neutral: Any) -> Tensor:
     """`x` with what changes nothing in the place of elements that do not count."""
     return x if where is True else select(where, x, neutral)
 
@@ -65,7 +62,7 @@ def sum(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
-) -> "Tensor":
+) -> Tensor:
     """Sum over `axis` (all axes by default), accumulated in blocks for accuracy.
 
     Parameters
@@ -118,7 +115,7 @@ def mean(
     keepdims: bool = False,
     *,
     where: Any = True,
-) -> "Tensor":
+) -> Tensor:
     """Arithmetic mean over `axis` (all axes by default) of the elements that `where` names."""
     x = _operand(a, "mean", dtype, out)
     if not _is_float(x):
@@ -129,7 +126,7 @@ def mean(
     return total / sum(select(where, np.ones(x.shape, x.dtype), 0.0), axis, None, None, keepdims)
 
 
-def _by_lines(code: int, name: str, x: "Tensor", axis: Axis, keepdims: bool) -> "Tensor":
+def _by_lines(code: int, name: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     """A reduction that goes line by line: the reduced axes become one, the last."""
     axes = _axes(axis, x.ndim)
     shape = x.shape
@@ -154,7 +151,7 @@ def prod(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
-) -> "Tensor":
+) -> Tensor:
     """Product over `axis`, from `initial` on; its gradient is right where elements are zero."""
     x = _operand(a, "prod", dtype, out)
     if not _is_float(x):
@@ -174,7 +171,7 @@ class _Extreme(NamedTuple):
 
 def _extreme(
     kind: _Extreme, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any
-) -> "Tensor":
+) -> Tensor:
     name = kind.name
     x = _operand(a, name, None, out)
     if not _is_float(x):
@@ -200,7 +197,7 @@ def max(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
-) -> "Tensor":
+) -> Tensor:
     """Maximum over `axis`, and of `initial`; elements that tie share the gradient equally."""
     return _extreme(_LARGEST, a, axis, out, keepdims, initial, where)
 
@@ -212,12 +209,12 @@ def min(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
-) -> "Tensor":
+) -> Tensor:
     """Minimum over `axis`, and of `initial`; elements that tie share the gradient equally."""
     return _extreme(_SMALLEST, a, axis, out, keepdims, initial, where)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> "Tensor":
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Tensor:
     """Cumulative sum along `axis`; of the flattened array by default."""
     x = _operand(a, "cumsum", dtype, out)
     if not _is_float(x):
@@ -240,9 +237,4 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-class ReductionMethods:
-    """Reductions as methods of a Tensor, with the arguments of the functions."""
-
-    __slots__ = ()
-
-    sum, mean, prod, max, min, cumsum = sum, mean, prod, max, min, cumsum
+bind_methods(sum=sum, mean=mean, prod=prod, max=max, min=min, cumsum=cumsum)

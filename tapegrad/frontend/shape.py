@@ -1,29 +1,27 @@
 """Views: reshape, transpose and their like. They share memory, and cost nothing in either sweep."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.array_checks import plain
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.record import cast, unary
 from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.tensor import from_array, is_tensor, plain, view_of
+from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor, view_of
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _COPY = CODES["positive"]
 
 
-def _through_numpy(x: "Tensor", view: np.ndarray) -> "Tensor":
+def _through_numpy(x: Tensor, view: np.ndarray) -> Tensor:
     """The Tensor that shows what NumPy made of `x`'s memory."""
     return view_of(x, view)
 
 
-def _tensor(a: Any, name: str) -> "Tensor":
+def _tensor(a: Any, name: str) -> Tensor:
     """A Tensor of any dtype."""
     if is_tensor(a):
         return a  # type: ignore[no-any-return]
@@ -31,7 +29,7 @@ def _tensor(a: Any, name: str) -> "Tensor":
     return as_tensor(array, name) if array.dtype.kind == "f" else from_array(array, constant=True)
 
 
-def contiguous(x: "Tensor") -> "Tensor":
+def contiguous(x: Tensor) -> Tensor:
     """A copy in C order, recorded."""
     return unary(_COPY, x) if x.dtype.kind == "f" else cast(x, x.dtype, current()[0])
 
@@ -44,7 +42,7 @@ def check_order(order: Any, name: str) -> None:
         )
 
 
-def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> "Tensor":
+def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Tensor:
     """The same elements in another shape: a view where the memory allows it, otherwise a recorded copy.
 
     Parameters
@@ -84,7 +82,7 @@ def _is_by_columns(array: np.ndarray, order: str) -> bool:
     return order == "F" or (order == "A" and array.flags.fnc)
 
 
-def ravel(a: Any, order: str = "C") -> "Tensor":
+def ravel(a: Any, order: str = "C") -> Tensor:
     """All elements in one dimension: a view if they lie side by side in C order, otherwise a recorded copy."""
     x = _tensor(a, "ravel")
     if order == "K" and not x.data_or_traced().flags.forc:
@@ -96,37 +94,37 @@ def ravel(a: Any, order: str = "C") -> "Tensor":
     return reshape(x if x.data_or_traced().flags.c_contiguous else contiguous(x), -1)
 
 
-def transpose(a: Any, axes: Any = None) -> "Tensor":
+def transpose(a: Any, axes: Any = None) -> Tensor:
     """Dimensions in another order, reversed by default."""
     x = _tensor(a, "transpose")
     return _through_numpy(x, np.transpose(x.data_or_traced(), axes))
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> "Tensor":
+def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
     """Two dimensions exchanged."""
     x = _tensor(a, "swapaxes")
     return _through_numpy(x, np.swapaxes(x.data_or_traced(), axis1, axis2))
 
 
-def moveaxis(a: Any, source: Any, destination: Any) -> "Tensor":
+def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places."""
     x = _tensor(a, "moveaxis")
     return _through_numpy(x, np.moveaxis(x.data_or_traced(), source, destination))
 
 
-def squeeze(a: Any, axis: int | tuple[int, ...] | None = None) -> "Tensor":
+def squeeze(a: Any, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """Dimensions of extent 1 left out."""
     x = _tensor(a, "squeeze")
     return _through_numpy(x, np.squeeze(x.data_or_traced(), axis))
 
 
-def expand_dims(a: Any, axis: int | tuple[int, ...]) -> "Tensor":
+def expand_dims(a: Any, axis: int | tuple[int, ...]) -> Tensor:
     """Dimensions of extent 1 put in."""
     x = _tensor(a, "expand_dims")
     return _through_numpy(x, np.expand_dims(x.data_or_traced(), axis))
 
 
-def broadcast_to(array: Any, shape: int | tuple[int, ...], subok: bool = False) -> "Tensor":
+def broadcast_to(array: Any, shape: int | tuple[int, ...], subok: bool = False) -> Tensor:
     """Elements repeated along new or extended dimensions, without copying them."""
     x = _tensor(array, "broadcast_to")
     return _through_numpy(x, np.broadcast_to(x.data_or_traced(), shape))
@@ -138,42 +136,32 @@ FUNCTIONS = {
 }
 
 
-class ShapeMethods:
-    """Views as methods of a Tensor."""
+def _reshape_method(a: Tensor, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
+    """The same elements in another shape, given as a tuple or as separate numbers."""
+    if not shape:
+        raise TypeError("reshape() takes the new shape; write reshape(()) for a 0-dimensional Tensor")
+    return reshape(a, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
-    __slots__ = ()
 
-    @property
-    def T(self) -> "Tensor":
-        """Dimensions in reverse order."""
-        return transpose(self)
+def _transpose_method(a: Tensor, *axes: Any) -> Tensor:
+    """Dimensions in another order, given as a tuple or as separate numbers."""
+    if len(axes) > 1:
+        return transpose(a, axes)
+    return transpose(a, axes[0] if axes else None)
 
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> "Tensor":
-        """The same elements in another shape, given as a tuple or as separate numbers."""
-        if not shape:
-            raise TypeError("reshape() takes the new shape; write reshape(()) for a 0-dimensional Tensor")
-        return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
-    def ravel(self, order: str = "C") -> "Tensor":
-        """All elements in one dimension."""
-        return ravel(self, order)
+def _flatten(a: Tensor, order: str = "C") -> Tensor:
+    """All elements in one dimension, always a copy."""
+    flat = ravel(a, order)
+    return contiguous(flat) if np.may_share_memory(flat.data_or_traced(), a.data_or_traced()) else flat
 
-    def flatten(self, order: str = "C") -> "Tensor":
-        """All elements in one dimension, always a copy."""
-        flat = ravel(self, order)
-        shared = np.may_share_memory(flat.data_or_traced(), self.data_or_traced())  # type: ignore[attr-defined]
-        return flat.copy() if shared else flat
 
-    def transpose(self, *axes: Any) -> "Tensor":
-        """Dimensions in another order, given as a tuple or as separate numbers."""
-        if len(axes) > 1:
-            return transpose(self, axes)
-        return transpose(self, axes[0] if axes else None)
-
-    def swapaxes(self, axis1: int, axis2: int) -> "Tensor":
-        """Two dimensions exchanged."""
-        return swapaxes(self, axis1, axis2)
-
-    def squeeze(self, axis: int | tuple[int, ...] | None = None) -> "Tensor":
-        """Dimensions of extent 1 left out."""
-        return squeeze(self, axis)
+bind_methods(
+    T=property(transpose, doc="Dimensions in reverse order."),
+    reshape=_reshape_method,
+    ravel=ravel,
+    flatten=_flatten,
+    transpose=_transpose_method,
+    swapaxes=swapaxes,
+    squeeze=squeeze,
+)

@@ -10,30 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.engine.dependence import depends
-from tapegrad.engine.runtime import compiler
 from tapegrad.engine.runtime.fork_locks import lock
-from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.status import raise_for
-from tapegrad.engine.sweep import export
+from tapegrad.engine.status import checked
 from tapegrad.engine.tape import memory, slots
-from tapegrad.engine.tape.layout import ALL_LIVE, DIFFERENTIABLE, DTYPE_COUNT, F32, F64, TRACED
-from tapegrad.engine.tape.memory import (
-    D_ADDRESS,
-    D_BUFFER,
-    D_DTYPE,
-    D_EXTERNAL,
-    D_FLAGS,
-    D_GEOMETRY,
-    D_NDIM,
-    DESCRIPTION_WORDS,
-)
-from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES, Tape
+from tapegrad.engine.tape.layout import ALL_LIVE, DIFFERENTIABLE, TRACED
+from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
+from tapegrad.frontend.array_checks import is_plain, is_same_memory
+from tapegrad.frontend.arrays import Memory, show
 from tapegrad.frontend.attachments import last_tensor_goes, notes
+from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import EAGER, modes, no_grad, thread
 
 if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
+    from tapegrad.frontend.tensor_methods import TensorMethods
+else:
+    TensorMethods = object  # the methods are bound from the modules above
 
 _NEW = object.__new__
 _ENTERING = lock()
@@ -41,49 +33,8 @@ _ENDED = (
     "this Tensor belongs to a recording that has ended, or is differentiated inside one: return it from the recorded"
     " function instead of keeping it; gradients inside a recording cannot depend on it"
 )
-_REFUSED = {
-    "e": "float16",
-    "F": "complex64",
-    "c": "complex",
-    "D": "complex128",
-    "G": "clongdouble",
-    "g": "longdouble",
-}
-
-
 # Slots that a leaf had before writes under `no_grad`, by its id: graphs recorded from those send gradients there.
 formers: dict[int, list[int]] = {}
-
-
-class _Memory(Uncopied):
-    """Keeps a block of the engine's memory alive for the NumPy array that shows it."""
-
-    __slots__ = ("__array_interface__", "_block")
-
-    def __init__(self, block: int, interface: dict[str, Any]) -> None:
-        self._block = block
-        self.__array_interface__ = interface
-
-    def __del__(self) -> None:
-        block = getattr(self, "_block", None)  # none if it was not made to the end
-        if block is not None:
-            memory.let_go(block)
-
-
-class _Borrowed(Uncopied):
-    """Keeps a NumPy array alive for another that shows a part of its memory."""
-
-    __slots__ = ("__array_interface__", "_owner")
-
-    def __init__(self, owner: np.ndarray, interface: dict[str, Any]) -> None:
-        self._owner = owner
-        self.__array_interface__ = interface
-
-
-def borrowed(owner: np.ndarray, address: int, bytes_: int) -> np.ndarray:
-    """The bytes from an address inside an array's memory on, which is kept alive."""
-    interface = {"data": (address, True), "shape": (bytes_,), "typestr": "|b1", "version": 3}
-    return np.asarray(_Borrowed(owner, interface))
 
 
 @atexit.register
@@ -91,7 +42,7 @@ def _stop_letting_go() -> None:
     """Leave what still lives to the end of the process: nothing can be compiled or imported for it any more."""
     setattr(slots, "drop", _nothing)  # noqa: B010
     setattr(memory, "let_go", _nothing)  # noqa: B010
-    for kind in (Storage, _Memory):  # those of modules are let go when the names above are gone
+    for kind in (Tensor, Memory):  # those of modules are let go when the names above are gone
         setattr(kind, "__del__", _nothing)  # noqa: B010
 
 
@@ -99,141 +50,24 @@ def _nothing(*_: int) -> int:
     return 0
 
 
-class Description:
-    """What the engine knows of a slot."""
+class Tensor(TensorMethods):
+    """An array that remembers how it was computed.
 
-    __slots__ = ("words",)
+    Make one with `tapegrad.tensor`, compute with it as with a NumPy array, and call `backward` on the result.
 
-    def __init__(self, header: int, slot: int) -> None:
-        self.words = np.empty(DESCRIPTION_WORDS, np.int64)
-        memory.describe(header, slot, id(self.words), 0, 0)
+    Parameters
+    ----------
+    data, dtype, constant, copy
+        As for `tapegrad.tensor`.
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        ndim = int(self.words[D_NDIM])
-        return tuple(self.words[D_GEOMETRY : D_GEOMETRY + ndim].tolist())
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        ndim = int(self.words[D_NDIM])
-        return tuple(self.words[D_GEOMETRY + ndim : D_GEOMETRY + 2 * ndim].tolist())
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return DTYPES[int(self.words[D_DTYPE])]
-
-    @property
-    def flags(self) -> int:
-        return int(self.words[D_FLAGS])
-
-    def __getitem__(self, word: int) -> int:
-        return int(self.words[word])
-
-
-def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
-    """A NumPy array on the primal or the cotangent of a slot; `None` if there is none."""
-    kind = export.hold_to_show(tape.header, slot, cotangent)
-    name = _SHOWN.get(kind)
-    if name is not None:
-        return getattr(export, name)(tape.header, slot, cotangent, _destructor())  # type: ignore[no-any-return]
-    if kind == export.NOTHING:
-        return None
-    return _show_by_interface(tape, slot, cotangent)
-
-
-# Entry points by what `hold_to_show` says: ndim and dtype code.
-_SHOWN = {
-    ndim * DTYPE_COUNT + code: f"show_{name}_{ndim}"
-    for ndim in range(3)
-    for code, name in ((F64, "f64"), (F32, "f32"))
-}
-_destructors: list[int] = []
-
-
-def _destructor() -> int:
-    """Address of the function that gives a shown block back."""
-    if not _destructors:
-        _destructors.append(compiler.compile_destructor(export.release_exported))
-    return _destructors[0]
-
-
-def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
-    """An array by NumPy's array interface, on memory that is held for it or that another array owns."""
-    words = np.empty(DESCRIPTION_WORDS, np.int64)
-    block = memory.describe(tape.header, slot, id(words), cotangent, 0)
-    values = words[: D_GEOMETRY + 2 * int(words[D_NDIM])].tolist()
-    end = D_GEOMETRY + values[D_NDIM]
-    owner = tape.owners[values[D_BUFFER]] if values[D_EXTERNAL] else None
-    interface = {
-        "data": (values[D_ADDRESS], owner is not None and not owner.flags.writeable),
-        "shape": tuple(values[D_GEOMETRY:end]),
-        "strides": tuple(values[end:]),
-        "typestr": DTYPES[values[D_DTYPE]].str,
-        "version": 3,
-    }
-    compiler.make_ready(memory.let_go)
-    return np.asarray(_Memory(block, interface) if owner is None else _Borrowed(owner, interface))
-
-
-def check_dtype(dtype: np.dtype[Any], what: str) -> None:
-    """Refuse what is neither a supported float, nor an integer, nor a boolean."""
-    if dtype.kind in "biu" or dtype.newbyteorder("=") in DTYPE_CODES:
-        return
-    name = _REFUSED.get(dtype.char, str(dtype))
-    raise UnsupportedError(
-        f"{what}: dtype {name} is not supported; use float64 or float32 (integers and booleans are constants)"
-    )
-
-
-def refuse_subclass(value: Any, what: str) -> None:
-    """Refuse an array of a class with an arithmetic of its own, which would be lost: masked arrays, matrices."""
-    kind = type(value)
-    if kind is np.ndarray or not isinstance(value, np.ndarray):
-        return
-    if kind.__mul__ is not np.ndarray.__mul__ or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
-        raise UnsupportedError(
-            f"{what}: {kind.__name__} computes in its own way (masks, units, matrix products), which tapegrad does not;"
-            " pass a plain array, as np.asarray or .filled() gives, and what else it holds beside it"
-        )
-
-
-def plain(value: Any, what: str) -> np.ndarray:
-    """A value as an array; see `refuse_subclass`."""
-    refuse_subclass(value, what)
-    return np.asarray(value)
-
-
-def _is_plain(array: np.ndarray) -> bool:
-    """Whether the engine can use the array's memory: aligned, and no two elements in one place."""
-    if not array.flags.aligned or not array.dtype.isnative:
-        return False
-    if array.flags.c_contiguous:
-        return True
-    reach = 0
-    for stride, extent in sorted(
-        (abs(s), e) for s, e in zip(array.strides, array.shape, strict=True) if e > 1
-    ):
-        if stride <= reach:
-            return False
-        reach += stride * (extent - 1)
-    return True
-
-
-def is_same_memory(array: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays show the same elements in the same places."""
-    places = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (array, other)]
-    return places[0] == places[1]
-
-
-def checked(slot: int, what: str, shape: tuple[int, ...]) -> int:
-    """A slot that the engine has made; an exception if it is an error number."""
-    if slot < 0:
-        raise_for(slot, what, [shape])
-    return slot
-
-
-class Storage:
-    """The parts of a Tensor that have to do with memory, dtype and the tape."""
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.Tensor([1.0, 2.0])
+    >>> (x**2).backward()
+    >>> x.grad
+    array([2., 4.])
+    """
 
     __slots__ = ("__weakref__", "_array", "_base", "_constant", "_slot", "_tape", "_version")
 
@@ -243,6 +77,9 @@ class Storage:
     _base: "Tensor | None"
     _constant: bool
     _version: int
+
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
 
     def __del__(self) -> None:
         try:
@@ -443,21 +280,39 @@ class Storage:
         """Bytes of all elements."""
         return self.size * self.itemsize
 
+    def __repr__(self) -> str:
+        try:
+            array = None if self._traced() else self.data_or_traced()
+        except TracedValueError:
+            array = None
+        if array is None:
+            return f"Tensor(shape={self.shape}, dtype={self.dtype}, being recorded)"
+        text = np.array2string(array, separator=", ", prefix="Tensor(", suffix=")")
+        own = array.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
+        shape = "" if array.size or array.ndim == 1 else f", shape={array.shape}"
+        return f"Tensor({text})" if own and array.size else f"Tensor({text}{shape}, dtype={array.dtype})"
 
-class _Final:
-    """Where the modules below the class learn of it: the class of every new Tensor."""
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        if self.size != 1:
+            raise TypeError(
+                f"a format is for one number, and this Tensor has shape {self.shape}; format its elements"
+            )
+        if self._traced():
+            return format(self.item(), spec)  # an error that says why
+        return format(self.data_or_traced().item(), spec)
 
-    tensor: type = Storage
+
+def bind_methods(**methods: Any) -> None:
+    """Give the Tensor methods and properties; the modules that define them stand above this one."""
+    for name, value in methods.items():
+        setattr(Tensor, name, value)
 
 
-def set_tensor_class(cls: type) -> None:
-    """Tell the modules that make Tensors which class that is."""
-    _Final.tensor = cls
-
-
-def from_slot(tape: Tape, slot: int) -> "Tensor":
+def from_slot(tape: Tape, slot: int) -> Tensor:
     """A Tensor on a slot that carries a handle for it."""
-    tensor: Any = _NEW(_Final.tensor)
+    tensor: Any = _NEW(Tensor)
     tensor._tape = tape
     tensor._slot = slot
     tensor._array = None
@@ -466,7 +321,7 @@ def from_slot(tape: Tape, slot: int) -> "Tensor":
     return tensor  # type: ignore[no-any-return]
 
 
-def copy_of(array: np.ndarray, constant: bool) -> "Tensor | None":
+def copy_of(array: np.ndarray, constant: bool) -> Tensor | None:
     """An eager Tensor with a copy of a float array, if that is in C order."""
     slot = slots.copy_array(
         EAGER.header, id(array), DTYPE_CODES[array.dtype], 0 if constant else DIFFERENTIABLE
@@ -474,13 +329,13 @@ def copy_of(array: np.ndarray, constant: bool) -> "Tensor | None":
     return from_slot(EAGER, slot) if slot >= 0 else None
 
 
-def from_array(array: np.ndarray, constant: bool) -> "Tensor":
+def from_array(array: np.ndarray, constant: bool) -> Tensor:
     """A Tensor on an array's memory, on no tape yet."""
-    if not _is_plain(array):
+    if not is_plain(array):
         if modes.active and thread.tape.recording:
             thread.tape.watch(array)  # type: ignore[attr-defined]
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
-    tensor: Any = _NEW(_Final.tensor)
+    tensor: Any = _NEW(Tensor)
     tensor._tape = None
     tensor._slot = -1
     tensor._array = array
@@ -492,9 +347,9 @@ def from_array(array: np.ndarray, constant: bool) -> "Tensor":
     return tensor  # type: ignore[no-any-return]
 
 
-def view_from_slot(base: "Tensor", slot: int) -> "Tensor":
+def view_from_slot(base: Tensor, slot: int) -> Tensor:
     """A Tensor on a slot that is a view of an eager `base`'s memory."""
-    view: Any = _NEW(_Final.tensor)
+    view: Any = _NEW(Tensor)
     view._tape = EAGER
     view._slot = slot
     view._array = None
@@ -503,10 +358,10 @@ def view_from_slot(base: "Tensor", slot: int) -> "Tensor":
     return view  # type: ignore[no-any-return]
 
 
-def view_of(tensor: "Tensor", array: np.ndarray) -> "Tensor":
+def view_of(tensor: Tensor, array: np.ndarray) -> Tensor:
     """A Tensor on a NumPy view of `tensor`'s memory."""
     base = tensor._base if tensor._base is not None else tensor
-    view: Any = _NEW(_Final.tensor)
+    view: Any = _NEW(Tensor)
     view._array = array
     view._base = base
     view._constant = False
@@ -526,4 +381,4 @@ def view_of(tensor: "Tensor", array: np.ndarray) -> "Tensor":
 
 def is_tensor(value: object) -> bool:
     """Whether a value is a Tensor."""
-    return isinstance(value, Storage)
+    return isinstance(value, Tensor)

@@ -1,30 +1,29 @@
 """In-place writes: a new version of the memory, whatever the dtype; what was recorded from the old one stays right."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.status import checked
 from tapegrad.engine.sweep import eager
 from tapegrad.engine.tape import memory, slots
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend import modes
+from tapegrad.frontend.description import Description
 from tapegrad.frontend.keys import element_numbers, parts_of, view_key
 from tapegrad.frontend.modes import EAGER
 from tapegrad.frontend.record import as_boolean, as_float, cast, read_now, read_within
 from tapegrad.frontend.record_structural import as_tensor, record_into
 from tapegrad.frontend.shape import contiguous
-from tapegrad.frontend.tensor import Description, checked, formers, from_array, is_tensor, view_of
+from tapegrad.frontend.tensor import Tensor, formers, from_array, is_tensor, view_of
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _WRITE, _SCATTER, _COPY = CODES["write"], CODES["scatter_write"], CODES["positive"]
 
 
-def setitem(x: "Tensor", key: Any, value: Any) -> None:
+def setitem(x: Tensor, key: Any, value: Any) -> None:
     """``x[key] = value``."""
     base = x._base if x._base is not None else x
     array = x.data_or_traced()
@@ -53,7 +52,7 @@ def setitem(x: "Tensor", key: Any, value: Any) -> None:
         _write_elements(base, x, parts, written, differentiate)
 
 
-def _check_repeatable(base: "Tensor", tape: Any, differentiate: bool) -> None:
+def _check_repeatable(base: Tensor, tape: Any, differentiate: bool) -> None:
     """Refuse, while a function is being recorded, a write that a replay could not repeat."""
     if not tape.has_made(base):
         raise RuntimeError(
@@ -70,7 +69,7 @@ def _check_repeatable(base: "Tensor", tape: Any, differentiate: bool) -> None:
 # --- what is written -------------------------------------------------------------------------------------------
 
 
-def _value(value: Any, shape: tuple[int, ...], base: "Tensor", tape: Any) -> "Tensor":
+def _value(value: Any, shape: tuple[int, ...], base: Tensor, tape: Any) -> Tensor:
     """What is written, in the dtype of the target; a copy if it lies in the memory that is being written to."""
     convert = _float_value if base.dtype.kind == "f" else _constant_value
     given = convert(value, base.dtype, tape)
@@ -89,14 +88,14 @@ def _value(value: Any, shape: tuple[int, ...], base: "Tensor", tape: Any) -> "Te
     )
 
 
-def _float_value(value: Any, dtype: np.dtype[Any], tape: Any) -> "Tensor":
+def _float_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
     given = as_tensor(value, "setitem")
     if given.dtype.kind != "f":
         return as_float(given, dtype, tape, False)
     return given if given.dtype == dtype else given.astype(dtype)
 
 
-def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> "Tensor":
+def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
     """A value for a recorded Tensor of integers or booleans: computed or read anew by each replay, or guarded."""
     if is_tensor(value):
         if value.dtype.kind != "f":
@@ -119,7 +118,7 @@ def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> "Tensor":
 # --- versions --------------------------------------------------------------------------------------------------
 
 
-def _in_new_version(base: "Tensor", write: Callable[[int, int], Any], stays_leaf: bool = False) -> None:
+def _in_new_version(base: Tensor, write: Callable[[int, int], Any], stays_leaf: bool = False) -> None:
     """Have `write` record how a new version of `base` comes about, from slots over all of its old and new buffer.
 
     Where nothing is recorded, because no derivative flows through the write or because it raised, the cotangent of
@@ -138,7 +137,7 @@ def _in_new_version(base: "Tensor", write: Callable[[int, int], Any], stays_leaf
         slots.drop(tape.header, old)
 
 
-def _new_version(base: "Tensor", slot: int, remember: bool) -> None:
+def _new_version(base: Tensor, slot: int, remember: bool) -> None:
     """Let `base` show the whole of the buffer on which `slot`, a handle of its own, lies."""
     tape, array = base._tape, base.data_or_traced()
     assert tape is not None
@@ -151,7 +150,7 @@ def _new_version(base: "Tensor", slot: int, remember: bool) -> None:
     slots.drop(tape.header, slot)
 
 
-def _take_over(base: "Tensor") -> tuple[int, int]:
+def _take_over(base: Tensor) -> tuple[int, int]:
     """Begin a new version: a slot over all of the old buffer and one over all of the new, each with a handle."""
     tape = base._tape
     assert tape is not None
@@ -172,13 +171,13 @@ def _take_over(base: "Tensor") -> tuple[int, int]:
 # --- recorded writes -------------------------------------------------------------------------------------------
 
 
-def _offset(base: "Tensor", array: np.ndarray) -> int:
+def _offset(base: Tensor, array: np.ndarray) -> int:
     """Bytes from the beginning of the memory of `base` to an array that lies in it."""
     assert base._tape is not None
     return checked(slots.offset_in(base._tape.header, base._slot, id(array)), "setitem", array.shape)
 
 
-def _write_region(base: "Tensor", region: np.ndarray, value: "Tensor", differentiate: bool) -> None:
+def _write_region(base: Tensor, region: np.ndarray, value: Tensor, differentiate: bool) -> None:
     tape = base._tape
     assert tape is not None
     slot, offset = value._slot_on(tape), _offset(base, region)
@@ -193,7 +192,7 @@ def _write_region(base: "Tensor", region: np.ndarray, value: "Tensor", different
 
 
 def _write_elements(
-    base: "Tensor", x: "Tensor", key: tuple[Any, ...], value: "Tensor", differentiate: bool
+    base: Tensor, x: Tensor, key: tuple[Any, ...], value: Tensor, differentiate: bool
 ) -> None:
     """Write to the elements that an advanced key names; of several writes to one, the last counts."""
     tape = base._tape
@@ -215,7 +214,7 @@ def _write_elements(
     _in_new_version(base, write)
 
 
-def _buffer_numbers(base: "Tensor", x: "Tensor") -> np.ndarray:
+def _buffer_numbers(base: Tensor, x: Tensor) -> np.ndarray:
     """For each element of `x`, its number in the buffer of `base`."""
     part, item = x.data_or_traced(), base.itemsize
     numbers = np.full((), _offset(base, part) // item, np.int64)
@@ -228,7 +227,7 @@ def _buffer_numbers(base: "Tensor", x: "Tensor") -> np.ndarray:
 # --- writes that no derivative flows through ---------------------------------------------------------------------
 
 
-def _write_constant(base: "Tensor", array: np.ndarray, key: tuple[Any, ...], value: Any) -> None:
+def _write_constant(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value: Any) -> None:
     """Write integers or booleans by NumPy's rules; where a reverse sweep reads them, it keeps the old ones."""
     if is_tensor(value):
         truths = base.dtype.kind == "b" and value.dtype.kind == "f"
@@ -240,15 +239,13 @@ def _write_constant(base: "Tensor", array: np.ndarray, key: tuple[Any, ...], val
     _in_new_version(base, lambda old, new: array.__setitem__(key, value))
 
 
-def _is_kept(base: "Tensor") -> bool:
+def _is_kept(base: Tensor) -> bool:
     """Whether an instruction of the eager tape reads the contents in its reverse sweep."""
     base._slot_on(EAGER)
     return base._describe()[memory.D_KEEPS] > 0
 
 
-def _write_undifferentiated(
-    base: "Tensor", array: np.ndarray, key: tuple[Any, ...], value: np.ndarray
-) -> None:
+def _write_undifferentiated(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> None:
     """Write under `no_grad`: the Tensor's place in the graph stays, what was recorded from it keeps the old data."""
     tape = base._tape
     if tape is None or not _is_kept(base):

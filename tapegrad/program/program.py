@@ -16,7 +16,7 @@ from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.sweep.bind_recording import bind_instruction, instruction_variant
 from tapegrad.engine.tape.layout import ACCUMULATE, COLUMNS, DIFFERENTIABLE, OP_GRAIN, OP_KIND
 from tapegrad.engine.tape.tape import words_at
-from tapegrad.frontend.tensor import Description
+from tapegrad.frontend.description import Description
 from tapegrad.program.listing import Listing
 from tapegrad.program.memory_plan import Lifetimes, place, place_apart
 from tapegrad.program.passes.dead_code import GUARDS, live_instructions
@@ -66,6 +66,7 @@ class Program(Uncopied):
         self._wrt = [self._inputs[k] for k in purpose.wrt]
         self._active: set[int] = set()
         self._kept: list[np.ndarray] = []  # memory that frames point to
+        self._zeros: dict[int, int] = {}
         self._choose()
         self._lifetimes = Lifetimes()
         self._plan()
@@ -184,6 +185,19 @@ class Program(Uncopied):
     def _add(self, stream: Stream, i: int, direction: int, frame: np.ndarray) -> None:
         """Add the row of a frame."""
         stream.add(self.kernel(i, direction), self.grain(i, frame))
+
+    def parameters(self, frame: np.ndarray, values: list[int]) -> None:
+        params = np.array(values, np.int64)
+        self._kept.append(params)
+        frame[word.PARAMS] = params.ctypes.data
+
+    def zeros(self, bytes_: int) -> int:
+        """Address of zeros, for operands without a tangent."""
+        if bytes_ not in self._zeros:
+            block = np.zeros(bytes_ // 8 + 1)
+            self._kept.append(block)
+            self._zeros[bytes_] = int(block.ctypes.data)
+        return self._zeros[bytes_]
 
     def kernel(self, i: int, direction: int) -> int:
         return kernel_table.load_code(*self._kernel(i, direction))

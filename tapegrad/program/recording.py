@@ -2,7 +2,8 @@
 
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +16,15 @@ from tapegrad.engine.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, N
 from tapegrad.engine.tape.memory import D_BUFFER
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape, words_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
+from tapegrad.frontend.arrays import borrowed
 from tapegrad.frontend.callers import program_frame
+from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import thread
-from tapegrad.frontend.tensor import Description, Storage, borrowed, from_slot
+from tapegrad.frontend.tensor import Tensor, from_slot
 from tapegrad.ops import CODES
+from tapegrad.program.outcome_guards import has_same_outcome
 
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
-
-_GUARD = CODES["guard"]
+_GUARD, _TRUTH = CODES["guard"], CODES["truth_guard"]
 _HEAD_WORDS = 6  # of NumPy's array object: data, number of dimensions, extents, strides, base, dtype
 _OWN_REFERENCES = (
     4  # to an array that nobody but the tape has: from a table of its own, and from those who ask
@@ -79,7 +80,7 @@ class Recording(Tape):
         self.sites: Sites = {}
         self.weak: set[int] = set()
         self._captured: dict[int, tuple[Any, int]] = {}
-        self._other: dict[int, Storage] = {}  # made here, of dtypes that no tape knows
+        self._other: dict[int, Tensor] = {}  # made here, of dtypes that no tape knows
         self._narrow: list[tuple[np.ndarray, np.ndarray]] = []  # integers of other dtypes, as int64
         self._watched: dict[tuple[int, int], bytes] = {}
         self._wrapping: set[int] = set()  # buffers of integers beyond int64
@@ -117,7 +118,7 @@ class Recording(Tape):
 
     def add_input(
         self, array: np.ndarray, dtype: np.dtype[Any] | None = None, weak: bool = False, wraps: bool = False
-    ) -> "Tensor":
+    ) -> Tensor:
         """An argument of the function as a Tensor.
 
         Parameters
@@ -147,10 +148,7 @@ class Recording(Tape):
     def is_weak(self, value: Any) -> bool:
         """Whether a value stands for a Python number."""
         return (
-            bool(self.weak)
-            and isinstance(value, Storage)
-            and value._tape is self
-            and value._slot in self.weak
+            bool(self.weak) and isinstance(value, Tensor) and value._tape is self and value._slot in self.weak
         )
 
     def widened(self, array: np.ndarray) -> np.ndarray:
@@ -163,11 +161,11 @@ class Recording(Tape):
                 return np.ndarray(array.shape, wide.dtype, wide, offset * wide.itemsize, strides)
         return array
 
-    def wraps(self, tensor: Storage) -> bool:
+    def wraps(self, tensor: Tensor) -> bool:
         """Whether the engine has a Tensor's integers modulo 2**64 only."""
         return bool(self._wrapping) and tensor._describe()[D_BUFFER] in self._wrapping
 
-    def adopt(self, tensor: Storage) -> None:
+    def adopt(self, tensor: Tensor) -> None:
         """Take in a Tensor that is made from an array while recording."""
         assert tensor._array is not None
         if tensor._array.dtype not in DTYPE_CODES:
@@ -177,11 +175,11 @@ class Recording(Tape):
         slot = self._enter_array(tensor._array, 0 if tensor._constant else DIFFERENTIABLE)
         tensor._tape, tensor._slot = self, slot
 
-    def has_made(self, tensor: Storage) -> bool:
+    def has_made(self, tensor: Tensor) -> bool:
         """Whether a Tensor was made while recording: a write to it is repeated by each replay."""
         return tensor._tape is self or id(tensor) in self._other
 
-    def capture(self, tensor: Storage) -> int:
+    def capture(self, tensor: Tensor) -> int:
         """The slot of a Tensor from outside: a constant that is read where it lies at each replay."""
         self.closes_over_leaf |= thread.differentiate and not tensor.constant
         self._note_operand(tensor.data_or_traced())
@@ -213,6 +211,13 @@ class Recording(Tape):
         self.expected.append(expected)
         params = np.array([expected.nbytes, expected.ctypes.data], np.int64)
         self.guard(_GUARD, dtype, slot, params, expected.tobytes())
+
+    def guard_outcome(
+        self, name: str, function: Callable[..., Any], operands: list[Tensor], outcome: Any
+    ) -> None:
+        """Record that a function of arrays, called `name`, must say the same of the operands in a replay."""
+        held, seen = has_same_outcome(name, function, operands, outcome)
+        self.guard(_TRUTH, DTYPE_CODES[held.dtype], held._slot_on(self), np.array([1], np.int64), seen)
 
     def watch(self, array: np.ndarray) -> None:
         """Guard the contents of an array that are used now, once for all: as an index, or converted by NumPy."""

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
-from tapegrad.frontend.tensor import check_dtype, is_tensor, refuse_subclass
+from tapegrad.frontend.array_checks import check_dtype, refuse_subclass
+from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.static_arguments import NOTHING, Static, static_key
 from tapegrad.pytree import LEAF, asides, flatten
 

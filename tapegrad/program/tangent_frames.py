@@ -1,7 +1,5 @@
 """Rows of a tangent stream: the kernel of one instruction's tangent, for a run of seeds."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from tapegrad.engine import kernel_table
@@ -9,11 +7,8 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep import jacobian_columns
 from tapegrad.engine.tape.layout import ACCUMULATE, OP_KIND, OP_LINEAR
 from tapegrad.ops import Structural
-from tapegrad.program.program import FORWARD, TANGENT
+from tapegrad.program.program import FORWARD, TANGENT, Program
 from tapegrad.program.stream import Stream
-
-if TYPE_CHECKING:
-    from tapegrad.program.tangents import TangentProgram
 
 
 class TangentRow:
@@ -29,7 +24,7 @@ class TangentRow:
 
     def __init__(
         self,
-        program: "TangentProgram",
+        program: Program,
         i: int,
         template: np.ndarray,
         moved: dict[int, int],

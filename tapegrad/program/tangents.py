@@ -205,7 +205,6 @@ class TangentProgram(Program):
 
     def _bind(self) -> None:
         self._begun: set[int] = set()  # buffers with a tangent that an instruction before has written to
-        self._zeros: dict[int, int] = {}
         linear = {i for i in self._tangents if kernel_table.op_words(self.listing.op[i])[OP_LINEAR]}
         self._expect(set(self._tangents) - linear, TANGENT)
         if self.chunk:
@@ -268,11 +267,6 @@ class TangentProgram(Program):
         codes = DTYPE_CODES[self.outputs[0].dtype], DTYPE_CODES[dtype]
         stream.add(kernel_table.address_of(_TAKERS[codes]), 0)
 
-    def parameters(self, frame: np.ndarray, values: list[int]) -> None:
-        params = np.array(values, np.int64)
-        self._kept.append(params)
-        frame[word.PARAMS] = params.ctypes.data
-
     def _bind_tangent(self, stream: Stream, i: int) -> None:
         """Bind the tangent of instruction `i`: a row for each run of seeds that come through the same operands."""
         listing, result = self.listing, self.listing.written(i)
@@ -308,11 +302,3 @@ class TangentProgram(Program):
         return all(
             through for *_, through in seed_sparsity.segments(self._runs[self.listing.written(i)], operands)
         )
-
-    def zeros(self, bytes_: int) -> int:
-        """Address of zeros, for operands without a tangent."""
-        if bytes_ not in self._zeros:
-            block = np.zeros(bytes_ // 8 + 1)
-            self._kept.append(block)
-            self._zeros[bytes_] = int(block.ctypes.data)
-        return self._zeros[bytes_]

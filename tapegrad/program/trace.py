@@ -13,10 +13,11 @@ from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.conversion import plain_array
+from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import recording as recording_on
 from tapegrad.frontend.modes import restoring
 from tapegrad.frontend.shape import contiguous
-from tapegrad.frontend.tensor import Description, is_tensor
+from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.calling import call
 from tapegrad.program.listing import Listing
 from tapegrad.program.passes.common_subexpressions import share_common

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.tensor import check_dtype, is_tensor, plain
+from tapegrad.frontend.array_checks import check_dtype, plain
+from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.signature import Arguments, numpy_scalar
 from tapegrad.pytree import LEAF, flatten, paths, unflatten
 

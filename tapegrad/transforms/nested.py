@@ -6,7 +6,7 @@ arguments, and the derivatives that come out depend on them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +20,12 @@ from tapegrad.frontend.joining import stack
 from tapegrad.frontend.modes import EAGER, current, differentiating, restoring
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.shape import reshape
-from tapegrad.frontend.tensor import copy_of, from_array, is_tensor
+from tapegrad.frontend.tensor import Tensor, copy_of, from_array, is_tensor
 from tapegrad.ops import CODES
 from tapegrad.program.calling import call
 from tapegrad.program.signature import numpy_scalar
 from tapegrad.transforms.argnums import Selection, native
 from tapegrad.transforms.base import plain
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _COPY = CODES["positive"]
 
@@ -62,7 +59,7 @@ class Run:
         """The slots of the leaves as they were when the function was called."""
         return [leaf._slot for leaf in self._leaves]
 
-    def pull(self, seeds: "Iterable[tuple[Tensor, Any]]") -> list["Tensor"]:
+    def pull(self, seeds: Iterable[tuple[Tensor, Any]]) -> list[Tensor]:
         """The cotangents of the leaves for those of some results."""
         roots = [
             (y._slot_on(self.tape), y_bar if type(y_bar) is float else _as_tensor(y_bar, y))
@@ -76,7 +73,7 @@ class Run:
             _zeros(leaf) if x_bar is None else x_bar for leaf, x_bar in zip(self._leaves, bars, strict=True)
         ]
 
-    def pull_arrays(self, seeds: "Iterable[tuple[Tensor, Any]]") -> list[np.ndarray]:
+    def pull_arrays(self, seeds: Iterable[tuple[Tensor, Any]]) -> list[np.ndarray]:
         """`pull` by the compiled sweep, as arrays. The graph stays."""
         for leaf in self._leaves:
             leaf.null_grad()  # of the last call, which may have failed half way
@@ -98,7 +95,7 @@ class Run:
         known = {id(y): found[slot] for y, slot in zip(reached, roots, strict=True)}
         return [_or_zeros(known.get(id(y)), y) for y in results]
 
-    def jacobian(self, forward: bool) -> list["Tensor"]:
+    def jacobian(self, forward: bool) -> list[Tensor]:
         """The derivatives of the one result by each leaf: an array of the shape of the result and then the leaf's."""
         y = self.value
         if forward:
@@ -109,7 +106,7 @@ class Run:
             for k, leaf in enumerate(self._leaves)
         ]
 
-    def _by_columns(self, y: "Tensor", k: int) -> "Tensor":
+    def _by_columns(self, y: Tensor, k: int) -> Tensor:
         leaf = self._leaves[k]
         columns = []
         for seed in _one_hot(leaf):
@@ -132,7 +129,7 @@ class Run:
             return value if value.constant else value.detach()
         return numpy_scalar(value.data_or_traced().copy())
 
-    def _depends_on_others(self, value: "Tensor") -> bool:
+    def _depends_on_others(self, value: Tensor) -> bool:
         if value._slot < 0:
             return False
         slot = value._slot_on(self.tape)
@@ -142,7 +139,7 @@ class Run:
         return bool(subgraph.has_other_leaf(self.tape.header, slot, id(own)))
 
 
-def new_leaf(value: Any) -> "Tensor":
+def new_leaf(value: Any) -> Tensor:
     """An eager Tensor to differentiate by, on a slot, with a copy of an array or a number."""
     array = np.asarray(value)
     made = copy_of(array, False) if array.dtype in DTYPE_CODES else None
@@ -152,7 +149,7 @@ def new_leaf(value: Any) -> "Tensor":
     return made
 
 
-def _leaf_on(tape: Any, leaf: Any) -> "Tensor":
+def _leaf_on(tape: Any, leaf: Any) -> Tensor:
     """A differentiable copy of an argument on the tape."""
     if tape is EAGER and not is_tensor(leaf):
         return new_leaf(leaf)
@@ -163,11 +160,11 @@ def _leaf_on(tape: Any, leaf: Any) -> "Tensor":
     return copy
 
 
-def _zeros(like: Any) -> "Tensor":
+def _zeros(like: Any) -> Tensor:
     return from_array(np.zeros(like.shape, like.dtype), constant=True)
 
 
-def _as_tensor(value: Any, like: "Tensor") -> "Tensor":
+def _as_tensor(value: Any, like: Tensor) -> Tensor:
     """A tangent or a cotangent as a Tensor of the dtype of what it belongs to."""
     if is_tensor(value):
         return value if value.dtype == like.dtype else value.astype(like.dtype)
@@ -181,7 +178,7 @@ def _or_zeros(tangent: Any, like: Any) -> Any:
     return _zeros(like if is_tensor(like) else np.asarray(like, float))
 
 
-def _one_hot(like: "Tensor") -> "Iterator[Tensor]":
+def _one_hot(like: Tensor) -> Iterator[Tensor]:
     """For each element a Tensor of the same shape that is 1 there and 0 elsewhere."""
     for k in range(like.size):
         seed = np.zeros(like.size, like.dtype)
@@ -189,7 +186,7 @@ def _one_hot(like: "Tensor") -> "Iterator[Tensor]":
         yield from_array(seed.reshape(like.shape), constant=True)
 
 
-def _arranged(parts: list["Tensor"], shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> "Tensor":
+def _arranged(parts: list[Tensor], shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Tensor:
     """Derivatives by single elements, side by side along an axis that is then taken apart."""
     if not parts:
         return from_array(np.zeros(shape, dtype), constant=True)

@@ -3,7 +3,7 @@
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,8 @@ from tapegrad.frontend.anomaly import watch
 from tapegrad.frontend.copying import reference
 from tapegrad.frontend.modes import current, eager_mode
 from tapegrad.frontend.record_structural import allocate, in_shape
-from tapegrad.frontend.tensor import from_array, is_tensor, view_of
+from tapegrad.frontend.tensor import Tensor, from_array, is_tensor, view_of
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _CUSTOM = CODES["custom"]
 _REMEMBERED = 64  # calls with different shapes or static arguments that an op keeps for the next time
@@ -139,7 +136,7 @@ class CustomOp:
             ) from None
         return key
 
-    def _token(self, key: Any, statics: Statics) -> "Tensor":
+    def _token(self, key: Any, statics: Statics) -> Tensor:
         """The constant operand that stands for a call of this op with certain shapes and static arguments."""
         with self._lock:
             token = self._tokens.get(key)
@@ -151,7 +148,7 @@ class CustomOp:
                 self._tokens.move_to_end(key)
         return token  # type: ignore[no-any-return]
 
-    def _new_token(self, key: Any, statics: Statics) -> "Tensor":
+    def _new_token(self, key: Any, statics: Statics) -> Tensor:
         _, inputs, outputs, single, dtype = key
         call = Call(self.functions, self._number, statics, inputs, outputs, single, dtype)
         callbacks.equip(call)
@@ -159,7 +156,7 @@ class CustomOp:
             return from_array(Token.of(call), constant=True)
 
     def _append(
-        self, tape: Tape, result: "Tensor", operands: Operands, token: "Tensor", differentiate: bool
+        self, tape: Tape, result: Tensor, operands: Operands, token: Tensor, differentiate: bool
     ) -> None:
         """Append the instruction; its result is there already."""
         call = token.data_or_traced().call  # type: ignore[attr-defined]
@@ -170,7 +167,7 @@ class CustomOp:
         watch(tape, result._slot, self.name)
 
 
-def _in_parts(result: "Tensor", parts: tuple[Part, ...], single: bool) -> list["Tensor"]:
+def _in_parts(result: Tensor, parts: tuple[Part, ...], single: bool) -> list[Tensor]:
     """The outputs: all of the result in its shape, or views of parts of it."""
     if single:
         tensors = [result if result.shape == parts[0].shape else in_shape(result, parts[0].shape)]

@@ -1,19 +1,17 @@
 """What a user's op is called with, made into the operands of an instruction."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tapegrad.autodiff.custom.packing import Part, common_dtype
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend.array_checks import check_dtype, plain
 from tapegrad.frontend.joining import concatenate
 from tapegrad.frontend.record import as_float, run
 from tapegrad.frontend.shape import contiguous, reshape
-from tapegrad.frontend.tensor import check_dtype, from_array, from_slot, is_tensor, plain
+from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
 
 _CAST = CODES["cast_f64"]
 _FLOAT64 = np.dtype(np.float64)
@@ -81,7 +79,7 @@ def _with_numbers(values: list[Any], args: tuple[Any, ...]) -> list[Any]:
     return [v.astype(dtype) if type(a) is float else v for v, a in zip(values, args, strict=True)]
 
 
-def _flat(value: Any, tape: Tape) -> "Tensor":
+def _flat(value: Any, tape: Tape) -> Tensor:
     """A float operand in one dimension."""
     tensor = value if is_tensor(value) else as_float(value, np.dtype(value.dtype.type), tape, True)
     array = tensor.data_or_traced()
@@ -89,7 +87,7 @@ def _flat(value: Any, tape: Tape) -> "Tensor":
     return flat if array.flags.c_contiguous or flat.data_or_traced().flags.c_contiguous else contiguous(flat)
 
 
-def _flat_rest(value: Any, tape: Tape) -> "Tensor":
+def _flat_rest(value: Any, tape: Tape) -> Tensor:
     """An operand of integers or booleans, in one dimension of float64. A replay converts what it then finds."""
     if not is_tensor(value):
         return _flat(as_float(value, _FLOAT64, tape, False), tape)
@@ -101,7 +99,7 @@ def _flat_rest(value: Any, tape: Tape) -> "Tensor":
 _NOTHING = from_array(np.empty(0), constant=True)
 
 
-def _joined(pieces: list["Tensor"]) -> "Tensor":
+def _joined(pieces: list[Tensor]) -> Tensor:
     if not pieces:
         return _NOTHING
     return pieces[0] if len(pieces) == 1 else concatenate(pieces)

@@ -6,7 +6,7 @@ told what to write. A sweep that is not to be differentiated just calls `vjp` wi
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,17 +20,13 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.joining import concatenate
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.shape import reshape
-from tapegrad.frontend.tensor import from_array, is_tensor
+from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops import CODES
-
-if TYPE_CHECKING:
-    from tapegrad.frontend.tensor_class import Tensor
-
 
 _CUSTOM = CODES["custom"]
 
 
-def reverse_rule(cell: int, x: "Tensor", rest: "Tensor", y: "Tensor", y_bar: "Tensor") -> "Tensor | None":
+def reverse_rule(cell: int, x: Tensor, rest: Tensor, y: Tensor, y_bar: Tensor) -> Tensor | None:
     """The cotangent of operand 0 of an instruction, from its operands 0 and 2, its result and that's cotangent.
 
     `cell` is the instruction's first parameter, the address of the cell of its call. All Tensors are flat. `None`: it
@@ -52,7 +48,7 @@ def reverse_rule(cell: int, x: "Tensor", rest: "Tensor", y: "Tensor", y_bar: "Te
     return _joined(call, "cotangent", floats, call.floats)
 
 
-def forward_rule(cell: int, x: "Tensor", rest: "Tensor", y: "Tensor", x_dot: "Tensor") -> "Tensor":
+def forward_rule(cell: int, x: Tensor, rest: Tensor, y: Tensor, x_dot: Tensor) -> Tensor:
     """The tangent of the result of an instruction, from the tangent of its operand 0; see `reverse_rule`."""
     call = call_at(cell)
     parts = iter(_split(x_dot, call.floats))
@@ -89,7 +85,7 @@ def _call(params: int) -> Call:
 # --- Tensors in their shapes, and end to end -------------------------------------------------------------------
 
 
-def _split(flat: "Tensor", parts: Sequence[Part]) -> list["Tensor"]:
+def _split(flat: Tensor, parts: Sequence[Part]) -> list[Tensor]:
     tensors, start = [], 0
     for part in parts:
         tensor = reshape(flat[start : start + part.size], part.shape)
@@ -98,18 +94,18 @@ def _split(flat: "Tensor", parts: Sequence[Part]) -> list["Tensor"]:
     return tensors
 
 
-def _output(call: Call, flat: "Tensor") -> Any:
+def _output(call: Call, flat: Tensor) -> Any:
     tensors = _split(flat, call.outputs)
     return tensors[0] if call.single else tuple(tensors)
 
 
-def _inputs(call: Call, x: "Tensor", rest: "Tensor") -> list[Any]:
+def _inputs(call: Call, x: Tensor, rest: Tensor) -> list[Any]:
     """The float inputs as Tensors, the others as they are."""
     floats, others = iter(_split(x, call.floats)), iter(_other_inputs(call, rest))
     return [next(floats) if part.dtype.kind == "f" else next(others) for part in call.inputs]
 
 
-def _other_inputs(call: Call, rest: "Tensor") -> list[Any]:
+def _other_inputs(call: Call, rest: Tensor) -> list[Any]:
     """Integers and booleans: arrays, which while recording are guarded, for the vjp may compute with them."""
     if not call.others:
         return []
@@ -122,7 +118,7 @@ def _other_inputs(call: Call, rest: "Tensor") -> list[Any]:
     return arrays
 
 
-def _joined(call: Call, what: str, values: list[Any], parts: Sequence[Part]) -> "Tensor":
+def _joined(call: Call, what: str, values: list[Any], parts: Sequence[Part]) -> Tensor:
     pieces = [
         _piece(call, f"{what} {k}", value, part)
         for k, (value, part) in enumerate(zip(values, parts, strict=True))
@@ -131,7 +127,7 @@ def _joined(call: Call, what: str, values: list[Any], parts: Sequence[Part]) -> 
     return flat if flat.dtype == call.dtype else flat.astype(call.dtype)
 
 
-def _piece(call: Call, what: str, value: Any, part: Part) -> "Tensor":
+def _piece(call: Call, what: str, value: Any, part: Part) -> Tensor:
     """A result of the user's function in one dimension."""
     if value is None:
         return from_array(np.zeros(part.size, part.dtype), constant=True)

@@ -4,17 +4,37 @@ import argparse
 import enum
 import types
 from collections.abc import Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from tapegrad.program.watch import places
 from tapegrad.program.watch.origin import is_library_class
 
-if TYPE_CHECKING:
-    from tapegrad.program.watch.reach import Reach
-
 # Classes of libraries whose methods show what is in an instance's attributes.
 _HOLDERS = (Mapping, Sequence, Set, types.SimpleNamespace, argparse.Namespace, enum.Enum)
 _NEVER = frozenset({"__dict__", "__weakref__", "__class__", "__doc__", "__module__", "__builtins__"})
+
+
+class Walk(Protocol):
+    """What attributes are looked for by: the walk over everything that a function can see."""
+
+    names: set[str]
+    any_attribute: bool
+    asks_for_absence: bool
+
+    def see(self, value: Any) -> None:
+        """Visit a value later."""
+
+    def watch(self, place: places.Place) -> None:
+        """Watch a place."""
+
+    def bound(self, names: Any, name: Any) -> Any:
+        """Watch what a namespace has under a name, and see it."""
+
+    def bound_data(self, names: Any) -> None:
+        """Watch all that a namespace has, and see what is neither code nor a module."""
+
+    def note(self, *found: Any) -> None:
+        """Remember what was found, by which two walks are compared."""
 
 
 class Attributes:
@@ -40,7 +60,7 @@ class Attributes:
         other._looked = set(self._looked)
         return other
 
-    def look(self, reach: "Reach") -> bool:
+    def look(self, reach: Walk) -> bool:
         """Watch the attributes with names that were met since; whether there were any."""
         if reach.any_attribute and self._is_code():
             for namespace in self._namespaces:
@@ -54,7 +74,7 @@ class Attributes:
             _watch_absence(namespace, missing, reach)
         return bool(names)
 
-    def _wanted(self, reach: "Reach") -> set[str]:
+    def _wanted(self, reach: Walk) -> set[str]:
         if self._is_code() or not (reach.any_attribute or self._is_holder()):
             return reach.names
         own = [name for names in self._namespaces for name in names if isinstance(name, str)]
@@ -68,7 +88,7 @@ class Attributes:
     def _is_code(self) -> bool:
         return isinstance(self._owner, type | types.ModuleType | types.FunctionType)
 
-    def _look_for(self, name: str, reach: "Reach", absent: list[set[str]]) -> None:
+    def _look_for(self, name: str, reach: Walk, absent: list[set[str]]) -> None:
         member = self._members.get(name)
         if member is not None:
             value = places.slot_value(member, self._owner)
@@ -82,7 +102,7 @@ class Attributes:
             if k not in holding:
                 absent[k].add(name)
 
-    def _searched(self, name: str, holding: list[int], reach: "Reach") -> int:
+    def _searched(self, name: str, holding: list[int], reach: Walk) -> int:
         """How many of the namespaces are searched for a name; all if it matters that it is in none."""
         if holding:
             return holding[-1]
@@ -90,7 +110,7 @@ class Attributes:
         return len(self._namespaces) if optional else 0
 
 
-def _watch_absence(namespace: Any, missing: set[str], reach: "Reach") -> None:
+def _watch_absence(namespace: Any, missing: set[str], reach: Walk) -> None:
     """Watch that no attribute comes to hide another: name by name, or all at once where that is less to look at."""
     if len(missing) > len(namespace):
         reach.watch(places.absence(namespace, frozenset(missing)))

@@ -1,0 +1,97 @@
+"""NumPy arrays on the memory of slots: their primals and their cotangents."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.runtime import compiler
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep import export
+from tapegrad.engine.tape import memory
+from tapegrad.engine.tape.layout import DTYPE_COUNT, F32, F64
+from tapegrad.engine.tape.memory import (
+    D_ADDRESS,
+    D_BUFFER,
+    D_DTYPE,
+    D_EXTERNAL,
+    D_GEOMETRY,
+    D_NDIM,
+    DESCRIPTION_WORDS,
+)
+from tapegrad.engine.tape.tape import DTYPES, Tape
+
+
+class Memory(Uncopied):
+    """Keeps a block of the engine's memory alive for the NumPy array that shows it."""
+
+    __slots__ = ("__array_interface__", "_block")
+
+    def __init__(self, block: int, interface: dict[str, Any]) -> None:
+        self._block = block
+        self.__array_interface__ = interface
+
+    def __del__(self) -> None:
+        block = getattr(self, "_block", None)  # none if it was not made to the end
+        if block is not None:
+            memory.let_go(block)
+
+
+class _Borrowed(Uncopied):
+    """Keeps a NumPy array alive for another that shows a part of its memory."""
+
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, owner: np.ndarray, interface: dict[str, Any]) -> None:
+        self._owner = owner
+        self.__array_interface__ = interface
+
+
+def borrowed(owner: np.ndarray, address: int, bytes_: int) -> np.ndarray:
+    """The bytes from an address inside an array's memory on, which is kept alive."""
+    interface = {"data": (address, True), "shape": (bytes_,), "typestr": "|b1", "version": 3}
+    return np.asarray(_Borrowed(owner, interface))
+
+
+def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
+    """A NumPy array on the primal or the cotangent of a slot; `None` if there is none."""
+    kind = export.hold_to_show(tape.header, slot, cotangent)
+    name = _SHOWN.get(kind)
+    if name is not None:
+        return getattr(export, name)(tape.header, slot, cotangent, _destructor())  # type: ignore[no-any-return]
+    if kind == export.NOTHING:
+        return None
+    return _show_by_interface(tape, slot, cotangent)
+
+
+# Entry points by what `hold_to_show` says: ndim and dtype code.
+_SHOWN = {
+    ndim * DTYPE_COUNT + code: f"show_{name}_{ndim}"
+    for ndim in range(3)
+    for code, name in ((F64, "f64"), (F32, "f32"))
+}
+_destructors: list[int] = []
+
+
+def _destructor() -> int:
+    """Address of the function that gives a shown block back."""
+    if not _destructors:
+        _destructors.append(compiler.compile_destructor(export.release_exported))
+    return _destructors[0]
+
+
+def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
+    """An array by NumPy's array interface, on memory that is held for it or that another array owns."""
+    words = np.empty(DESCRIPTION_WORDS, np.int64)
+    block = memory.describe(tape.header, slot, id(words), cotangent, 0)
+    values = words[: D_GEOMETRY + 2 * int(words[D_NDIM])].tolist()
+    end = D_GEOMETRY + values[D_NDIM]
+    owner = tape.owners[values[D_BUFFER]] if values[D_EXTERNAL] else None
+    interface = {
+        "data": (values[D_ADDRESS], owner is not None and not owner.flags.writeable),
+        "shape": tuple(values[D_GEOMETRY:end]),
+        "strides": tuple(values[end:]),
+        "typestr": DTYPES[values[D_DTYPE]].str,
+        "version": 3,
+    }
+    compiler.make_ready(memory.let_go)
+    return np.asarray(Memory(block, interface) if owner is None else _Borrowed(owner, interface))
