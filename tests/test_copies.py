@@ -15,7 +15,7 @@ import tapegrad as tg
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend import tensor
 from tapegrad.program.program import Program
-from tapegrad.program.recording import Recording
+from tapegrad.program.recording import RecordedTape
 from tapegrad.program.workspace import Workspace
 
 X = np.array([0.5, 1.0, 2.0])
@@ -348,7 +348,7 @@ def test_pullbacks_are_copied_as_functions_are(function):
 # --- what is half made ------------------------------------------------------------------------------------------
 
 
-class _Failing(Recording):
+class _Failing(RecordedTape):
     """Its columns are never allocated."""
 
     def __init__(self):
@@ -366,7 +366,7 @@ def unraisable(monkeypatch):
 
 
 def test_half_made_objects_are_let_go_of_in_silence(unraisable):
-    kinds = (tg.Tensor, Tape, Recording, Program, Workspace, tensor._Memory, tensor._Borrowed)
+    kinds = (tg.Tensor, Tape, RecordedTape, Program, Workspace, tensor._Memory, tensor._Borrowed)
     for kind in (*kinds, type(tg.jit(energy)), type(cube)):
         half = object.__new__(kind)
         with pytest.raises((AttributeError, TypeError)):

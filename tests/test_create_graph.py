@@ -8,7 +8,7 @@ import pytest
 from test_memory import live
 
 import tapegrad as tg
-from tapegrad.frontend.attachments import notes
+from tapegrad.frontend.attachments import attachments
 from tapegrad.frontend.modes import EAGER
 
 X = np.array([1.0, 2.0, 3.0])
@@ -363,7 +363,7 @@ def test_a_loop_does_not_leak():
     for _ in range(50):
         np.testing.assert_array_equal(step(x), first)
     assert live() == sizes
-    assert len(notes) < 300
+    assert len(attachments) < 300
 
 
 def test_tensors_that_die_take_their_gradients_along():

@@ -190,7 +190,7 @@ def test_write_by_a_mask_of_the_data(rng):
 
 
 def test_too_many_ways_are_told_once(monkeypatch):
-    monkeypatch.setattr(trace_cache, "MOST_WAYS", 5)
+    monkeypatch.setattr(trace_cache, "MAX_TRACES", 5)
     f = tg.jit(lambda x: x * int(x))
     for k in range(5):
         assert f(float(k)) == k * k
@@ -388,14 +388,14 @@ def test_helpers_that_are_bound_anew():
     def inner(x):
         return x + 1
 
-    def helper(x):
+    def inline_njit(x):
         return inner(x) * 2
 
-    f = tg.value_and_grad(tg.jit(lambda x: helper(x)))
+    f = tg.value_and_grad(tg.jit(lambda x: inline_njit(x)))
     assert f(1.0) == (4, 2)
     inner = tg.square  # noqa: F811
     assert f(3.0) == (18, 12)
-    helper = inner  # noqa: F811
+    inline_njit = inner  # noqa: F811
     assert f(3.0) == (9, 6)
 
 

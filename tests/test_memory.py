@@ -16,9 +16,9 @@ from tapegrad.engine.tape.layout import (
     FREE_SLOT,
     LITERAL_ENTRIES,
     LITERAL_WORDS,
-    LITERALS,
     NONE,
     ORPHAN,
+    SCALAR_CACHE,
     SLOTS,
 )
 from tapegrad.engine.tape.tape import words_at
@@ -35,7 +35,7 @@ def free_entries(word, column):
 
 def literals():
     """Numbers that the tape keeps in its table of those used last."""
-    table = words_at(int(EAGER.words[LITERALS]), LITERAL_ENTRIES * LITERAL_WORDS)
+    table = words_at(int(EAGER.words[SCALAR_CACHE]), LITERAL_ENTRIES * LITERAL_WORDS)
     return np.count_nonzero(table.reshape(-1, LITERAL_WORDS)[:, 2])
 
 

@@ -287,15 +287,15 @@ def test_constant_is_true_false_or_none(wrong: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [">f8", ">f4", "<f8", "=f4", ">i8", ">i4"])
 def test_byte_order_is_the_machines(dtype: str) -> None:
-    native = np.dtype(dtype).newbyteorder("=")
+    entry_point = np.dtype(dtype).newbyteorder("=")
     x = tg.tensor([1.0, 2.0])
     for t in (x.astype(dtype), tg.asarray(x, dtype), tg.tensor([1.0, 2.0], dtype), tg.zeros(2, dtype)):
-        assert t.dtype == native
+        assert t.dtype == entry_point
         assert t.dtype.isnative
     y = x.astype(dtype)
-    assert y.constant == (native.kind != "f")
+    assert y.constant == (entry_point.kind != "f")
     for f in (lambda x: tg.sum(x * x).astype(dtype), lambda x: tg.sum(x * tg.tensor(np.ones(2), dtype))):
-        if native.kind == "f":
+        if entry_point.kind == "f":
             np.testing.assert_allclose(tg.jit(f)(np.ones(2)), 2.0)
 
 

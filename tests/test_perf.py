@@ -171,9 +171,9 @@ def test_timer_takes_turns_and_keeps_the_order():
 def test_a_missing_peer_is_noted():
     workload = workloads.WORKLOADS["rosenbrock"]
     everyone = {peer.package for peer in GRADIENTS.values()}
-    contenders, notes = enter(GRADIENTS, workload, workload.build(5), without=everyone)
+    contenders, attachments = enter(GRADIENTS, workload, workload.build(5), without=everyone)
     assert contenders == []
-    assert len(notes) == len(GRADIENTS)
+    assert len(attachments) == len(GRADIENTS)
 
 
 def test_verdicts():

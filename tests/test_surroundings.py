@@ -380,13 +380,13 @@ def code_replaced():
 
 @case
 def code_of_a_helper_replaced():
-    def helper(x):
+    def inline_njit(x):
         return x * 2.0
 
     def other(x):
         return x * 3.0
 
-    return (lambda x: helper(x)), lambda: setattr(helper, "__code__", other.__code__)
+    return (lambda x: inline_njit(x)), lambda: setattr(inline_njit, "__code__", other.__code__)
 
 
 @case

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.autodiff.accumulator import Parts
+from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, Instruction, listed
 from tapegrad.autodiff.regions import full, region_of
 from tapegrad.autodiff.tensor_sweeps import active_buffers, walk_back
@@ -13,7 +13,7 @@ from tapegrad.engine.sweep import subgraph
 from tapegrad.engine.tape import memory, slots
 from tapegrad.errors import FreedGraphError
 from tapegrad.frontend.arrays import show
-from tapegrad.frontend.attachments import Note, note_of, noted
+from tapegrad.frontend.attachments import Attachment, attachment_of, ensure_attachment
 from tapegrad.frontend.modes import EAGER, eager_mode, no_grad, restoring
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.tensor import Tensor, from_array
@@ -39,7 +39,7 @@ def sweep(
         Whether the gradients are Tensors that can be differentiated.
     """
     with eager_mode(), listed(EAGER, [root], inputs) as instructions:
-        parts = Parts(EAGER)
+        parts = Accumulator(EAGER)
         targets = _targets(parts, root, instructions, inputs)
         active = None if inputs is None else active_buffers(parts, instructions, inputs)
         with nullcontext() if create_graph else no_grad():
@@ -54,7 +54,9 @@ def sweep(
             _deliver(slot, gradient, create_graph, accumulate)
 
 
-def _targets(parts: Parts, root: int, instructions: list[Instruction], inputs: list[int] | None) -> list[int]:
+def _targets(
+    parts: Accumulator, root: int, instructions: list[Instruction], inputs: list[int] | None
+) -> list[int]:
     """A slot for each buffer that is given a gradient, though it be zero.
 
     These are the buffers in the graph that a Tensor shows, and of those that were asked for the ones in the graph.
@@ -77,36 +79,38 @@ def _deliver(slot: int, gradient: Tensor, create_graph: bool, accumulate: bool) 
         array = np.ascontiguousarray(gradient.data_or_traced())
         subgraph.add_cotangent(_HEADER, slot, id(array))
         return
-    note = noted(slot)
-    note.gradient = unary(_COPY, gradient) if note.gradient is None else note.gradient + gradient
+    attachment = ensure_attachment(slot)
+    attachment.gradient = (
+        unary(_COPY, gradient) if attachment.gradient is None else attachment.gradient + gradient
+    )
 
 
 def drop_gradient(slot: int) -> None:
     """Forget a buffer's gradient that is a Tensor."""
-    note = note_of(slot)
-    if note is not None:
-        note.gradient = None
+    attachment = attachment_of(slot)
+    if attachment is not None:
+        attachment.gradient = None
 
 
 def gradient_tensor(slot: int) -> Tensor | None:
     """A slot's gradient if it is a Tensor; `None` if it is an array, or there is none."""
-    note = note_of(slot)
-    if note is None or note.gradient is None:
+    attachment = attachment_of(slot)
+    if attachment is None or attachment.gradient is None:
         return None
     geometry = Geometry.of(EAGER, slot)
-    _take_in(slot, note, geometry)
+    _take_in(slot, attachment, geometry)
     if len(geometry.shape) == 1 and geometry.whole:
-        return note.gradient
-    return region_of(note.gradient, *geometry.place)
+        return attachment.gradient
+    return region_of(attachment.gradient, *geometry.place)
 
 
-def _take_in(slot: int, note: Note, geometry: Geometry) -> None:
+def _take_in(slot: int, attachment: Attachment, geometry: Geometry) -> None:
     """Add a gradient that an ordinary sweep has left since."""
     words = np.array([geometry.elements, geometry.dtype.itemsize], np.int64)
     whole = slots.view_geometry(_HEADER, slot, 0, id(words))
     array = show(EAGER, whole, True)
     if array is not None:
-        note.gradient = note.gradient + array.copy()
+        attachment.gradient = attachment.gradient + array.copy()
         memory.clear_cotangent(_HEADER, slot, False)
     slots.drop(_HEADER, whole)
 
@@ -116,7 +120,7 @@ def clear_gradient(slot: int, keep: bool) -> None:
     if not keep:
         drop_gradient(slot)
         return
-    note = noted(slot)
-    whole = note.gradient.data_or_traced().copy()  # type: ignore[union-attr]
-    note.gradient = from_array(whole, constant=True)
-    region_of(note.gradient, *Geometry.of(EAGER, slot).place).data_or_traced()[...] = 0
+    attachment = ensure_attachment(slot)
+    whole = attachment.gradient.data_or_traced().copy()  # type: ignore[union-attr]
+    attachment.gradient = from_array(whole, constant=True)
+    region_of(attachment.gradient, *Geometry.of(EAGER, slot).place).data_or_traced()[...] = 0

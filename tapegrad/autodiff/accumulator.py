@@ -33,7 +33,7 @@ class _Geometries(dict[int, Geometry]):
         return geometry
 
 
-class Parts:
+class Accumulator:
     """The values of a tape's buffers.
 
     Attributes

@@ -12,7 +12,7 @@ from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.engine import kernel_table, verify
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep import reverse
-from tapegrad.engine.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, OVERWRITE, STOP_AT_NOTES
+from tapegrad.engine.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, OVERWRITE, STOP_AT_ATTACHMENTS
 from tapegrad.engine.tape import memory, slots
 from tapegrad.engine.tape.layout import (
     DIFFERENTIABLE,
@@ -28,11 +28,11 @@ from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.frontend.anomaly import watching
 from tapegrad.frontend.array_checks import is_same_memory, plain
 from tapegrad.frontend.arrays import show
-from tapegrad.frontend.attachments import any_hooks, notes
+from tapegrad.frontend.attachments import any_hooks, attachments
 from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import EAGER, eager_mode
 from tapegrad.frontend.shape import broadcast_to
-from tapegrad.frontend.tensor import Tensor, bind_methods, formers, from_array, is_tensor
+from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor, stale_leaf_slots
 
 _HEADER = EAGER.header
 _WORDS = EAGER.words
@@ -89,7 +89,7 @@ def _run(slot: int, seed: np.ndarray | None, wanted: np.ndarray | None, options:
 def _options(retain: bool, accumulate: bool) -> int:
     """The options of the compiled sweep, which knows nothing of hooks, nor of gradients that are Tensors."""
     options = (KEEP_GRAPH if retain else 0) | (0 if accumulate else OVERWRITE)
-    return options | STOP_AT_NOTES if notes and (not accumulate or any_hooks()) else options
+    return options | STOP_AT_ATTACHMENTS if attachments and (not accumulate or any_hooks()) else options
 
 
 def backward(
@@ -170,9 +170,9 @@ def _get_grad(x: Tensor) -> Any:
     if tape is not EAGER:
         raise TracedValueError("grad of a Tensor of a recording: use tapegrad.grad on the recorded function")
     slot = x._slot_on(EAGER)
-    if formers:
-        _collect_former(x)
-    if notes:
+    if stale_leaf_slots:
+        _collect_stale_gradients(x)
+    if attachments:
         gradient = accumulate_grad.gradient_tensor(slot)
         if gradient is not None:
             return gradient
@@ -248,8 +248,8 @@ def _clear(x: Tensor, keep_memory: bool) -> None:
     if slot < 0:
         return
     slot = x._slot_on(EAGER)
-    _collect_former(x)
-    if notes and accumulate_grad.gradient_tensor(slot) is not None:
+    _collect_stale_gradients(x)
+    if attachments and accumulate_grad.gradient_tensor(slot) is not None:
         accumulate_grad.clear_gradient(slot, keep_memory)
         return
     if keep_memory and x._base is not None:
@@ -278,14 +278,14 @@ def pull_back(root: Tensor, inputs: list[Tensor], seed: np.ndarray | None = None
         backward(root, seed, inputs=inputs, retain_graph=True)
 
 
-def _collect_former(tensor: Tensor) -> None:
+def _collect_stale_gradients(tensor: Tensor) -> None:
     """Add what graphs recorded before an undifferentiated write have sent to the leaf's old buffers."""
-    former = formers.get(id(tensor))
+    former = stale_leaf_slots.get(id(tensor))
     if not former:
         return
     for slot in former:
         memory.move_cotangent(_HEADER, slot, tensor._slot)
-    formers[id(tensor)] = used = [slot for slot in former if slots.is_used(_HEADER, slot)]
+    stale_leaf_slots[id(tensor)] = used = [slot for slot in former if slots.is_used(_HEADER, slot)]
     for slot in set(former) - set(used):
         slots.drop(_HEADER, slot)
 

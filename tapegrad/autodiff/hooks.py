@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.autodiff.accumulator import Parts
+from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.regions import full
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.errors import TracedValueError, name_of
-from tapegrad.frontend.attachments import note_of, noted
+from tapegrad.frontend.attachments import attachment_of, ensure_attachment
 from tapegrad.frontend.modes import EAGER
 from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 
@@ -43,7 +43,7 @@ def register(tensor: Any, hook: Hook) -> RemovableHook:
             " gradient that the gradient function returns"
         )
     slot = tensor._slot_on(EAGER)
-    hooks = noted(slot).hooks
+    hooks = ensure_attachment(slot).hooks
     number = next(_numbers)
     hooks[number] = (Geometry.of(EAGER, slot), hook)
     return RemovableHook(hooks, number)
@@ -51,11 +51,11 @@ def register(tensor: Any, hook: Hook) -> RemovableHook:
 
 def hooks_of(slot: int) -> list[tuple[Geometry, Hook]]:
     """The hooks of a slot's buffer, each with the view that it belongs to."""
-    note = note_of(slot)
-    return [] if note is None else list(note.hooks.values())
+    attachment = attachment_of(slot)
+    return [] if attachment is None else list(attachment.hooks.values())
 
 
-def call(parts: Parts, slot: int, as_tensors: bool) -> None:
+def call(parts: Accumulator, slot: int, as_tensors: bool) -> None:
     """Call the hooks of a slot's buffer, whose cotangent is complete, and put what they return in its place."""
     for geometry, hook in hooks_of(slot):
         value = parts.view(geometry)

@@ -8,7 +8,7 @@ from numpy.lib.stride_tricks import as_strided
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.modes import current
-from tapegrad.frontend.record_structural import allocate, record_into
+from tapegrad.frontend.record_structural import allocate, record_out
 from tapegrad.frontend.shape import contiguous
 from tapegrad.frontend.tensor import Tensor, from_array, view_of
 from tapegrad.ops import CODES
@@ -63,7 +63,7 @@ def _embed(tape: Tape, like: Geometry, parts: list[tuple[Any, Tensor]]) -> Tenso
         slot = value._slot_on(tape)
         params += [offset, len(shape), *shape, *strides, *_broadcast_strides(Geometry.of(tape, slot), shape)]
         operands.append(slot)
-    record_into(tape, _EMBED, result._slot, operands, np.array(params, np.int64), "embed", current()[1])
+    record_out(tape, _EMBED, result._slot, operands, np.array(params, np.int64), "embed", current()[1])
     return result
 
 

@@ -17,7 +17,7 @@ from tapegrad.engine.sweep.subgraph import CALLED, G_FLAGS, G_OPERAND0, G_RESULT
 from tapegrad.engine.tape.layout import BUFFERS, E_CALLS, E_FREED, E_KERNEL, NONE
 from tapegrad.engine.tape.tape import words_at
 from tapegrad.errors import FreedGraphError
-from tapegrad.frontend.attachments import any_hooks, notes
+from tapegrad.frontend.attachments import any_hooks, attachments
 from tapegrad.frontend.modes import EAGER, eager_mode, no_grad, restoring
 
 _HEADER = EAGER.header
@@ -78,7 +78,7 @@ class _Sweep:
         reverse_segments.deliver(
             _HEADER, self._root, id(entries), len(entries), id(column), id_of(wanted), not accumulate
         )
-        if notes and not accumulate:
+        if attachments and not accumulate:
             for slot in {self._root, *entries[:, G_RESULT : G_OPERAND0 + 3].ravel().tolist()}:
                 if slot >= 0 and column[Geometry.of(EAGER, slot).buffer] == NONE:
                     drop_gradient(slot)
@@ -116,7 +116,7 @@ class _Sweep:
 
     def _call_hooks(self, slot: int) -> None:
         """A buffer's cotangent has all its contributions: let its hooks see it."""
-        buffer = subgraph.noted_buffer(_HEADER, slot)
+        buffer = subgraph.attachment_buffer(_HEADER, slot)
         if buffer == NONE or buffer in self._complete:
             return
         self._complete.add(buffer)

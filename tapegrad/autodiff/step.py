@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tapegrad.autodiff.accumulator import Parts, Value
+from tapegrad.autodiff.accumulator import Accumulator, Value
 from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, Instruction, tensor_on
 from tapegrad.autodiff.regions import full
 from tapegrad.engine import kernel_table
@@ -26,7 +26,9 @@ class Step:
 
     __slots__ = ("_asked", "_instruction", "operands", "parts", "result", "tape")
 
-    def __init__(self, tape: Tape, instruction: Instruction, parts: Parts, active: set[int] | None) -> None:
+    def __init__(
+        self, tape: Tape, instruction: Instruction, parts: Accumulator, active: set[int] | None
+    ) -> None:
         self.tape = tape
         self.result = instruction.result
         self.operands = instruction.operands

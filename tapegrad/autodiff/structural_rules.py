@@ -16,7 +16,7 @@ from tapegrad.autodiff.step import Step
 from tapegrad.frontend import elementwise, joining, linalg, reductions
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.record import apply, unary
-from tapegrad.frontend.record_structural import allocate, record_into
+from tapegrad.frontend.record_structural import allocate, record_out
 from tapegrad.frontend.shape import contiguous, reshape, swapaxes
 from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.frontend.writes import setitem
@@ -127,7 +127,7 @@ def _record_rows(code: int, value: Tensor, rows: Tensor, params: Any, shape: tup
     value = value if value.data_or_traced().flags.c_contiguous else contiguous(value)
     result = allocate(tape, value.dtype, shape, "getitem")
     operands = [value._slot_on(tape), rows._slot_on(tape)]
-    record_into(tape, code, result._slot, operands, np.array(params, np.int64), "getitem", differentiate)
+    record_out(tape, code, result._slot, operands, np.array(params, np.int64), "getitem", differentiate)
     return result
 
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from tapegrad.autodiff import hooks, structural_rules
-from tapegrad.autodiff.accumulator import Parts, Value
+from tapegrad.autodiff.accumulator import Accumulator, Value
 from tapegrad.autodiff.elementwise_rules import chained, partial, summed_to
 from tapegrad.autodiff.graph_view import Instruction, listed
 from tapegrad.autodiff.regions import full
@@ -43,7 +43,7 @@ def reverse(tape: Tape, seeds: list[tuple[int, Tensor | float]], inputs: list[in
         Slots whose buffers the sweep goes back to.
     """
     with listed(tape, [root for root, _ in seeds], inputs) as instructions:
-        parts = Parts(tape)
+        parts = Accumulator(tape)
         for root, seed in seeds:
             parts.add(root, seed)
         active = active_buffers(parts, instructions, inputs)
@@ -51,12 +51,12 @@ def reverse(tape: Tape, seeds: list[tuple[int, Tensor | float]], inputs: list[in
         return [_collected(parts, slot) for slot in inputs]
 
 
-def active_buffers(parts: Parts, instructions: list[Instruction], inputs: list[int]) -> set[int]:
+def active_buffers(parts: Accumulator, instructions: list[Instruction], inputs: list[int]) -> set[int]:
     """The buffers that cotangents flow into on the way to some inputs, by the instructions that are listed for them."""
     return {parts.geometry(slot).buffer for slot in (*inputs, *(each.result for each in instructions))}
 
 
-def _collected(parts: Parts, slot: int) -> Tensor | None:
+def _collected(parts: Accumulator, slot: int) -> Tensor | None:
     value = parts.get(slot)
     geometry = parts.geometry(slot)
     return None if value is None else full(value, geometry.shape, geometry.dtype)
@@ -65,7 +65,7 @@ def _collected(parts: Parts, slot: int) -> Tensor | None:
 def walk_back(
     tape: Tape,
     instructions: list[Instruction],
-    parts: Parts,
+    parts: Accumulator,
     active: set[int] | None,
     as_tensors: bool,
     roots: list[int],
@@ -86,7 +86,7 @@ def walk_back(
             _complete(slot, parts, complete, as_tensors)
 
 
-def _complete(slot: int, parts: Parts, complete: set[int], as_tensors: bool) -> None:
+def _complete(slot: int, parts: Accumulator, complete: set[int], as_tensors: bool) -> None:
     """A buffer's cotangent has all its contributions: let its hooks see it."""
     buffer = parts.geometry(slot).buffer
     if buffer not in complete:
@@ -94,7 +94,7 @@ def _complete(slot: int, parts: Parts, complete: set[int], as_tensors: bool) -> 
         hooks.call(parts, slot, as_tensors)
 
 
-def _step_back(tape: Tape, instruction: Instruction, parts: Parts, active: set[int] | None) -> None:
+def _step_back(tape: Tape, instruction: Instruction, parts: Accumulator, active: set[int] | None) -> None:
     """Add what an instruction contributes to the cotangents of its operands."""
     y_bar = parts.get(instruction.result)
     if y_bar is None:
@@ -155,7 +155,7 @@ def _contributions(op: int, step: Step, y_bar: Value) -> dict[int, Value]:
 def forward(tape: Tape, roots: list[int], inputs: list[int], tangents: list[Tensor]) -> list[Tensor | None]:
     """The tangents of the slots `roots` when those of the slots `inputs` are given; `None` where none flows."""
     with listed(tape, roots, inputs) as instructions:
-        parts = Parts(tape)
+        parts = Accumulator(tape)
         for slot, x_dot in zip(inputs, tangents, strict=True):
             parts.add(slot, x_dot)
         for instruction in instructions:
@@ -163,7 +163,7 @@ def forward(tape: Tape, roots: list[int], inputs: list[int], tangents: list[Tens
         return [_collected(parts, slot) for slot in roots]
 
 
-def _step_forward(tape: Tape, instruction: Instruction, parts: Parts) -> None:
+def _step_forward(tape: Tape, instruction: Instruction, parts: Accumulator) -> None:
     """Put down the tangent of an instruction's result."""
     dots = [
         parts.get(slot) if kernel_table.takes_cotangent(instruction.op, j) else None

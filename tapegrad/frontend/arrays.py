@@ -33,7 +33,7 @@ class Memory(Uncopied):
     def __del__(self) -> None:
         block = getattr(self, "_block", None)  # none if it was not made to the end
         if block is not None:
-            memory.let_go(block)
+            memory.release(block)
 
 
 class _Borrowed(Uncopied):
@@ -93,5 +93,5 @@ def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
         "typestr": DTYPES[values[D_DTYPE]].str,
         "version": 3,
     }
-    compiler.make_ready(memory.let_go)
+    compiler.make_ready(memory.release)
     return np.asarray(Memory(block, interface) if owner is None else _Borrowed(owner, interface))

@@ -1,7 +1,7 @@
 """What Python keeps about buffers of the eager tape: gradients that are Tensors, and hooks.
 
-A buffer with a note carries a flag, which a new buffer in its place does not have: a note that has outlived its
-buffer is never taken for that of another.
+A buffer with attachments carries a flag, which a new buffer in its place does not have: attachments that have
+outlived their buffer are never taken for those of another.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _HEADER = EAGER.header
 
 
 @dataclass
-class Note:
+class Attachment:
     """What is kept about a buffer.
 
     Attributes
@@ -33,53 +33,53 @@ class Note:
     hooks: dict[int, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict)
 
 
-notes: dict[int, Note] = {}
-_FEW = 256  # notes that are kept without asking whether their buffers still live
+attachments: dict[int, Attachment] = {}
+_FEW = 256  # attachments that are kept without asking whether their buffers still live
 
 
-def note_of(slot: int) -> Note | None:
-    """The note about a slot's buffer."""
-    return notes.get(subgraph.noted_buffer(_HEADER, slot))
+def attachment_of(slot: int) -> Attachment | None:
+    """The attachments of a slot's buffer."""
+    return attachments.get(subgraph.attachment_buffer(_HEADER, slot))
 
 
-def noted(slot: int) -> Note:
-    """The note about a slot's buffer, a new one if there is none."""
-    known = note_of(slot)
+def ensure_attachment(slot: int) -> Attachment:
+    """The attachments of a slot's buffer, a new one if there is none."""
+    known = attachment_of(slot)
     if known is None:
-        if len(notes) >= _FEW:
+        if len(attachments) >= _FEW:
             _forget_outlived()
         make_ready(
-            subgraph.note, subgraph.noted_buffer, subgraph.handles, slots.is_used
+            subgraph.mark_attachment, subgraph.attachment_buffer, subgraph.handles, slots.is_used
         )  # for Tensors that go
-        subgraph.note(_HEADER, slot, 1)
-        known = notes[subgraph.noted_buffer(_HEADER, slot)] = Note()
+        subgraph.mark_attachment(_HEADER, slot, 1)
+        known = attachments[subgraph.attachment_buffer(_HEADER, slot)] = Attachment()
     return known
 
 
 def any_hooks() -> bool:
     """Whether there is a hook at all."""
-    return any(note.hooks for note in notes.values())
+    return any(attachment.hooks for attachment in attachments.values())
 
 
 def _forget_outlived() -> None:
-    for buffer in [buffer for buffer in notes if not subgraph.is_noted(_HEADER, buffer)]:
-        del notes[buffer]
+    for buffer in [buffer for buffer in attachments if not subgraph.has_attachment(_HEADER, buffer)]:
+        del attachments[buffer]
 
 
-def forget(slot: int) -> Note | None:
-    """Drop the note about a slot's buffer; returns it."""
-    buffer = subgraph.noted_buffer(_HEADER, slot)
+def forget(slot: int) -> Attachment | None:
+    """Drop the attachments of a slot's buffer; return them."""
+    buffer = subgraph.attachment_buffer(_HEADER, slot)
     if buffer == NONE:
         return None
-    subgraph.note(_HEADER, slot, 0)
-    return notes.pop(buffer, None)
+    subgraph.mark_attachment(_HEADER, slot, 0)
+    return attachments.pop(buffer, None)
 
 
-def last_tensor_goes(slot: int) -> None:
+def last_tensor_dropped(slot: int) -> None:
     """Drop what nobody can ask for any more: the gradient, and hooks that no instruction can send one to."""
-    note = note_of(slot)
-    if note is None or subgraph.handles(_HEADER, slot) > 1:
+    attachment = attachment_of(slot)
+    if attachment is None or subgraph.handles(_HEADER, slot) > 1:
         return
-    note.gradient = None
-    if not (note.hooks and slots.is_used(_HEADER, slot)):
+    attachment.gradient = None
+    if not (attachment.hooks and slots.is_used(_HEADER, slot)):
         forget(slot)

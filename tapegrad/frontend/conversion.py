@@ -43,7 +43,7 @@ def guarded_array(tensor: Any) -> np.ndarray:
     return array.copy()  # type: ignore[no-any-return]
 
 
-def plain_array(tensor: Any, what: str) -> np.ndarray:
+def concrete_array(tensor: Any, what: str) -> np.ndarray:
     """The contents as NumPy sees them: guarded while recording; floats that depend on an argument are refused."""
     guarded = tensor._recorded() and tensor.dtype.kind != "f"
     if tensor._traced() and not guarded:
@@ -80,12 +80,12 @@ def item(x: Tensor, *index: Any) -> Any:
         raise ValueError(
             f"item() of a Tensor of shape {x.shape}: only one of size one can be converted; give an index"
         )
-    return plain_array(x, "item()").item(*index)
+    return concrete_array(x, "item()").item(*index)
 
 
 def _float(x: Tensor) -> float:
     _one_element(x, "float()")
-    number = float(plain_array(x, "float()").item())
+    number = float(concrete_array(x, "float()").item())
     if modes.current() == (modes.EAGER, True) and not thread.leaves and not x.constant:
         warnings.warn(_LOST, LostGradientWarning, stacklevel=2)
     return number
@@ -95,13 +95,13 @@ def _int(x: Tensor) -> int:
     _one_element(x, "int()")
     if x._traced() and x.dtype.kind == "f":
         return _guarded_int(x)
-    return int(plain_array(x, "int()").item())
+    return int(concrete_array(x, "int()").item())
 
 
 def _index(x: Tensor) -> int:
     if x.dtype.kind not in "iu" or x.shape:
         raise TypeError("only a Tensor of integers that has no dimensions can be an index")
-    return int(plain_array(x, "index").item())
+    return int(concrete_array(x, "index").item())
 
 
 def _bool(x: Tensor) -> bool:
@@ -123,7 +123,7 @@ def numpy(x: Tensor) -> np.ndarray:
 
 def tolist(x: Tensor) -> Any:
     """Elements as nested lists of Python numbers."""
-    return plain_array(x, "tolist()").tolist()
+    return concrete_array(x, "tolist()").tolist()
 
 
 def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -135,7 +135,7 @@ def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray
                 "NumPy asks for this Tensor as a plain array, which would lose its gradient: call .data,"
                 " .detach() or .item() to leave the graph, or use a function of tapegrad"
             )
-    array = plain_array(x, "np.asarray()")
+    array = concrete_array(x, "np.asarray()")
     if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
         raise ValueError("a copy is needed to convert the dtype")
     return np.array(array, dtype, copy=bool(copy)) if copy else array.astype(dtype or array.dtype, copy=False)
@@ -205,7 +205,7 @@ def astype(
             f"astype({target}) of a value that is being recorded: use floor(), rint() or trunc(), which stay in"
             " floating point"
         )
-    return from_array(plain_array(x, f"astype({target})").astype(target), constant=True)
+    return from_array(concrete_array(x, f"astype({target})").astype(target), constant=True)
 
 
 def _rebuild(array: np.ndarray, constant: bool) -> Tensor:

@@ -12,7 +12,7 @@ from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.keys import element_numbers, parts_of, view_key
 from tapegrad.frontend.modes import EAGER, current, modes
 from tapegrad.frontend.record import read_now
-from tapegrad.frontend.record_structural import allocate, record_into
+from tapegrad.frontend.record_structural import allocate, record_out
 from tapegrad.frontend.shape import contiguous
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor, view_from_slot, view_of
 from tapegrad.frontend.writes import setitem
@@ -53,7 +53,7 @@ def _gather(x: Tensor, rows: Any, shape: tuple[int, ...], length: int) -> Tensor
     result = allocate(tape, x.dtype, shape, "getitem")
     params = np.array([count, length * item, length, item, 1], np.int64)
     operands = [x._slot_on(tape), index._slot_on(tape)]
-    record_into(tape, _GATHER, result._slot, operands, params, "getitem", differentiate)
+    record_out(tape, _GATHER, result._slot, operands, params, "getitem", differentiate)
     return result
 
 

@@ -95,9 +95,9 @@ def _join(pieces: list[Tensor], axis: int, shape: tuple[int, ...], dtype: np.dty
     parts = np.split(result.data_or_traced(), np.cumsum([p.shape[axis] for p in pieces])[:-1], axis)
     into = np.array([slots.view_array(tape.header, result._slot, id(part)) for part in parts], np.int64)
     arguments = (tape.header, _COPY, id(into), id(operands), len(pieces), differentiate)
-    if eager.record_pieces(*arguments) == E_KERNEL:
+    if eager.record_segments(*arguments) == E_KERNEL:
         kernel_table.load_code(_COPY, DTYPE_CODES[dtype], 0)
-        eager.record_pieces(*arguments)
+        eager.record_segments(*arguments)
     for slot in into.tolist():
         slots.drop(tape.header, slot)
     watch(tape, result._slot, "concatenate")

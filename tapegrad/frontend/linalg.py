@@ -7,7 +7,7 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend import modes
-from tapegrad.frontend.record_structural import allocate, as_tensor, in_shape, record_into
+from tapegrad.frontend.record_structural import allocate, as_tensor, in_shape, record_out
 from tapegrad.frontend.shape import contiguous, expand_dims, reshape
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
 from tapegrad.ops import CODES
@@ -70,7 +70,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     strides = [t.data_or_traced().strides[-2:] for t in (a, b, result)]
     params = np.array([m, n, k, *(s for pair in strides for s in pair)], np.int64)
     slots = [a._slot_on(tape), b._slot_on(tape)]
-    record_into(tape, _MATMUL, result._slot, slots, params, "matmul", differentiate)
+    record_out(tape, _MATMUL, result._slot, slots, params, "matmul", differentiate)
     return result
 
 

@@ -39,7 +39,7 @@ def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str
     return from_slot(tape, slot)
 
 
-def record_into(
+def record_out(
     tape: Tape,
     code: int,
     result: int,
@@ -51,11 +51,11 @@ def record_into(
     """Run and record an op whose result slot is there already."""
     a, b, c = (*operands, -1, -1)[:3]
     address = 0 if params is None else id(params)
-    status = eager.record_into(tape.header, code, result, a, b, c, address, differentiate)
+    status = eager.record_out(tape.header, code, result, a, b, c, address, differentiate)
     if status == E_KERNEL:
         operand = operands[int(kernel_table.op_words(code)[OP_VARIANT])]
         kernel_table.load_code(code, Description(tape.header, operand)[D_DTYPE], 0)
-        status = eager.record_into(tape.header, code, result, a, b, c, address, differentiate)
+        status = eager.record_out(tape.header, code, result, a, b, c, address, differentiate)
     if status < 0:
         raise_for(status, name, [])
     watch(tape, result, name)

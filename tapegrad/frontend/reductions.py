@@ -12,7 +12,7 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.modes import EAGER, current, modes
-from tapegrad.frontend.record_structural import allocate, as_tensor, in_shape, record_into, record_reduction
+from tapegrad.frontend.record_structural import allocate, as_tensor, in_shape, record_out, record_reduction
 from tapegrad.frontend.shape import moveaxis, reshape
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES
@@ -227,7 +227,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     result = allocate(tape, x.dtype, x.shape, "cumsum")
     along = np.moveaxis(result.data_or_traced(), axis, -1)  # must live while its id is used
     into = slots.view_array(tape.header, result._slot, id(along))
-    record_into(tape, _CUMSUM, into, [lines._slot_on(tape)], None, "cumsum", differentiate)
+    record_out(tape, _CUMSUM, into, [lines._slot_on(tape)], None, "cumsum", differentiate)
     slots.drop(tape.header, into)
     return result
 

@@ -18,7 +18,7 @@ from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
 from tapegrad.frontend.array_checks import is_plain, is_same_memory
 from tapegrad.frontend.arrays import Memory, show
-from tapegrad.frontend.attachments import last_tensor_goes, notes
+from tapegrad.frontend.attachments import attachments, last_tensor_dropped
 from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import EAGER, modes, no_grad, thread
 
@@ -34,14 +34,14 @@ _ENDED = (
     " function instead of keeping it; gradients inside a recording cannot depend on it"
 )
 # Slots that a leaf had before writes under `no_grad`, by its id: graphs recorded from those send gradients there.
-formers: dict[int, list[int]] = {}
+stale_leaf_slots: dict[int, list[int]] = {}
 
 
 @atexit.register
 def _stop_letting_go() -> None:
     """Leave what still lives to the end of the process: nothing can be compiled or imported for it any more."""
     setattr(slots, "drop", _nothing)  # noqa: B010
-    setattr(memory, "let_go", _nothing)  # noqa: B010
+    setattr(memory, "release", _nothing)  # noqa: B010
     for kind in (Tensor, Memory):  # those of modules are let go when the names above are gone
         setattr(kind, "__del__", _nothing)  # noqa: B010
 
@@ -88,12 +88,12 @@ class Tensor(TensorMethods):
             return
         if slot >= 0:
             tape = self._tape
-            if notes and tape is EAGER:
-                last_tensor_goes(slot)
+            if attachments and tape is EAGER:
+                last_tensor_dropped(slot)
             if slots.drop(tape.header, slot):  # type: ignore[union-attr]
                 tape.drop_orphans()  # type: ignore[union-attr]
-            if formers:
-                for old in formers.pop(id(self), ()):
+            if stale_leaf_slots:
+                for old in stale_leaf_slots.pop(id(self), ()):
                     slots.drop(EAGER.header, old)
 
     # --- the slot ----------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from tapegrad.frontend.description import Description
 from tapegrad.frontend.keys import element_numbers, parts_of, view_key
 from tapegrad.frontend.modes import EAGER
 from tapegrad.frontend.record import as_boolean, as_float, cast, read_now, read_within
-from tapegrad.frontend.record_structural import as_tensor, record_into
+from tapegrad.frontend.record_structural import as_tensor, record_out
 from tapegrad.frontend.shape import contiguous
-from tapegrad.frontend.tensor import Tensor, formers, from_array, is_tensor, view_of
+from tapegrad.frontend.tensor import Tensor, from_array, is_tensor, stale_leaf_slots, view_of
 from tapegrad.ops import CODES
 
 _WRITE, _SCATTER, _COPY = CODES["write"], CODES["scatter_write"], CODES["positive"]
@@ -144,7 +144,7 @@ def _new_version(base: Tensor, slot: int, remember: bool) -> None:
     own = checked(slots.view_array(tape.header, slot, id(array)), "setitem", array.shape)
     before, base._slot, base._version = base._slot, own, base._version + 1
     if remember:
-        formers.setdefault(id(base), []).append(before)
+        stale_leaf_slots.setdefault(id(base), []).append(before)
     else:
         slots.drop(tape.header, before)
     slots.drop(tape.header, slot)
@@ -186,7 +186,7 @@ def _write_region(base: Tensor, region: np.ndarray, value: Tensor, differentiate
 
     def write(old: int, new: int) -> None:
         params = np.array([Description(tape.header, new).shape[0], *where], np.int64)
-        record_into(tape, _WRITE, new, [old, slot], params, "setitem", differentiate)
+        record_out(tape, _WRITE, new, [old, slot], params, "setitem", differentiate)
 
     _in_new_version(base, write)
 
@@ -209,7 +209,7 @@ def _write_elements(
     def write(old: int, new: int) -> None:
         total = Description(tape.header, new).shape[0]
         params = np.array([total, item, 1, item, 0, total, item if spread else 0], np.int64)
-        record_into(tape, _SCATTER, new, [old, *operands], params, "setitem", differentiate)
+        record_out(tape, _SCATTER, new, [old, *operands], params, "setitem", differentiate)
 
     _in_new_version(base, write)
 

@@ -49,7 +49,7 @@ class Layout:
         ValueError
             For a structure of another layout.
         """
-        leaves, layout = take_apart(structure)
+        leaves, layout = flatten_args(structure)
         if layout.definition != self.definition or layout.shapes != self.shapes:
             raise ValueError(f"the structure has {layout}, but x0 has {self}")
         return np.concatenate([np.zeros(0), *(leaf.ravel() for leaf in leaves)])
@@ -82,10 +82,10 @@ class Layout:
 
 def layout_of(structure: Any) -> Layout:
     """The layout of a structure of arrays and numbers."""
-    return take_apart(structure)[1]
+    return flatten_args(structure)[1]
 
 
-def take_apart(structure: Any) -> tuple[list[np.ndarray], Layout]:
+def flatten_args(structure: Any) -> tuple[list[np.ndarray], Layout]:
     """The leaves of a structure as arrays, and its layout.
 
     A list or tuple of plain numbers is a vector, as everywhere in SciPy. Integers become floats.

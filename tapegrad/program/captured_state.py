@@ -7,7 +7,7 @@ from tapegrad.program.watch.places import compiled
 from tapegrad.program.watch.reach import Reach
 
 
-class Surroundings:
+class CapturedState:
     """Everything that a function can see, as it is now.
 
     Numbers and text are compared by type and bits, containers element by element, all else by identity.
@@ -27,7 +27,7 @@ class Surroundings:
 
     __slots__ = ("_base", "_roots", "holds", "reach")
 
-    def __init__(self, roots: Iterable[Any], base: "Surroundings | None" = None) -> None:
+    def __init__(self, roots: Iterable[Any], base: "CapturedState | None" = None) -> None:
         self._roots = tuple(roots)
         self._base = base
         self.reach: Reach = Reach(self._roots, None if base is None else base.reach)
@@ -37,7 +37,7 @@ class Surroundings:
         """Whether a function that runs now may find something else."""
         return not self.holds() and not all(place.holds() for place in self.reach.places)
 
-    def renewed(self) -> "Surroundings | None":
+    def renewed(self) -> "CapturedState | None":
         """The surroundings as they are now, if what was changed is equal to what was there; else `None`."""
-        now = Surroundings(self._roots, self._base)
+        now = CapturedState(self._roots, self._base)
         return now if now.reach.tokens == self.reach.tokens else None

@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from tapegrad.engine.sweep.bind_recording import can_store
-from tapegrad.program.memory_plan import FOREVER
+from tapegrad.program.memory_plan import END
 from tapegrad.program.passes.dead_code import active_buffers, active_operands, live_instructions
 from tapegrad.program.program import REVERSE, Program
 from tapegrad.program.spec import ROWS
-from tapegrad.program.stream import Port, port_address
+from tapegrad.program.stream import Binding, binding_address
 
 
 class ReverseProgram(Program):
@@ -35,7 +35,7 @@ class ReverseProgram(Program):
                 if operand not in elsewhere:
                     lifetimes.begin(("cotangent", operand), listing.bytes[operand], step)
                 for buffer in listing.reads(i, j):
-                    lifetimes.use(("primal", buffer), FOREVER if keep else step)
+                    lifetimes.use(("primal", buffer), END if keep else step)
 
     def _bind(self) -> None:
         self._expect(self._backwards, REVERSE)
@@ -81,20 +81,22 @@ class GradientProgram(ReverseProgram):
     def _plan(self) -> None:
         lifetimes, output = self._lifetimes, self._outputs[0]
         self._plan_forward()
-        lifetimes.use(("primal", output), FOREVER)
+        lifetimes.use(("primal", output), END)
         lifetimes.begin(("cotangent", output), self.listing.bytes[output], len(self._live))
         self._plan_backwards(self.purpose.kind == ROWS)
 
-    def _add_ports(self) -> None:
+    def _add_bindings(self) -> None:
         rows = self.purpose.kind == ROWS
         lead = self.outputs[0].shape if rows else ()
         for k in self.purpose.wrt:
-            port = self._input_ports[k]
-            self.ports.append(Port((*lead, *port.shape), port.dtype, port.bytes if rows else 0))
+            binding = self._input_bindings[k]
+            self.bindings.append(
+                Binding((*lead, *binding.shape), binding.dtype, binding.bytes if rows else 0)
+            )
 
     def _place(self, primal: np.ndarray, cotangent: np.ndarray) -> None:
         for k, buffer in enumerate(self._wrt, len(self._inputs)):
-            cotangent[buffer] = port_address(k)
+            cotangent[buffer] = binding_address(k)
 
     def output_offset(self, kind: str) -> int:
         """Where the primal or the cotangent of the differentiated output lies in the workspace."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from tapegrad.engine.guard_pages import PAGE
 
-FOREVER = 1 << 60
+END = 1 << 60
 _ALIGNMENT = 64
 
 
@@ -19,7 +19,7 @@ class Block:
 
 
 @dataclass
-class Lifetimes:
+class MemoryPlan:
     """The blocks of a program by name: ("primal" or "cotangent", buffer)."""
 
     blocks: dict[tuple[str, int], Block] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Lifetimes:
             block.stop = max(block.stop, step)
 
 
-def place(lifetimes: Lifetimes) -> int:
+def place(lifetimes: MemoryPlan) -> int:
     """Give each block an offset such that no two in use at one time overlap; the bytes of the workspace.
 
     Linear scan in order of the starts; a block takes the tightest of the gaps that fit.
@@ -62,7 +62,7 @@ def place(lifetimes: Lifetimes) -> int:
     return size
 
 
-def place_apart(lifetimes: Lifetimes) -> tuple[int, list[int]]:
+def place_apart(lifetimes: MemoryPlan) -> tuple[int, list[int]]:
     """Give each block pages of its own, with a fence after each; the bytes of the workspace, and where fences are.
 
     A block ends at its fence, but for what it lacks to a multiple of eight bytes.

@@ -14,15 +14,15 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.sweep.bind_recording import bind_instruction, instruction_variant
-from tapegrad.engine.tape.layout import ACCUMULATE, COLUMNS, DIFFERENTIABLE, OP_GRAIN, OP_KIND
+from tapegrad.engine.tape.layout import ACCUMULATE, COLUMNS, DIFFERENTIABLE, OP_KIND, OP_THRESHOLD
 from tapegrad.engine.tape.tape import words_at
 from tapegrad.frontend.description import Description
 from tapegrad.program.listing import Listing
-from tapegrad.program.memory_plan import Lifetimes, place, place_apart
+from tapegrad.program.memory_plan import MemoryPlan, place, place_apart
 from tapegrad.program.passes.dead_code import GUARDS, live_instructions
-from tapegrad.program.recording import Recording
-from tapegrad.program.spec import Purpose
-from tapegrad.program.stream import WORKSPACE, Port, Stream, port_address
+from tapegrad.program.recording import RecordedTape
+from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.stream import WORKSPACE, Binding, InstructionStream, binding_address
 
 FORWARD, REVERSE, TANGENT = 0, 1, 2
 
@@ -55,7 +55,9 @@ class Program(Uncopied):
         For each row of the forward stream that is a guard, which one it is.
     """
 
-    def __init__(self, recording: Recording, listing: Listing, outputs: list[int], purpose: Purpose) -> None:
+    def __init__(
+        self, recording: RecordedTape, listing: Listing, outputs: list[int], purpose: ProgramSpec
+    ) -> None:
         self.recording = recording
         self.listing = listing
         self.purpose = purpose
@@ -68,16 +70,16 @@ class Program(Uncopied):
         self._kept: list[np.ndarray] = []  # memory that frames point to
         self._zeros: dict[int, int] = {}
         self._choose()
-        self._lifetimes = Lifetimes()
+        self._lifetimes = MemoryPlan()
         self._plan()
         self.bytes, self.fences = (
             place_apart(self._lifetimes) if guard_pages.on else (place(self._lifetimes), [])
         )
-        self._input_ports = [Port(d.shape, d.dtype) for d in map(self._describe, recording.inputs)]
-        self.ports = [*self._input_ports]
-        self.given = len(self.ports)
-        self._add_ports()
-        self.forward, self.reverse = Stream(len(self._live) + 8), Stream(8)
+        self._input_bindings = [Binding(d.shape, d.dtype) for d in map(self._describe, recording.inputs)]
+        self.bindings = [*self._input_bindings]
+        self.given = len(self.bindings)
+        self._add_bindings()
+        self.forward, self.reverse = InstructionStream(len(self._live) + 8), InstructionStream(8)
         self.guards: dict[int, int] = {}
         self._make_header()
         self._bind()
@@ -97,14 +99,14 @@ class Program(Uncopied):
         for buffer in self._outputs:
             self._lifetimes.blocks.pop(("primal", buffer), None)  # outputs are ports
 
-    def _add_ports(self) -> None:
+    def _add_bindings(self) -> None:
         """Add the ports of the results."""
-        self.ports += [Port(d.shape, d.dtype) for d in self.outputs]
+        self.bindings += [Binding(d.shape, d.dtype) for d in self.outputs]
 
     def _place(self, primal: np.ndarray, cotangent: np.ndarray) -> None:
         """Enter the addresses of this purpose into the columns by buffer."""
         for k, buffer in enumerate(self._outputs, len(self._inputs)):
-            primal[buffer] = port_address(k)
+            primal[buffer] = binding_address(k)
 
     def _bind(self) -> None:
         """Bind the instructions."""
@@ -134,7 +136,7 @@ class Program(Uncopied):
             if kind in columns_by_kind:
                 columns_by_kind[kind][buffer] = WORKSPACE + block.offset
         for k, buffer in enumerate(self._inputs):
-            self._primal[buffer] = port_address(k)
+            self._primal[buffer] = binding_address(k)
         self._place(self._primal, self._cotangent)
         flags = np.zeros(len(listing.bytes), np.int8)
         flags[list(self._active)] = DIFFERENTIABLE
@@ -160,7 +162,9 @@ class Program(Uncopied):
             self.guards[len(stream)] = len(self.guards)
         self._add(stream, i, FORWARD, frame)
 
-    def clear_sum(self, stream: Stream, frame: np.ndarray, address: int, bytes_: int) -> np.ndarray:
+    def clear_sum(
+        self, stream: InstructionStream, frame: np.ndarray, address: int, bytes_: int
+    ) -> np.ndarray:
         """See to it that a sum begins at zero: of one line it is written, otherwise memory is cleared before."""
         if frame[word.OUTER] == 0 and frame[word.COUNT] > 0:
             frame[word.STORE] |= 1
@@ -171,7 +175,7 @@ class Program(Uncopied):
         frame[:] = kept
         return frame
 
-    def _bound(self, stream: Stream, i: int, direction: int, store: int) -> np.ndarray:
+    def _bound(self, stream: InstructionStream, i: int, direction: int, store: int) -> np.ndarray:
         """The next frame of a stream, bound to instruction `i`; its outer loops in memory of their own."""
         frame = stream.next_frame()
         outer = np.empty(OUTER_WORDS, np.int64)
@@ -182,9 +186,9 @@ class Program(Uncopied):
             frame[word.OUTER] = loops.ctypes.data
         return frame
 
-    def _add(self, stream: Stream, i: int, direction: int, frame: np.ndarray) -> None:
+    def _add(self, stream: InstructionStream, i: int, direction: int, frame: np.ndarray) -> None:
         """Add the row of a frame."""
-        stream.add(self.kernel(i, direction), self.grain(i, frame))
+        stream.add(self.kernel(i, direction), self.parallel_threshold(i, frame))
 
     def parameters(self, frame: np.ndarray, values: list[int]) -> None:
         params = np.array(values, np.int64)
@@ -209,12 +213,12 @@ class Program(Uncopied):
         """Say which kernels will be needed, before the first of them is compiled."""
         kernel_table.expect({self._kernel(i, direction) for i in instructions})
 
-    def grain(self, i: int, frame: np.ndarray) -> int:
+    def parallel_threshold(self, i: int, frame: np.ndarray) -> int:
         """The number of elements from which instruction `i` runs on several threads, 0 if it stays below."""
-        grain = int(kernel_table.op_words(self.listing.op[i])[OP_GRAIN])
-        if grain and self._elements(frame) >= abs(grain):
+        parallel_threshold = int(kernel_table.op_words(self.listing.op[i])[OP_THRESHOLD])
+        if parallel_threshold and self._elements(frame) >= abs(parallel_threshold):
             kernel_table.load_driver()
-            return grain
+            return parallel_threshold
         return 0
 
     def _elements(self, frame: np.ndarray) -> int:

@@ -9,9 +9,9 @@ import ctypes
 import numpy as np
 
 from tapegrad.program.gradient import ReverseProgram
-from tapegrad.program.memory_plan import FOREVER
+from tapegrad.program.memory_plan import END
 from tapegrad.program.passes.dead_code import active_operands
-from tapegrad.program.stream import WORKSPACE, Port, port_address
+from tapegrad.program.stream import WORKSPACE, Binding, binding_address
 
 _FROZEN = "frozen"  # blocks for copies of arrays from outside
 
@@ -35,11 +35,11 @@ class PullbackProgram(ReverseProgram):
     def _plan(self) -> None:
         self._plan_forward()
         for buffer in self._outputs:
-            self._lifetimes.use(("primal", buffer), FOREVER)
+            self._lifetimes.use(("primal", buffer), END)
         self._plan_backwards(keep=True)
         for buffer in self._read_outside():
             self._lifetimes.begin((_FROZEN, buffer), self.listing.bytes[buffer], 0)
-            self._lifetimes.use((_FROZEN, buffer), FOREVER)
+            self._lifetimes.use((_FROZEN, buffer), END)
 
     def _read_outside(self) -> list[int]:
         """Buffers on arrays from outside that the reverse stream reads."""
@@ -53,13 +53,13 @@ class PullbackProgram(ReverseProgram):
         outside = self.recording.owners.keys() - set(self._inputs)
         return sorted(buffer for buffer in read & outside if buffer not in listing.writers)
 
-    def _add_ports(self) -> None:
-        self.ports += [Port(self.outputs[k].shape, self.outputs[k].dtype) for k in self.seeded]
-        self.ports += [self._input_ports[k] for k in self.purpose.wrt]
+    def _add_bindings(self) -> None:
+        self.bindings += [Binding(self.outputs[k].shape, self.outputs[k].dtype) for k in self.seeded]
+        self.bindings += [self._input_bindings[k] for k in self.purpose.wrt]
 
     def _place(self, primal: np.ndarray, cotangent: np.ndarray) -> None:
         for k, buffer in enumerate((*self._seeded, *self._wrt), len(self._inputs)):
-            cotangent[buffer] = port_address(k)
+            cotangent[buffer] = binding_address(k)
 
     def _bind_backwards(self) -> None:
         for buffer, offset in self._frozen():

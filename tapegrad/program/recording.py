@@ -41,7 +41,7 @@ def memory_of(array: np.ndarray) -> int:
     return id(array)
 
 
-class Recording(Tape):
+class RecordedTape(Tape):
     """A tape on which everything is appended and nothing is forgotten.
 
     Attributes
@@ -201,9 +201,9 @@ class Recording(Tape):
         scalar = np.empty(0, np.int64)
         result = slots.allocate(self.header, B8, id(scalar), 0)
         arguments = (self.header, code, result, slot, NONE, NONE, id(params), False)
-        if eager.record_into(*arguments) == E_KERNEL:
+        if eager.record_out(*arguments) == E_KERNEL:
             kernel_table.load_code(code, dtype, 0)
-            eager.record_into(*arguments)
+            eager.record_out(*arguments)
 
     def guard_bytes(self, dtype: int, slot: int, array: np.ndarray) -> None:
         """Record that a replay must find the bytes of a contiguous `array` in a slot."""

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-Runs = tuple[tuple[int, int], ...]  # (first, one past the last), in order, apart from one another
+SeedRanges = tuple[tuple[int, int], ...]  # (first, one past the last), in order, apart from one another
 
 _MOST_RUNS = 8  # a set of more is rounded up to all that lies between the first seed and the last
 
 
-def union(sets: Sequence[Runs]) -> Runs:
+def union(sets: Sequence[SeedRanges]) -> SeedRanges:
     """Seeds that are in any of the sets."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(run for runs in sets for run in runs):
@@ -19,21 +19,23 @@ def union(sets: Sequence[Runs]) -> Runs:
     return tuple(merged) if len(merged) <= _MOST_RUNS else ((merged[0][0], merged[-1][1]),)
 
 
-def count(runs: Runs) -> int:
+def count(runs: SeedRanges) -> int:
     """How many seeds there are."""
     return sum(last - first for first, last in runs)
 
 
-def rank(runs: Runs, seed: int) -> int:
+def rank(runs: SeedRanges, seed: int) -> int:
     """How many seeds of the set come before `seed`, which is one of them."""
     return sum(min(last, seed) - first for first, last in runs if first < seed)
 
 
-def _holds(runs: Runs, seed: int) -> bool:
+def _holds(runs: SeedRanges, seed: int) -> bool:
     return any(first <= seed < last for first, last in runs)
 
 
-def segments(result: Runs, operands: dict[int, Runs]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+def segments(
+    result: SeedRanges, operands: dict[int, SeedRanges]
+) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """Cut the seeds of a result into runs with the same operands: (first, one past the last, the operands)."""
     cuts = sorted({seed for runs in (result, *operands.values()) for run in runs for seed in run})
     for first, last in pairwise(cuts):

@@ -77,7 +77,7 @@ class Arguments:
         return tuple(int if _is_integer(part) else part for part in self.key)
 
 
-def take_apart(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static = NOTHING) -> Arguments:
+def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static = NOTHING) -> Arguments:
     """Flatten the arguments of a call. Arrays, NumPy scalars and floats are traced, all else is fixed."""
     leaves, starts, fixed, definition = _flattened(args, kwargs, static)
     arrays: list[np.ndarray] = []

@@ -7,7 +7,7 @@ PULLBACK = "pullback"
 
 
 @dataclass(frozen=True)
-class Purpose:
+class ProgramSpec:
     """What a program computes of a recording.
 
     Attributes

@@ -14,13 +14,13 @@ PORT_SHIFT = 48
 WORKSPACE = 1 << PORT_SHIFT
 
 
-def port_address(number: int) -> int:
+def binding_address(number: int) -> int:
     """The made-up address of a port."""
     return (2 + number) << PORT_SHIFT
 
 
 @dataclass(frozen=True)
-class Port:
+class Binding:
     """An array of the caller's that a program works on where it lies."""
 
     shape: tuple[int, ...]
@@ -32,7 +32,7 @@ class Port:
         return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
 
-class Stream:
+class InstructionStream:
     """Rows of kernels with their frames."""
 
     def __init__(self, capacity: int) -> None:
@@ -49,9 +49,9 @@ class Stream:
             self.frames = np.concatenate([self.frames, np.zeros_like(self.frames)])
         return self.frames[len(self.kernels)]
 
-    def add(self, kernel: int, grain: int) -> None:
+    def add(self, kernel: int, parallel_threshold: int) -> None:
         self.kernels.append(kernel)
-        self.grains.append(grain)
+        self.grains.append(parallel_threshold)
 
     def fill(self, address: int, bytes_: int) -> None:
         """Add a row that sets memory to zero."""

@@ -8,7 +8,7 @@ from tapegrad.engine.sweep import jacobian_columns
 from tapegrad.engine.tape.layout import ACCUMULATE, OP_KIND, OP_LINEAR
 from tapegrad.ops import Structural
 from tapegrad.program.program import FORWARD, TANGENT, Program
-from tapegrad.program.stream import Stream
+from tapegrad.program.stream import InstructionStream
 
 
 class TangentRow:
@@ -60,7 +60,7 @@ class TangentRow:
         else:
             self._frame[at] = 0
 
-    def add(self, stream: Stream) -> None:
+    def add(self, stream: InstructionStream) -> None:
         """Add the row, or several of them where each tangent is large enough for several threads."""
         program, frame = self._program, stream.next_frame()
         frame[:] = self._frame
@@ -68,22 +68,24 @@ class TangentRow:
             bytes_ = self._steps[self._result]
             frame = program.clear_sum(stream, frame, int(frame[self._result]), self._count * bytes_)
         kernel = program.kernel(self._i, FORWARD if self._linear else TANGENT)
-        grain = program.grain(self._i, frame)
+        parallel_threshold = program.parallel_threshold(self._i, frame)
         if self._count == 1:
-            stream.add(kernel, grain)
+            stream.add(kernel, parallel_threshold)
         elif not isinstance(kernel_table.row(self._op), Structural):
             steps = [*self._steps[word.X_BAR : word.X_BAR + 3], self._steps[word.Y_BAR]]
             program.parameters(frame, [self._count, *steps])
-            stream.add(kernel, grain)
-        elif grain:
-            self._add_each(stream, frame.copy(), kernel, grain)
+            stream.add(kernel, parallel_threshold)
+        elif parallel_threshold:
+            self._add_each(stream, frame.copy(), kernel, parallel_threshold)
         else:
             steps = self._steps[word.X : word.Y_BAR + 1]
             program.parameters(frame, [self._count, kernel, int(frame[word.PARAMS]), *steps])
             stream.add(kernel_table.address_of(jacobian_columns.over_tangents), 0)
 
-    def _add_each(self, stream: Stream, bound: np.ndarray, kernel: int, grain: int) -> None:
+    def _add_each(
+        self, stream: InstructionStream, bound: np.ndarray, kernel: int, parallel_threshold: int
+    ) -> None:
         for t in range(self._count):
             frame = stream.next_frame()
             frame[:] = bound + t * np.array(self._steps, np.int64)
-            stream.add(kernel, grain)
+            stream.add(kernel, parallel_threshold)

@@ -18,12 +18,12 @@ from tapegrad.engine.sweep import jacobian_columns
 from tapegrad.engine.tape.layout import F32, OP_LINEAR
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.program import seed_sparsity
-from tapegrad.program.memory_plan import FOREVER
+from tapegrad.program.memory_plan import END
 from tapegrad.program.passes.dead_code import active_buffers, active_operands, live_instructions
 from tapegrad.program.program import TANGENT, Program
-from tapegrad.program.seed_sparsity import Runs
+from tapegrad.program.seed_sparsity import SeedRanges
 from tapegrad.program.spec import COLUMNS
-from tapegrad.program.stream import Port, Stream, port_address
+from tapegrad.program.stream import Binding, InstructionStream, binding_address
 from tapegrad.program.tangent_frames import TangentRow
 
 _FEW_SEEDS = 64  # that go through one stream whatever the size of the buffers
@@ -93,12 +93,12 @@ class TangentProgram(Program):
         """Whether all seeds of a Jacobian go through the first stream."""
         return self.purpose.kind == COLUMNS and self.chunk == 0
 
-    def _spread_seeds(self) -> dict[int, Runs]:
+    def _spread_seeds(self) -> dict[int, SeedRanges]:
         """For each active buffer the tangents that it has."""
-        everything: Runs = ((0, self._at_once),) if self._at_once else ()
+        everything: SeedRanges = ((0, self._at_once),) if self._at_once else ()
         if not self._one_hot:
             return dict.fromkeys(self._active, everything)
-        runs: dict[int, Runs] = {}
+        runs: dict[int, SeedRanges] = {}
         for buffer in self._wrt:
             first = self._first_seed[buffer]
             runs[buffer] = ((first, first + self._sizes[buffer]),) if self._sizes[buffer] else ()
@@ -110,7 +110,7 @@ class TangentProgram(Program):
             runs[result] = seed_sparsity.union([runs.get(result, ()), *operands])
         return runs
 
-    def _operand_runs(self, i: int, j: int, runs: dict[int, Runs]) -> Runs:
+    def _operand_runs(self, i: int, j: int, runs: dict[int, SeedRanges]) -> SeedRanges:
         """Tangents of an operand that can be other than zero: of an input's those of the elements that it shows."""
         buffer = self.listing.read(i)[j]
         if not self._one_hot or buffer not in self._first_seed:
@@ -130,7 +130,7 @@ class TangentProgram(Program):
         if self.chunk:
             self._plan_forward()
             for step, i in enumerate(self._tangents, len(self._live)):
-                self._plan_tangent(i, step, FOREVER)
+                self._plan_tangent(i, step, END)
         else:
             live, tangents = set(self._live), set(self._tangents)
             for i in sorted(live | tangents):
@@ -158,45 +158,47 @@ class TangentProgram(Program):
             if self.purpose.kind != COLUMNS:
                 lifetimes.blocks.pop(("tangent", buffer), None)
         if self.purpose.kind == COLUMNS:
-            lifetimes.use(("tangent", self._outputs[0]), FOREVER)
+            lifetimes.use(("tangent", self._outputs[0]), END)
         if self.chunk:
             for buffer in self._wrt:
                 name = ("tangent", buffer)
                 lifetimes.begin(name, self.chunk * self.listing.bytes[buffer], len(self._live))
-                lifetimes.use(name, FOREVER)
+                lifetimes.use(name, END)
 
     def _tangent_bytes(self, buffer: int) -> int:
         return seed_sparsity.count(self._runs[buffer]) * self.listing.bytes[buffer]
 
-    def _add_ports(self) -> None:
+    def _add_bindings(self) -> None:
         lead = () if self.purpose.batch is None else (self.purpose.batch,)
-        wrt = [self._input_ports[k] for k in self.purpose.wrt]
+        wrt = [self._input_bindings[k] for k in self.purpose.wrt]
         if self.purpose.kind != COLUMNS:
-            self.ports += [Port((*lead, *port.shape), port.dtype) for port in wrt]
-        self.given = len(self.ports)
+            self.bindings += [Binding((*lead, *binding.shape), binding.dtype) for binding in wrt]
+        self.given = len(self.bindings)
         if self.purpose.values:
-            self.ports += [Port(d.shape, d.dtype) for d in self.outputs]
+            self.bindings += [Binding(d.shape, d.dtype) for d in self.outputs]
         if self.purpose.kind == COLUMNS:
-            self.ports += [Port((*self.outputs[0].shape, *port.shape), port.dtype) for port in wrt]
+            self.bindings += [
+                Binding((*self.outputs[0].shape, *binding.shape), binding.dtype) for binding in wrt
+            ]
         else:
-            self.ports += [Port((*lead, *d.shape), d.dtype) for d in self.outputs]
+            self.bindings += [Binding((*lead, *d.shape), d.dtype) for d in self.outputs]
 
     def _place(self, primal: np.ndarray, cotangent: np.ndarray) -> None:
         if self.purpose.values:
             for k, buffer in enumerate(self._outputs, self.given):
-                primal[buffer] = port_address(k)
+                primal[buffer] = binding_address(k)
         if self._one_hot:
             for buffer in self._wrt:
                 cotangent[buffer] = self._identity(buffer)
         if self.purpose.kind != COLUMNS:
             for k, buffer in enumerate(self._wrt, len(self._inputs)):
-                cotangent[buffer] = port_address(k)
-            for k, buffer in enumerate(self._outputs, len(self.ports) - len(self._outputs)):
-                cotangent[buffer] = port_address(k)
+                cotangent[buffer] = binding_address(k)
+            for k, buffer in enumerate(self._outputs, len(self.bindings) - len(self._outputs)):
+                cotangent[buffer] = binding_address(k)
 
     def _identity(self, buffer: int) -> int:
         """Address of the tangents of an input: each is one at one element. They are never written."""
-        dtype = self._input_ports[self._inputs.index(buffer)].dtype
+        dtype = self._input_bindings[self._inputs.index(buffer)].dtype
         eye = np.eye(self._sizes[buffer], dtype=dtype)
         self._kept.append(eye)
         return int(eye.ctypes.data)
@@ -221,33 +223,33 @@ class TangentProgram(Program):
                     self._bind_tangent(self.forward, i)
         self._finish(self.reverse if self.chunk else self.forward)
 
-    def _seed_rows(self, stream: Stream) -> None:
+    def _seed_rows(self, stream: InstructionStream) -> None:
         """Rows that seed the inputs' tangents, one for each: the replay tells them which seeds."""
         for buffer in self._wrt:
             frame = stream.next_frame()
             frame[:] = 0
             frame[word.COUNT], frame[word.Y] = self.chunk, self._cotangent[buffer]
             self.parameters(frame, [self._sizes[buffer], self._first_seed[buffer]])
-            dtype = DTYPE_CODES[self._input_ports[self._inputs.index(buffer)].dtype]
+            dtype = DTYPE_CODES[self._input_bindings[self._inputs.index(buffer)].dtype]
             stream.add(kernel_table.address_of(_SEEDERS[dtype]), 0)
 
-    def _finish(self, stream: Stream) -> None:
+    def _finish(self, stream: InstructionStream) -> None:
         """Take columns to the Jacobians, or clear the tangents of outputs that do not depend on the inputs."""
         if self.purpose.kind == COLUMNS:
-            first = len(self.ports) - len(self._wrt)
+            first = len(self.bindings) - len(self._wrt)
             for k, buffer in enumerate(self._wrt, first):
-                self._take_columns(stream, port_address(k), buffer)
+                self._take_columns(stream, binding_address(k), buffer)
             return
-        for k, buffer in enumerate(self._outputs, len(self.ports) - len(self._outputs)):
+        for k, buffer in enumerate(self._outputs, len(self.bindings) - len(self._outputs)):
             if buffer not in self._active:
-                stream.fill(port_address(k), self.ports[k].bytes)
+                stream.fill(binding_address(k), self.bindings[k].bytes)
 
-    def _take_columns(self, stream: Stream, address: int, wrt: int) -> None:
+    def _take_columns(self, stream: InstructionStream, address: int, wrt: int) -> None:
         """Write the tangents of the output that are by an input to that Jacobian's columns."""
         output, first, size = self._outputs[0], self._first_seed[wrt], self._sizes[wrt]
         rows, runs = math.prod(self.outputs[0].shape), []
         if self.chunk:
-            have: Runs = ((0, self.seed_count),) if output in self._active else ()
+            have: SeedRanges = ((0, self.seed_count),) if output in self._active else ()
         else:
             have = self._runs.get(output, ()) if output in self._active else ()
         for low, high in have:
@@ -256,7 +258,7 @@ class TangentProgram(Program):
                 runs.append(
                     [low, low - first, low if self.chunk else seed_sparsity.rank(have, low), high - low]
                 )
-        dtype = self._input_ports[self._inputs.index(wrt)].dtype
+        dtype = self._input_bindings[self._inputs.index(wrt)].dtype
         if sum(run[3] for run in runs) < size and not self.chunk:
             stream.fill(address, rows * size * dtype.itemsize)
         frame = stream.next_frame()
@@ -267,7 +269,7 @@ class TangentProgram(Program):
         codes = DTYPE_CODES[self.outputs[0].dtype], DTYPE_CODES[dtype]
         stream.add(kernel_table.address_of(_TAKERS[codes]), 0)
 
-    def _bind_tangent(self, stream: Stream, i: int) -> None:
+    def _bind_tangent(self, stream: InstructionStream, i: int) -> None:
         """Bind the tangent of instruction `i`: a row for each run of seeds that come through the same operands."""
         listing, result = self.listing, self.listing.written(i)
         operands = {
@@ -284,7 +286,7 @@ class TangentProgram(Program):
             elif not cleared:
                 stream.fill(int(self._cotangent[result]) + place, (last - first) * bytes_)
 
-    def _clear_pieces(self, stream: Stream, result: int) -> bool:
+    def _clear_pieces(self, stream: InstructionStream, result: int) -> bool:
         """Clear the tangents of a buffer that several instructions write, if some of them write only a part."""
         writers = self.listing.writers[result]
         if len(writers) == 1:

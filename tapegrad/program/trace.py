@@ -12,7 +12,7 @@ from tapegrad.engine.sweep.bind_recording import covers, hold
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.frontend.conversion import plain_array
+from tapegrad.frontend.conversion import concrete_array
 from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import recording as recording_on
 from tapegrad.frontend.modes import restoring
@@ -20,11 +20,11 @@ from tapegrad.frontend.shape import contiguous
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.calling import call
 from tapegrad.program.listing import Listing
-from tapegrad.program.passes.common_subexpressions import share_common
+from tapegrad.program.passes.common_subexpressions import eliminate_common_subexpressions
 from tapegrad.program.program import Program
-from tapegrad.program.recording import Recording
+from tapegrad.program.recording import RecordedTape
 from tapegrad.program.signature import Arguments, numpy_scalar
-from tapegrad.program.spec import Purpose
+from tapegrad.program.spec import ProgramSpec
 from tapegrad.program.watch.follow import arrays_used
 from tapegrad.program.watch.reach import Reach
 from tapegrad.program.workspace import Workspace, make_program
@@ -35,7 +35,7 @@ _RECORDING_BYTES, _INSTRUCTION_BYTES = 40_000, 2_000
 GUARD_FAILED, OUT_OF_RANGE, OUT_OF_MEMORY = 1, 2, 3
 
 
-class Recorded(Uncopied):
+class Trace(Uncopied):
     """A function as it ran once: its tape, what it returned, and the programs made of that.
 
     Attributes
@@ -54,7 +54,7 @@ class Recorded(Uncopied):
     def __init__(self, function: Callable[..., Any], arguments: Arguments) -> None:
         expect_group(EVERY_COMPUTATION)
         expect_group(EVERY_RECORDING)
-        self.recording = Recording()
+        self.recording = RecordedTape()
         self._programs: dict[Any, Program] = {}
         self._listing: Listing | None = None
         self._free: dict[Any, list[Workspace]] = {}
@@ -94,7 +94,7 @@ class Recorded(Uncopied):
             number = self.recording.inputs.index(slot)
             return _Passed(number, self._looks[number].dtype)
         if value.dtype not in DTYPE_CODES:
-            return _Fixed(plain_array(value, "a result").copy())
+            return _Fixed(concrete_array(value, "a result").copy())
         if not self._has_own_buffer(value):
             value = contiguous(value)
             slot = value._slot
@@ -155,13 +155,15 @@ class Recorded(Uncopied):
 
     # --- programs ----------------------------------------------------------------------------------------------
 
-    def program(self, purpose: Purpose) -> Program:
+    def program(self, purpose: ProgramSpec) -> Program:
         """The program for a purpose."""
         known = self._programs.get(purpose)
         if known is None:
-            verify.demand(self.recording)
+            verify.check_if_enabled(self.recording)
             if self._listing is None:
-                self._listing = share_common(self.recording, Listing(self.recording), self.output_slots)
+                self._listing = eliminate_common_subexpressions(
+                    self.recording, Listing(self.recording), self.output_slots
+                )
             known = make_program(self.recording, self._listing, self.output_slots, purpose)
             self._programs[purpose] = known
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
@@ -173,7 +175,7 @@ class Recorded(Uncopied):
         self.bytes += workspace.bytes
         return workspace
 
-    def workspaces(self, purpose: Purpose) -> list[Workspace]:
+    def workspaces(self, purpose: ProgramSpec) -> list[Workspace]:
         """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""
         return self._free.setdefault(purpose, [])
 

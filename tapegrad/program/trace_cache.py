@@ -8,12 +8,12 @@ from typing import Any
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.errors import RecordingWarning, name_of
 from tapegrad.frontend.callers import program_level
-from tapegrad.program.captured_state import Surroundings
+from tapegrad.program.captured_state import CapturedState
 from tapegrad.program.signature import Arguments
-from tapegrad.program.trace import Recorded
+from tapegrad.program.trace import Trace
 
 MEMORY = 256 << 20  # bytes for the recordings of a function and of its transforms
-MOST_WAYS = 256  # recordings of one signature: beyond this, the one used longest ago goes
+MAX_TRACES = 256  # recordings of one signature: beyond this, the one used longest ago goes
 MANY_INTEGERS = 16  # recordings that differ in nothing but an integer, before that is told
 
 
@@ -28,15 +28,15 @@ class Signature:
         What the function sees through objects among its arguments; `None` if there are none.
     """
 
-    __slots__ = ("key", "surroundings", "ways")
+    __slots__ = ("key", "surroundings", "traces")
 
     def __init__(self, key: Any) -> None:
         self.key = key
-        self.ways: list[Recorded] = []
-        self.surroundings: Surroundings | None = None
+        self.traces: list[Trace] = []
+        self.surroundings: CapturedState | None = None
 
 
-class Recordings:
+class TraceCache:
     """All recordings of a function and of its transforms.
 
     Parameters
@@ -53,13 +53,13 @@ class Recordings:
     def __init__(self, memory: int) -> None:
         self.memory = memory
         self._signatures: dict[Any, Signature] = {}
-        self._order: OrderedDict[Recorded, Signature] = OrderedDict()  # the latest used last
+        self._order: OrderedDict[Trace, Signature] = OrderedDict()  # the latest used last
         self.bytes = 0
         self._patterns: dict[Any, int] = {}
         self._told: set[str] = set()
         self._lock = lock()
 
-    def __iter__(self) -> Iterator[Recorded]:
+    def __iter__(self) -> Iterator[Trace]:
         return iter(tuple(self._order))
 
     def signature(self, owner: Any, key: Any) -> Signature:
@@ -69,32 +69,32 @@ class Recordings:
             found = self._signatures.setdefault((owner, key), Signature((owner, key)))
         return found
 
-    def used(self, recorded: Recorded, signature: Signature) -> None:
+    def used(self, recorded: Trace, signature: Signature) -> None:
         """A recording was replayed: it is the last to go."""
         if recorded in self._order:
             try:
                 self._order.move_to_end(recorded)
             except KeyError:  # another thread has let it go
                 return
-        ways = signature.ways
+        traces = signature.traces
         with self._lock:
-            if ways and ways[0] is not recorded and recorded in ways:
-                ways.remove(recorded)
-                ways.insert(0, recorded)
+            if traces and traces[0] is not recorded and recorded in traces:
+                traces.remove(recorded)
+                traces.insert(0, recorded)
             if recorded.bytes != recorded.counted:
                 self._count(recorded)
 
-    def add(self, recorded: Recorded, signature: Signature) -> None:
+    def add(self, recorded: Trace, signature: Signature) -> None:
         """Keep a recording, and let go of others where there is no room."""
         with self._lock:
-            signature.ways.insert(0, recorded)
+            signature.traces.insert(0, recorded)
             self._signatures[signature.key] = signature
             self._order[recorded] = signature
             self._count(recorded)
-            if len(signature.ways) > MOST_WAYS:
-                self._let_go(signature.ways[-1])
+            if len(signature.traces) > MAX_TRACES:
+                self._let_go(signature.traces[-1])
 
-    def _count(self, recorded: Recorded) -> None:
+    def _count(self, recorded: Trace) -> None:
         """Take up what a recording has come to occupy."""
         if recorded not in self._order:
             return
@@ -103,13 +103,13 @@ class Recordings:
         while self.bytes > self.memory and len(self._order) > 1:
             self._let_go(next(iter(self._order)))
 
-    def _let_go(self, recorded: Recorded) -> None:
+    def _let_go(self, recorded: Trace) -> None:
         signature = self._order.pop(recorded)
         self.bytes -= recorded.counted
         recorded.counted = 0
-        if recorded in signature.ways:
-            signature.ways.remove(recorded)
-        if not signature.ways:
+        if recorded in signature.traces:
+            signature.traces.remove(recorded)
+        if not signature.traces:
             self._signatures.pop(signature.key, None)
 
     def drop(self, owner: Any) -> None:
@@ -122,21 +122,21 @@ class Recordings:
     def drop_signature(self, signature: Signature) -> None:
         """Let go of the recordings for a signature."""
         with self._lock:
-            for recorded in tuple(signature.ways):
+            for recorded in tuple(signature.traces):
                 self._let_go(recorded)
 
     def __reduce__(self) -> Any:
-        return Recordings, (self.memory,)
+        return TraceCache, (self.memory,)
 
     # --- what is told, once ------------------------------------------------------------------------------------
 
     def tell(self, owner: Any, arguments: Arguments, signature: Signature) -> None:
         """Tell of a function that is recorded again and again."""
         name = name_of(owner.function)
-        if len(signature.ways) >= MOST_WAYS:
+        if len(signature.traces) >= MAX_TRACES:
             self._tell(
-                "ways",
-                f"{name} took {MOST_WAYS} different ways for one signature, and those used longest ago are recorded"
+                "traces",
+                f"{name} took {MAX_TRACES} different ways for one signature, and those used longest ago are recorded"
                 " anew: int() or a mask of a value that changes with every call does that, or an array of the closure"
                 " that plain NumPy computes from. Select with where() instead of branching, and pass what changes as"
                 " an argument",

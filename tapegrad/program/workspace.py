@@ -15,15 +15,17 @@ from tapegrad.program.gradient import GradientProgram
 from tapegrad.program.listing import Listing
 from tapegrad.program.program import Program
 from tapegrad.program.pullback import PullbackProgram
-from tapegrad.program.recording import Recording
-from tapegrad.program.spec import COLUMNS, PULLBACK, TANGENTS, VALUES, Purpose
+from tapegrad.program.recording import RecordedTape
+from tapegrad.program.spec import COLUMNS, PULLBACK, TANGENTS, VALUES, ProgramSpec
 from tapegrad.program.stream import PORT_SHIFT
 from tapegrad.program.tangents import TangentProgram
 
 _ALIGNMENT = 64
 
 
-def make_program(recording: Recording, listing: Listing, outputs: list[int], purpose: Purpose) -> Program:
+def make_program(
+    recording: RecordedTape, listing: Listing, outputs: list[int], purpose: ProgramSpec
+) -> Program:
     """The program of a recording for a purpose."""
     kinds = {
         VALUES: Program,
@@ -57,20 +59,20 @@ class Workspace(Uncopied):
         memory, base = _memory(program)
         forward, reverse = program.forward.trimmed(), program.reverse.trimmed()
         frames = np.concatenate([forward, reverse]).reshape(-1, word.WORDS)
-        places = _relocations(frames, 1 + len(program.ports))
+        places = _relocations(frames, 1 + len(program.bindings))
         flat = frames.reshape(-1)
         flat[places[0][0]] = base + places[0][1]
         streams = [
             _rows(stream, frames[start : start + len(stream.kernels)])
             for stream, start in ((program.forward, 0), (program.reverse, len(forward)))
         ]
-        ports, kept = _ports(program, frames, places[1:])
+        bindings, kept = _bindings(program, frames, places[1:])
         self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
-        self._keep = (program, frames, streams, ports, kept)
+        self._keep = (program, frames, streams, bindings, kept)
         self.address = int(self._words.ctypes.data)
         self.base = base
         self.bytes = program.bytes + frames.nbytes + sum(rows.nbytes for rows in streams)
-        self._fill_words(program, base, streams, ports)
+        self._fill_words(program, base, streams, bindings)
         self._memory = memory
         self.value = None
         if isinstance(program, GradientProgram):
@@ -81,11 +83,13 @@ class Workspace(Uncopied):
             placed = zip(program.output_offsets(), program.outputs, strict=True)
             self.outputs = [self._view(offset, output.shape, output.dtype) for offset, output in placed]
 
-    def _fill_words(self, program: Program, base: int, streams: list[np.ndarray], ports: np.ndarray) -> None:
+    def _fill_words(
+        self, program: Program, base: int, streams: list[np.ndarray], bindings: np.ndarray
+    ) -> None:
         words = self._words
         words[replay.FORWARD], words[replay.FORWARD_COUNT] = streams[0].ctypes.data, len(streams[0])
         words[replay.REVERSE], words[replay.REVERSE_COUNT] = streams[1].ctypes.data, len(streams[1])
-        words[replay.PORTS], words[replay.PORT_COUNT] = ports.ctypes.data, len(ports)
+        words[replay.BINDINGS], words[replay.BINDING_COUNT] = bindings.ctypes.data, len(bindings)
         words[replay.INPUTS] = program.given
         tables = kernel_table.tables()
         words[replay.LOOPS], words[replay.CONTROL] = tables[LOOPS], tables[CONTROL]
@@ -132,7 +136,7 @@ def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.n
 
 
 def _rows(stream: Any, frames: np.ndarray) -> np.ndarray:
-    """The rows of a stream: kernel, frame, grain."""
+    """The rows of a stream: kernel, frame, parallel threshold."""
     rows = np.empty((len(stream.kernels), replay.STREAM_WORDS), np.int64)
     rows[:, 0] = stream.kernels
     rows[:, 1] = frames.ctypes.data + 8 * word.WORDS * np.arange(len(rows), dtype=np.int64)
@@ -140,17 +144,17 @@ def _rows(stream: Any, frames: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _ports(program: Program, frames: np.ndarray, places: list[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
+def _bindings(program: Program, frames: np.ndarray, places: list[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
     """The words of the ports, and the arrays that they point to."""
-    ports = np.zeros((len(program.ports), replay.PORT_WORDS), np.int64)
+    bindings = np.zeros((len(program.bindings), replay.BINDING_WORDS), np.int64)
     kept: list[np.ndarray] = []
-    for row, port, (at, offsets) in zip(ports, program.ports, places, strict=True):
-        extents = np.array(port.shape, np.int64)
+    for row, binding, (at, offsets) in zip(bindings, program.bindings, places, strict=True):
+        extents = np.array(binding.shape, np.int64)
         pairs = np.stack([frames.ctypes.data + 8 * at, offsets], axis=1).astype(np.int64)
         kept += [extents, pairs]
-        row[replay.PORT_DESCR] = id(port.dtype)
-        row[replay.PORT_NDIM], row[replay.PORT_EXTENTS] = len(port.shape), extents.ctypes.data
-        row[replay.PORT_ITEM] = port.dtype.itemsize
+        row[replay.PORT_DESCR] = id(binding.dtype)
+        row[replay.PORT_NDIM], row[replay.PORT_EXTENTS] = len(binding.shape), extents.ctypes.data
+        row[replay.PORT_ITEM] = binding.dtype.itemsize
         row[replay.PORT_RELOCATIONS], row[replay.PORT_RELOCATION_COUNT] = pairs.ctypes.data, len(pairs)
-        row[replay.PORT_ROW_BYTES] = port.row_bytes
-    return ports, kept
+        row[replay.PORT_ROW_BYTES] = binding.row_bytes
+    return bindings, kept

@@ -43,7 +43,7 @@ class Selection:
             start += count
         return built
 
-    def fill_in(self, values: list[Any]) -> list[Any]:
+    def substitute(self, values: list[Any]) -> list[Any]:
         """All positional arguments, with `values` in place of the leaves; the others as they were given."""
         args = list(self.args)
         built = values if self.plain else self._per_argument(values)
@@ -51,7 +51,7 @@ class Selection:
             args[number] = value
         return args
 
-    def arrange(self, values: list[Any]) -> Any:
+    def unflatten_results(self, values: list[Any]) -> Any:
         """Results for the leaves in the structure that is returned: a tuple for a tuple of numbers."""
         built = values if self.plain else self._per_argument(values)
         return tuple(built) if isinstance(self.argnums, tuple) else built[0]
@@ -59,7 +59,9 @@ class Selection:
     def zeros(self, lead: tuple[int, ...] = ()) -> Any:
         """The derivatives of what depends on none of the leaves, a result of shape `lead`."""
         arrays = [np.asarray(leaf) for leaf in self.leaves]
-        return self.arrange([numpy_scalar(np.zeros(lead + x.shape, native(x.dtype))) for x in arrays])
+        return self.unflatten_results(
+            [numpy_scalar(np.zeros(lead + x.shape, native(x.dtype))) for x in arrays]
+        )
 
     def inputs(self, arguments: Arguments) -> tuple[int, ...]:
         """The leaves' numbers among the traced arrays of a call."""

@@ -13,7 +13,7 @@ from tapegrad.autodiff.custom.callbacks import failure
 from tapegrad.engine.kernels.callback import CALL_FAILED
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import replay
-from tapegrad.program.spec import ROWS, Purpose
+from tapegrad.program.spec import ROWS, ProgramSpec
 from tapegrad.program.workspace import Workspace
 
 _ndarray = np.ndarray
@@ -24,22 +24,22 @@ class _Path(Uncopied):
     """A program of one input and one array for the result, ready to be called with an array like the last one."""
 
     __slots__ = ("_dtype", "_free", "_holds", "_program", "_shape")
-    ports = 2
+    bindings = 2
 
     def __init__(self, program: Any, free: list[Workspace], surroundings: Any) -> None:
         self._program = program
         self._free = free
         self._holds = surroundings.holds
-        self._shape = program.ports[-1].shape
-        self._dtype = program.ports[-1].dtype
+        self._shape = program.bindings[-1].shape
+        self._dtype = program.bindings[-1].dtype
 
     @classmethod
-    def of(cls, function: Any, recorded: Any, purpose: Purpose, x: Any) -> Any:
+    def of(cls, function: Any, recorded: Any, purpose: ProgramSpec, x: Any) -> Any:
         """The short way of calls like the one with `x`, if there is one."""
         if (
             type(x) is not np.ndarray
             or not recorded.single
-            or len(recorded.program(purpose).ports) != cls.ports
+            or len(recorded.program(purpose).bindings) != cls.bindings
         ):
             return None
         return cls(recorded.program(purpose), recorded.workspaces(purpose), function.surroundings)
@@ -99,7 +99,7 @@ class DirectionPath(_Path):
     """The tangent of the one result along one of the input."""
 
     __slots__ = ()
-    ports = 3
+    bindings = 3
 
     def __call__(self, x: Any, x_dot: Any) -> Any:
         if type(x) is not _ndarray or type(x_dot) is not _ndarray:
@@ -125,7 +125,7 @@ class ValueAndDirectionPath(_Path):
     """The one result, and its tangent along one of the input."""
 
     __slots__ = ()
-    ports = 4
+    bindings = 4
 
     def __call__(self, x: Any, x_dot: Any) -> tuple[Any, Any] | None:
         if type(x) is not _ndarray or type(x_dot) is not _ndarray:

@@ -12,15 +12,15 @@ from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, modes, n
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.calling import call, check_scalar, one_array
 from tapegrad.program.signature import has_tensor, numpy_scalar
-from tapegrad.program.spec import GRADIENT, VALUES, Purpose
-from tapegrad.program.trace import Recorded
+from tapegrad.program.spec import GRADIENT, VALUES, ProgramSpec
+from tapegrad.program.trace import Trace
 from tapegrad.transforms.argnums import Argnums, checked_argnums, select
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.fast_path import GradientPath
 from tapegrad.transforms.jit import Jit
-from tapegrad.transforms.nested import Run, new_leaf
+from tapegrad.transforms.nested import NestedCall, new_leaf
 
-_VALUES = Purpose(VALUES)
+_VALUES = ProgramSpec(VALUES)
 
 
 def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0) -> "ValueAndGrad":
@@ -70,7 +70,7 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0) -> "Grad":
     return Grad(function, argnums)
 
 
-def _goal(purpose: Purpose, recorded: Recorded) -> Purpose:
+def _goal(purpose: ProgramSpec, recorded: Trace) -> ProgramSpec:
     """What is replayed of a recording: its gradient, or the value of what has none."""
     scalar = recorded.only_output >= 0 and recorded.output_shape == ()
     return purpose if scalar else _VALUES
@@ -103,14 +103,14 @@ class ValueAndGrad(Transform):
         """The gradient of a recorded function."""
         arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)
-        purpose = Purpose(GRADIENT, selection.inputs(arguments))
+        purpose = ProgramSpec(GRADIENT, selection.inputs(arguments))
         recorded, results = function.run(arguments, functools.partial(_goal, purpose))
         if _goal(purpose, recorded) is not purpose:
             return _constant(recorded.result(arguments.arrays, results)), selection.zeros()
         value, *gradients = results
         if len(args) == 1 and not kwargs and self._argnums == 0:
             self._fast = GradientPath.of(function, recorded, purpose, args[0])
-        return value[()], selection.arrange([numpy_scalar(g) for g in gradients])
+        return value[()], selection.unflatten_results([numpy_scalar(g) for g in gradients])
 
     @restoring
     def _eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -122,20 +122,20 @@ class ValueAndGrad(Transform):
                 tensor_on(EAGER, t._slot) for t in given
             ]  # the function may write to those that it gets
             with differentiating(leaves):
-                value = call(self.function, selection.fill_in(given), kwargs)
-            shown = _constant(value)
+                value = call(self.function, selection.substitute(given), kwargs)
+            to_output = _constant(value)
             if is_tensor(value):
                 pull_back(value, leaves)  # its Tensors go, and the graph with them
-        return shown, selection.arrange([_gradient_of(t) for t in leaves])
+        return to_output, selection.unflatten_results([_gradient_of(t) for t in leaves])
 
     def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient as Tensors, on the tape that the thread is appending to."""
         selection = select(args, self._argnums)
-        run = Run(self.function, selection, kwargs)
+        run = NestedCall(self.function, selection, kwargs)
         _constant(run.value)
         value = run.value if is_tensor(run.value) else from_array(np.asarray(run.value), constant=True)
-        value, *gradients = run.shown([value, *run.pull([(value, 1.0)])], has_tensor(args, kwargs))
-        return value, selection.arrange(gradients)
+        value, *gradients = run.to_output([value, *run.pull([(value, 1.0)])], has_tensor(args, kwargs))
+        return value, selection.unflatten_results(gradients)
 
 
 class Grad(Transform):

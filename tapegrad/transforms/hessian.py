@@ -15,7 +15,7 @@ from tapegrad.frontend.modes import modes, nested
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.signature import has_tensor
-from tapegrad.program.spec import TANGENTS, Purpose
+from tapegrad.program.spec import TANGENTS, ProgramSpec
 from tapegrad.pytree import LEAF, flatten, unflatten
 from tapegrad.transforms import jvp
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
@@ -138,7 +138,7 @@ class HessianProduct(Transform):
             return jvp.on_tensors(gradient, selection, directions)[1]
         known = replayable(self._gradient)
         if known is None:
-            return jvp.swept(gradient, selection, directions)[1]
+            return jvp.eager_jvp(gradient, selection, directions)[1]
         return self._replay(known, selection, directions, kwargs)
 
     def _backwards(self, selection: Selection, directions: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -154,7 +154,7 @@ class HessianProduct(Transform):
     ) -> Any:
         """The tangent of the recorded gradient."""
         arguments = gradient.arguments(selection.args, kwargs)
-        purpose = Purpose(TANGENTS, selection.inputs(arguments))
+        purpose = ProgramSpec(TANGENTS, selection.inputs(arguments))
         recorded, results = gradient.run(arguments, purpose, check_forward_rules, given=directions)
         if len(selection.args) == 1 and not kwargs and self._argnums == 0:
             self._fast = DirectionPath.of(gradient, recorded, purpose, selection.args[0])
@@ -218,7 +218,7 @@ class Hessian(Transform):
             rows = [column[start:stop].reshape(np.shape(leaf) + column.shape[1:])[()] for column in columns]
             blocks.append(unflatten(definition, rows))
             start = stop
-        return selection.arrange(blocks)
+        return selection.unflatten_results(blocks)
 
 
 class _FlatGradient(_OfGradient):

@@ -11,14 +11,14 @@ from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
 from tapegrad.frontend.modes import modes, nested
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.calling import one_array
-from tapegrad.program.signature import Arguments, has_tensor, numpy_scalar, take_apart
-from tapegrad.program.spec import COLUMNS, ROWS, VALUES, Purpose
-from tapegrad.program.trace import Recorded
+from tapegrad.program.signature import Arguments, flatten_args, has_tensor, numpy_scalar
+from tapegrad.program.spec import COLUMNS, ROWS, VALUES, ProgramSpec
+from tapegrad.program.trace import Trace
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.fast_path import ResultPath
 from tapegrad.transforms.jit import Jit, run_once
-from tapegrad.transforms.nested import Run
+from tapegrad.transforms.nested import NestedCall
 
 _MODES = ("auto", "forward", "reverse")
 
@@ -115,7 +115,7 @@ class Jacobian(Transform):
     def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian as a Tensor on the thread's tape, one sweep for each row or column."""
         selection = select(args, self._argnums)
-        run = Run(self.function, selection, kwargs)
+        run = NestedCall(self.function, selection, kwargs)
         array = one_array("jacobian", run.value)
         if not is_tensor(run.value) or array.dtype.kind != "f":
             run.value = from_array(array.astype(float), constant=True)
@@ -123,7 +123,7 @@ class Jacobian(Transform):
         forward = self._mode == "forward" or (
             self._mode == "auto" and inputs <= run.value.size and all_have_forward_rules(run.tape)
         )
-        return selection.arrange(run.shown(run.jacobian(forward), has_tensor(args, kwargs)))
+        return selection.unflatten_results(run.to_output(run.jacobian(forward), has_tensor(args, kwargs)))
 
     def _replay(self, function: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian of a recorded function."""
@@ -138,29 +138,29 @@ class Jacobian(Transform):
     def _recorded_anew(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian of a function that is not replayed: of its run with these arguments."""
         selection = select(args, self._argnums)
-        arguments = take_apart(tuple(selection.leaves), {})
+        arguments = flatten_args(tuple(selection.leaves), {})
 
         def of_leaves(*leaves: Any) -> Any:
-            return self.function(*selection.fill_in(list(leaves)), **kwargs)
+            return self.function(*selection.substitute(list(leaves)), **kwargs)
 
-        recorded = Recorded(of_leaves, arguments)
+        recorded = Trace(of_leaves, arguments)
         results = run_once(recorded, arguments, functools.partial(self._purpose, tuple(arguments.places)))
         return _arranged(selection, recorded, arguments, results)
 
-    def _purpose(self, wrt: tuple[int, ...], recorded: Any) -> Purpose:
+    def _purpose(self, wrt: tuple[int, ...], recorded: Any) -> ProgramSpec:
         """By columns or by rows; forward sweeps are the cheaper ones where there are as many of both."""
         if recorded.only_output < 0:
-            return Purpose(VALUES)
+            return ProgramSpec(VALUES)
         if self._mode != "auto":
-            return Purpose(COLUMNS if self._mode == "forward" else ROWS, wrt)
+            return ProgramSpec(COLUMNS if self._mode == "forward" else ROWS, wrt)
         inputs = sum(math.prod(recorded.input_shape(k)) for k in wrt)
         forward = inputs <= math.prod(recorded.output_shape) and all_have_forward_rules(recorded.recording)
-        return Purpose(COLUMNS if forward else ROWS, wrt)
+        return ProgramSpec(COLUMNS if forward else ROWS, wrt)
 
 
-def _arranged(selection: Selection, recorded: Recorded, arguments: Arguments, results: list[Any]) -> Any:
+def _arranged(selection: Selection, recorded: Trace, arguments: Arguments, results: list[Any]) -> Any:
     """The Jacobians among a replay's results; zeros if the function's result depends on no float."""
     if recorded.only_output < 0:
         return selection.zeros(one_array("jacobian", recorded.result(arguments.arrays, results)).shape)
     count = len(selection.leaves)
-    return selection.arrange([numpy_scalar(array) for array in results[len(results) - count :]])
+    return selection.unflatten_results([numpy_scalar(array) for array in results[len(results) - count :]])

@@ -14,18 +14,18 @@ from tapegrad.errors import OuterTensorError
 from tapegrad.frontend.copying import OfFunction
 from tapegrad.frontend.modes import current, modes, thread
 from tapegrad.frontend.tensor import is_tensor
-from tapegrad.program.captured_state import Surroundings
-from tapegrad.program.recording import Recording
-from tapegrad.program.signature import Arguments, has_tensor, take_apart
-from tapegrad.program.spec import COLUMNS, GRADIENT, ROWS, TANGENTS, VALUES, Purpose
+from tapegrad.program.captured_state import CapturedState
+from tapegrad.program.recording import RecordedTape
+from tapegrad.program.signature import Arguments, flatten_args, has_tensor
+from tapegrad.program.spec import COLUMNS, GRADIENT, ROWS, TANGENTS, VALUES, ProgramSpec
 from tapegrad.program.static_arguments import NOTHING, Names, Numbers, Static, static_arguments
-from tapegrad.program.trace import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Recorded
-from tapegrad.program.trace_cache import MEMORY, Recordings, Signature
+from tapegrad.program.trace import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Trace
+from tapegrad.program.trace_cache import MEMORY, Signature, TraceCache
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.fast_path import ResultPath, ValueAndDirectionPath
 
-_VALUES = Purpose(VALUES)
-Goal = Purpose | Callable[[Recorded], Purpose]
+_VALUES = ProgramSpec(VALUES)
+Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
 
 
 class Jit(OfFunction):
@@ -35,24 +35,24 @@ class Jit(OfFunction):
         self,
         function: Callable[..., Any],
         static: Static = NOTHING,
-        recordings: Recordings | None = None,
+        recordings: TraceCache | None = None,
         derived: bool = False,
     ) -> None:
         self.function = function
         # To transforms, Tensors in closures are constants; called itself, a recorded function keeps their gradient.
         self._check = None if derived else _keep_gradients
         self.static = static
-        self.recordings = Recordings(MEMORY) if recordings is None else recordings
+        self.recordings = TraceCache(MEMORY) if recordings is None else recordings
         self._lock = lock()
         self.derived: dict[Any, Jit] = {}  # recorded transforms of this function, by what they are
         self._fast: ResultPath | None = None
         self.direction: ValueAndDirectionPath | None = None  # the short way of its jvp
-        self.surroundings: Surroundings | None = None  # taken when it is recorded
+        self.surroundings: CapturedState | None = None  # taken when it is recorded
         functools.update_wrapper(self, function, updated=())
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        return self.static, Recordings(self.recordings.memory)
+        return self.static, TraceCache(self.recordings.memory)
 
     def __repr__(self) -> str:
         return f"jit({self.function!r})"
@@ -93,7 +93,7 @@ class Jit(OfFunction):
             self._fast = ResultPath.of(self, recorded, _VALUES, args[0])
         return recorded.result(arguments.arrays, outputs)
 
-    def tape(self, *args: Any, **kwargs: Any) -> Recording:
+    def tape(self, *args: Any, **kwargs: Any) -> RecordedTape:
         """The tape of the way that these arguments take, recorded if it is not yet; print it to see its instructions.
 
         Examples
@@ -112,7 +112,7 @@ class Jit(OfFunction):
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """The arguments of a call, taken apart."""
-        return take_apart(args, kwargs, self.static)
+        return flatten_args(args, kwargs, self.static)
 
     def refresh(self) -> None:
         """Drop all recordings if something that the function sees has changed."""
@@ -137,20 +137,18 @@ class Jit(OfFunction):
                 return self.recordings.signature(self, arguments.key)
         return signature
 
-    def _record_unless(
-        self, tried: list[Recorded], signature: Signature, arguments: Arguments
-    ) -> Recorded | None:
+    def _record_unless(self, tried: list[Trace], signature: Signature, arguments: Arguments) -> Trace | None:
         """Record the way that these arguments take, unless another thread has recorded one that was not tried."""
         with self._lock:
-            if any(way not in tried for way in signature.ways):
+            if any(way not in tried for way in signature.traces):
                 return None
             self.recordings.tell(self, arguments, signature)
-            recorded = Recorded(self.function, arguments)
+            recorded = Trace(self.function, arguments)
             # Taken anew, for the function may itself have bound a name or filled a list while it ran.
-            self.surroundings = Surroundings((self.function,))
+            self.surroundings = CapturedState((self.function,))
             seen = self.surroundings
             if arguments.objects:
-                seen = signature.surroundings = Surroundings(arguments.objects, seen)
+                seen = signature.surroundings = CapturedState(arguments.objects, seen)
             recorded.watch_arrays(self.function, seen.reach, arguments.objects)
             self.recordings.add(recorded, signature)
         return recorded
@@ -162,7 +160,7 @@ class Jit(OfFunction):
         check: Any = None,
         given: Sequence[np.ndarray] = (),
         by: Callable[..., tuple[list[Any] | None, int]] | None = None,
-    ) -> tuple[Recorded, list[Any]]:
+    ) -> tuple[Trace, list[Any]]:
         """Replay the recording whose guards hold, or make it. Returns it and the arrays of its output ports.
 
         `purpose` may be a function that says it of a recording. `check` is called with a recording before its
@@ -171,12 +169,12 @@ class Jit(OfFunction):
         """
         by = by or execute
         signature = self._signature(arguments)
-        ways = signature.ways
+        traces = signature.traces
         refuted: list[tuple[bytes, ...]] = []
-        tried: list[Recorded] = []
-        fresh: Recorded | None = None
+        tried: list[Trace] = []
+        fresh: Trace | None = None
         while fresh is None:
-            for recorded in [way for way in ways if way not in tried]:
+            for recorded in [way for way in traces if way not in tried]:
                 tried.append(recorded)
                 if any(recorded.outcomes[: len(prefix)] == prefix for prefix in refuted):
                     continue
@@ -192,7 +190,7 @@ class Jit(OfFunction):
 
 
 def run_once(
-    recorded: Recorded,
+    recorded: Trace,
     arguments: Arguments,
     goal: Goal,
     check: Any = None,
@@ -208,7 +206,7 @@ def run_once(
     return outputs
 
 
-def _keep_gradients(recorded: Recorded) -> None:
+def _keep_gradients(recorded: Trace) -> None:
     """Refuse to replay what closes over an eager Tensor that a gradient can flow back to from the result."""
     if recorded.recording.closes_over_leaf and current()[1]:
         raise OuterTensorError(
@@ -218,7 +216,7 @@ def _keep_gradients(recorded: Recorded) -> None:
 
 
 def execute(
-    recorded: Recorded, arguments: Arguments, goal: Goal, check: Any, given: Sequence[np.ndarray]
+    recorded: Trace, arguments: Arguments, goal: Goal, check: Any, given: Sequence[np.ndarray]
 ) -> tuple[list[Any] | None, int]:
     """Run one recording's program; the arrays of its output ports, or `None` and the guard that did not hold.
 
@@ -226,14 +224,14 @@ def execute(
     """
     if check is not None:
         check(recorded)
-    purpose = goal if isinstance(goal, Purpose) else goal(recorded)
+    purpose = goal if isinstance(goal, ProgramSpec) else goal(recorded)
     program = recorded.program(purpose)
     free = recorded.workspaces(purpose)
     try:
         workspace = free.pop()
     except IndexError:
         workspace = recorded.new_workspace(program)
-    results = [np.empty(port.shape, port.dtype) for port in program.ports[program.given :]]
+    results = [np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
     arrays = [*arguments.arrays, *given, *results]
     ids = np.array([id(array) for array in arrays], np.int64)
     status = _entry(purpose)(workspace.address, id(ids))
@@ -249,7 +247,7 @@ def execute(
     raise error_of(status)
 
 
-def _entry(purpose: Purpose) -> Callable[[int, int], int]:
+def _entry(purpose: ProgramSpec) -> Callable[[int, int], int]:
     """The entry point that runs a program; looked up by name, for the first call replaces it."""
     return getattr(replay, _ENTRIES[purpose.kind])  # type: ignore[no-any-return]
 
@@ -329,4 +327,4 @@ def jit(
         return function
     plain = function.function if isinstance(function, Jit) else function
     static = static_arguments(plain, static_argnums, static_argnames)
-    return Jit(plain, static, Recordings(memory))
+    return Jit(plain, static, TraceCache(memory))

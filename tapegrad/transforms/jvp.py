@@ -16,14 +16,14 @@ from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.ops import CODES
 from tapegrad.program.calling import call, check_numbers, check_real
 from tapegrad.program.signature import has_tensor, numpy_scalar
-from tapegrad.program.spec import TANGENTS, Purpose
+from tapegrad.program.spec import TANGENTS, ProgramSpec
 from tapegrad.program.trace import zeros_like
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.argnums import Selection, select
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.fast_path import ValueAndDirectionPath
 from tapegrad.transforms.jit import Jit, error_of
-from tapegrad.transforms.nested import Run
+from tapegrad.transforms.nested import NestedCall
 
 _COPY = CODES["positive"]
 
@@ -67,7 +67,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     known = replayable(function)
     if known is not None:
         return _replayed(known, selection, directions)
-    return swept(function, selection, directions)
+    return eager_jvp(function, selection, directions)
 
 
 def _short(function: Jit, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any] | None:
@@ -134,11 +134,11 @@ def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
 
 def on_tensors(function: Callable[..., Any], selection: Selection, directions: list[Any]) -> tuple[Any, Any]:
     """Value and tangent as Tensors, on the tape that the thread is appending to."""
-    run = Run(function, selection)
+    run = NestedCall(function, selection)
     results, definition = flatten(run.value)
     check_numbers("jvp", results)
     as_tensors = has_tensor((selection.args, directions), {})
-    value, tangent = (run.shown(each, as_tensors) for each in (results, run.push(directions, results)))
+    value, tangent = (run.to_output(each, as_tensors) for each in (results, run.push(directions, results)))
     return unflatten(definition, value), unflatten(definition, tangent)
 
 
@@ -148,7 +148,7 @@ def on_tensors(function: Callable[..., Any], selection: Selection, directions: l
 def _replayed(function: Jit, selection: Selection, directions: list[np.ndarray]) -> tuple[Any, Any]:
     """Value and tangent of a recorded function."""
     arguments = function.arguments(selection.args, {})
-    purpose = Purpose(TANGENTS, selection.inputs(arguments), values=True)
+    purpose = ProgramSpec(TANGENTS, selection.inputs(arguments), values=True)
     recorded, results = function.run(arguments, purpose, given=directions)
     half = len(results) // 2
     if len(selection.args) == 1 and half == 1:
@@ -162,7 +162,7 @@ def _replayed(function: Jit, selection: Selection, directions: list[np.ndarray])
 
 
 @restoring
-def swept(
+def eager_jvp(
     function: Callable[..., Any], selection: Selection, directions: list[np.ndarray]
 ) -> tuple[Any, Any]:
     """Value and tangent of a function that is run with Tensors on the eager tape."""
@@ -173,7 +173,7 @@ def swept(
         ]
         with differentiating(leaves):
             copies = [unary(_COPY, leaf) for leaf in leaves]  # the function may write to its arguments
-            results, definition = flatten(call(function, selection.fill_in(copies)))
+            results, definition = flatten(call(function, selection.substitute(copies)))
         check_numbers("jvp", results)
         found = [y for y in results if is_tensor(y) and not y.constant]
         arrays = iter(push(leaves, directions, found))

@@ -30,7 +30,7 @@ from tapegrad.transforms.base import plain
 _COPY = CODES["positive"]
 
 
-class Run:
+class NestedCall:
     """One run of a function, to be differentiated by the leaves of some of its arguments.
 
     Parameters
@@ -52,7 +52,7 @@ class Run:
         # The function may write to its own.
         self._leaves = [tensor_on(self.tape, copy._slot) for copy in copies]
         with differentiating(self._leaves):
-            self.value = call(plain(function), selection.fill_in(copies), kwargs)
+            self.value = call(plain(function), selection.substitute(copies), kwargs)
 
     @property
     def slots(self) -> list[int]:
@@ -114,7 +114,7 @@ class Run:
             columns.append(self.push(tangents, [y])[0])
         return _arranged(columns, y.shape + leaf.shape, y.ndim, leaf.dtype)
 
-    def shown(self, results: list[Any], as_tensors: bool) -> list[Any]:
+    def to_output(self, results: list[Any], as_tensors: bool) -> list[Any]:
         """Results as they are returned: Tensors if the caller gave some, otherwise `plain`."""
         return results if as_tensors else [self.plain(each) for each in results]
 

@@ -9,8 +9,8 @@ from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import replay
 from tapegrad.program.pullback import PullbackProgram
 from tapegrad.program.signature import Arguments
-from tapegrad.program.spec import Purpose
-from tapegrad.program.trace import GUARD_FAILED, Recorded
+from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.trace import GUARD_FAILED, Trace
 from tapegrad.program.workspace import Workspace
 from tapegrad.transforms.jit import error_of
 
@@ -40,7 +40,7 @@ class Primals(Uncopied):
 
     @classmethod
     def computed(
-        cls, recorded: Recorded, arguments: Arguments, purpose: Purpose, *_: Any
+        cls, recorded: Trace, arguments: Arguments, purpose: ProgramSpec, *_: Any
     ) -> tuple[list[Any] | None, int]:
         """A forward sweep by a recording: the primals, or `None` and the guard that did not hold."""
         program = recorded.program(purpose)
@@ -61,9 +61,12 @@ class Primals(Uncopied):
 
     def pull(self, cotangents: list[np.ndarray]) -> list[np.ndarray]:
         """The cotangents of the inputs for those of the float outputs: a reverse sweep."""
-        ports = self.program.ports[self.program.given :]
-        seeds = [_copied(bar, port.shape, port.dtype) for bar, port in zip(cotangents, ports, strict=False)]
-        results = [np.empty(port.shape, port.dtype) for port in ports[len(seeds) :]]
+        bindings = self.program.bindings[self.program.given :]
+        seeds = [
+            _copied(bar, binding.shape, binding.dtype)
+            for bar, binding in zip(cotangents, bindings, strict=False)
+        ]
+        results = [np.empty(binding.shape, binding.dtype) for binding in bindings[len(seeds) :]]
         ids = _ids([*seeds, *results])
         with self._alone:
             status = replay.replay_backward(self._workspace.address, id(ids))

@@ -11,12 +11,12 @@ from tapegrad.frontend.modes import current, eager_mode, nested, restoring
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.calling import check_numbers, check_real
 from tapegrad.program.signature import has_tensor, numpy_scalar
-from tapegrad.program.spec import PULLBACK, Purpose
+from tapegrad.program.spec import PULLBACK, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.argnums import Selection, select
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.jit import Jit
-from tapegrad.transforms.nested import Run
+from tapegrad.transforms.nested import NestedCall
 from tapegrad.transforms.primals import Primals
 
 
@@ -101,7 +101,7 @@ def _shapes(values: list[Any]) -> list[tuple[int, ...]]:
 
 def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
     """On the tape that the thread is appending to."""
-    run = Run(function, selection)
+    run = NestedCall(function, selection)
     values, definition = flatten(run.value)
     check_numbers("vjp", values)
     as_tensors, shapes = has_tensor(selection.args, {}), _shapes(values)
@@ -109,38 +109,38 @@ def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         bars = _checked(y_bar, shapes, definition)
         pulled = run.pull(zip(values, bars, strict=True))
-        return selection.arrange(run.shown(pulled, as_tensors or has_tensor((y_bar,), {})))  # type: ignore[no-any-return]
+        return selection.unflatten_results(run.to_output(pulled, as_tensors or has_tensor((y_bar,), {})))  # type: ignore[no-any-return]
 
-    return unflatten(definition, run.shown(values, as_tensors)), Pullback(pullback)
+    return unflatten(definition, run.to_output(values, as_tensors)), Pullback(pullback)
 
 
 @restoring
 def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
     """On the eager tape, which is swept at each call of the pullback."""
     with eager_mode():
-        run = Run(function, selection)
+        run = NestedCall(function, selection)
         values, definition = flatten(run.value)
         check_numbers("vjp", values)
-        shown = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in values]
-    alone, shapes = lock(), _shapes(shown)  # the sweep leaves its gradients in the leaves of the run
+        to_output = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in values]
+    alone, shapes = lock(), _shapes(to_output)  # the sweep leaves its gradients in the leaves of the run
 
     @restoring
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         bars = _checked(y_bar, shapes, definition)
         if current()[0] is run.tape and any(is_tensor(bar) for bar in bars):
-            return selection.arrange(run.pull(zip(values, bars, strict=True)))  # type: ignore[no-any-return]
+            return selection.unflatten_results(run.pull(zip(values, bars, strict=True)))  # type: ignore[no-any-return]
         with alone, eager_mode():
             pulled = run.pull_arrays(zip(values, bars, strict=True))
-        return selection.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
+        return selection.unflatten_results([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
 
-    return unflatten(definition, shown), Pullback(pullback)
+    return unflatten(definition, to_output), Pullback(pullback)
 
 
 def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
     """By replays: a forward sweep now, and a reverse sweep at each call of the pullback."""
     arguments = function.arguments(selection.args, {})
     arguments.arrays[:] = [array.copy() for array in arguments.arrays]  # the caller's may change
-    purpose = Purpose(PULLBACK, selection.inputs(arguments))
+    purpose = ProgramSpec(PULLBACK, selection.inputs(arguments))
     recorded, (primals,) = function.run(arguments, purpose, by=Primals.computed)
     value = recorded.result(arguments.arrays, primals.outputs())
     values, definition = flatten(value)
@@ -151,6 +151,6 @@ def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         bars = _checked(y_bar, shapes, definition)
         pulled = primals.pull([bars[k] for k in seeded])
-        return selection.arrange([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
+        return selection.unflatten_results([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
 
     return value, Pullback(pullback)

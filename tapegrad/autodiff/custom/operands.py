@@ -66,8 +66,8 @@ class Operands:
 def _array(value: Any, name: str) -> np.ndarray:
     array = plain(value, f"custom op {name!r}")
     check_dtype(array.dtype, f"custom op {name!r}")
-    native = np.dtype(array.dtype.type)  # see Part.of
-    return array.view(native) if array.dtype == native else array
+    entry_point = np.dtype(array.dtype.type)  # see Part.of
+    return array.view(entry_point) if array.dtype == entry_point else array
 
 
 def _with_numbers(values: list[Any], args: tuple[Any, ...]) -> list[Any]:

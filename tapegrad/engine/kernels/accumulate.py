@@ -14,7 +14,7 @@ from tapegrad.engine.kernels.raw_memory import load_at, load_i64, memcpy, size_o
 
 _BLOCK = 256  # elements summed plainly before the compensated sum takes over
 
-_helper = numba.njit(error_model="numpy", inline="always")
+always_inline = numba.njit(error_model="numpy", inline="always")
 # Sums within a block may be reordered, so that they are taken in lanes. Nothing is assumed of nan and inf.
 _reordered = numba.njit(
     error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True
@@ -34,7 +34,7 @@ def _block_sum(address: int, stride: int, first: int, last: int, zero: Any) -> A
     return total
 
 
-@_helper
+@always_inline
 def _line_sum(address: int, stride: int, count: int, zero: Any) -> Any:
     """Sum over blocks, with the rounding error of adding each block's sum carried along (Neumaier 1974)."""
     first: Any = np.int64(0)  # a plain 0 would have the sum of a block compiled twice
@@ -51,14 +51,14 @@ def _line_sum(address: int, stride: int, count: int, zero: Any) -> Any:
     return total + lost if math.isfinite(lost) else total
 
 
-@_helper
+@always_inline
 def _add_lines(x_bar: int, x_stride: int, y_bar: int, y_stride: int, count: int, zero: Any) -> None:
     for i in range(count):
         cotangent = load_at(x_bar, i * x_stride, zero) + load_at(y_bar, i * y_stride, zero)
         store_at(x_bar, i * x_stride, cotangent, zero)
 
 
-@_helper
+@always_inline
 def _spread(x_bar: int, value: Any, count: int, store: int, zero: Any) -> None:
     """Add one value to every element of a contiguous line, or write it there."""
     for i in range(count):
@@ -66,13 +66,13 @@ def _spread(x_bar: int, value: Any, count: int, store: int, zero: Any) -> None:
         store_at(x_bar, i * size_of(zero), before + value, zero)
 
 
-@_helper
+@always_inline
 def _write_line(x_bar: int, x_stride: int, y_bar: int, y_stride: int, count: int, zero: Any) -> None:
     for i in range(count):
         store_at(x_bar, i * x_stride, load_at(y_bar, i * y_stride, zero), zero)
 
 
-@_helper
+@always_inline
 def _accumulate(frame: int, zero: Any) -> int:
     count = load_i64(frame, COUNT)
     x_bar, y_bar = load_i64(frame, X_BAR), load_i64(frame, Y_BAR)

@@ -17,10 +17,10 @@ CELL_WORDS = 2 * DIRECTIONS
 CALL_FAILED = 4  # status
 DONE = 0x0DD5  # what a function that asks Python returns; anything where Python was stopped before it could say so
 
-_helper = numba.njit(error_model="numpy", inline="always")
+always_inline = numba.njit(error_model="numpy", inline="always")
 
 
-@_helper
+@always_inline
 def _call(frame: int, direction: int) -> int:
     cell = load_i64(load_i64(frame, PARAMS), 0)
     compiled = load_i64(cell, direction)

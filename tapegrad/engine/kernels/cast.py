@@ -8,16 +8,16 @@ import numpy as np
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.raw_memory import load_at, load_i64, size_of, store_at
 
-_helper = numba.njit(error_model="numpy", inline="always")
+always_inline = numba.njit(error_model="numpy", inline="always")
 
 
-@_helper
+@always_inline
 def _convert(x: int, x_stride: int, y: int, y_stride: int, count: int, x_zero: Any, y_zero: Any) -> None:
     for i in range(count):
         store_at(y, i * y_stride, load_at(x, i * x_stride, x_zero), y_zero)
 
 
-@_helper
+@always_inline
 def _cast(frame: int, x_zero: Any, y_zero: Any) -> int:
     """Write the operand, whose type `x_zero` has, to the result, whose type `y_zero` has."""
     count, x, y = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, Y)
@@ -29,7 +29,7 @@ def _cast(frame: int, x_zero: Any, y_zero: Any) -> int:
     return 0
 
 
-@_helper
+@always_inline
 def _add_converted(
     x_bar: int, x_stride: int, y_bar: int, y_stride: int, count: int, x_zero: Any, y_zero: Any
 ) -> None:
@@ -38,7 +38,7 @@ def _add_converted(
         store_at(x_bar, i * x_stride, cotangent, x_zero)
 
 
-@_helper
+@always_inline
 def _sum(address: int, stride: int, count: int, zero: Any) -> Any:
     total = 0.0
     for i in range(count):
@@ -46,7 +46,7 @@ def _sum(address: int, stride: int, count: int, zero: Any) -> Any:
     return total
 
 
-@_helper
+@always_inline
 def _cast_reverse(frame: int, x_zero: Any, y_zero: Any) -> int:
     """Add or write the result's cotangent, of the type of `y_zero`, to the operand's, of that of `x_zero`."""
     count, x_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)

@@ -25,22 +25,22 @@ from tapegrad.engine.kernels.region import (
     value_strides_of,
 )
 
-_helper = numba.njit(error_model="numpy", inline="always")
-_routine = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+always_inline = numba.njit(error_model="numpy", inline="always")
+noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@_helper
+@always_inline
 def _first(params: int) -> int:
     """The words of the first operand, as `region` counts them: word 1 is the offset."""
     return params + 8
 
 
-@_helper
+@always_inline
 def _next(params: int) -> int:
     return params + 8 * (2 + 3 * load_i64(params, 2))
 
 
-@_routine
+@noinline
 def _adjacent(params: int, strides: int, size: int) -> bool:
     """Whether the elements lie one after the other."""
     expected = size
@@ -52,7 +52,7 @@ def _adjacent(params: int, strides: int, size: int) -> bool:
     return True
 
 
-@_helper
+@always_inline
 def _both_adjacent(params: int, size: int) -> bool:
     """Whether region and operand are both one block."""
     return _adjacent(params, region_strides(params), size) and _adjacent(
@@ -60,13 +60,13 @@ def _both_adjacent(params: int, size: int) -> bool:
     )
 
 
-@_routine
+@noinline
 def _block_elements(params: int) -> int:
     rows, length = shape(params)
     return rows * length
 
 
-@_routine
+@noinline
 def _begin(params: int, y: int, x: int, total: int, size: int) -> bool:
     """Fill the result with the first operand and zeros if that is one block, else with zeros; whether it was."""
     operand = _first(params)
@@ -80,7 +80,7 @@ def _begin(params: int, y: int, x: int, total: int, size: int) -> bool:
     return True
 
 
-@_routine
+@noinline
 def _add(params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any) -> None:
     if _both_adjacent(params, size_of(zero)):
         add_line(target, source, _block_elements(params), zero)
@@ -88,7 +88,7 @@ def _add(params: int, target: int, target_strides: int, source: int, source_stri
         add_region(params, target, target_strides, source, source_strides, zero)
 
 
-@_helper
+@always_inline
 def _embed(frame: int, zero: Any) -> int:
     y, params = load_i64(frame, Y), load_i64(frame, PARAMS)
     x = load_i64(frame, X)
@@ -105,7 +105,7 @@ def _embed(frame: int, zero: Any) -> int:
     return 0
 
 
-@_routine
+@noinline
 def _is_summed(params: int) -> bool:
     """Whether several elements of the region are one element of the operand."""
     strides = value_strides_of(params)
@@ -115,7 +115,7 @@ def _is_summed(params: int) -> bool:
     return summed
 
 
-@_routine
+@noinline
 def _clear(params: int, target: int, strides: int, zero: Any) -> None:
     rows, length = shape(params)
     ndim = load_i64(params, 2)
@@ -126,7 +126,7 @@ def _clear(params: int, target: int, strides: int, zero: Any) -> None:
             store_at(to, j * step, zero, zero)
 
 
-@_routine
+@noinline
 def _take(params: int, x_bar: int, y_bar: int, store: int, zero: Any) -> None:
     """Accumulate the region of the result's cotangent to an operand's."""
     own, strides = value_strides_of(params), region_strides(params)
@@ -141,7 +141,7 @@ def _take(params: int, x_bar: int, y_bar: int, store: int, zero: Any) -> None:
         _add(params, x_bar, own, source, strides, zero)
 
 
-@_helper
+@always_inline
 def _embed_reverse(frame: int, zero: Any) -> int:
     params, store, y_bar = load_i64(frame, PARAMS), load_i64(frame, STORE), load_i64(frame, Y_BAR)
     operand = _first(params)

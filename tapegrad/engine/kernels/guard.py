@@ -10,7 +10,7 @@ from tapegrad.engine.kernels.raw_memory import load_at, load_i64, memcmp
 
 DIFFERS = 1  # status
 
-_helper = numba.njit(error_model="numpy", inline="always")
+always_inline = numba.njit(error_model="numpy", inline="always")
 
 
 def guard_forward(frame: int, loops: int) -> int:
@@ -20,7 +20,7 @@ def guard_forward(frame: int, loops: int) -> int:
     return 0 if same else DIFFERS
 
 
-@_helper
+@always_inline
 def _truth_guard(frame: int, zero: Any) -> int:
     truth = load_at(load_i64(frame, X), 0, zero) != 0
     expected = load_i64(load_i64(frame, PARAMS), 0) != 0

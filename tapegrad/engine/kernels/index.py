@@ -25,18 +25,18 @@ from tapegrad.engine.kernels.raw_memory import (
 
 OUT_OF_RANGE, OUT_OF_MEMORY = 2, 3  # status
 
-_helper = numba.njit(error_model="numpy", inline="always")
-_routine = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+always_inline = numba.njit(error_model="numpy", inline="always")
+noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@_helper
+@always_inline
 def _row(indexes: int, i: int, rows: int, wrap: int) -> int:
     """The row that entry `i` of the list names; negative ones count from the end if `wrap`."""
     k = load_i64(indexes, i)
     return k + rows if k < 0 and wrap != 0 else k
 
 
-@_routine
+@noinline
 def _all_in_range(indexes: int, count: int, rows: int, wrap: int) -> bool:
     lowest = -rows if wrap else 0
     bad = np.int64(0)
@@ -46,7 +46,7 @@ def _all_in_range(indexes: int, count: int, rows: int, wrap: int) -> bool:
     return bool(bad == 0)
 
 
-@_routine
+@noinline
 def _copy_row(target: int, target_step: int, source: int, source_step: int, count: int, zero: Any) -> None:
     if target_step == size_of(zero) and source_step == size_of(zero) and count > 1:
         memcpy(target, source, count * size_of(zero))
@@ -55,7 +55,7 @@ def _copy_row(target: int, target_step: int, source: int, source_step: int, coun
             store_at(target, j * target_step, load_at(source, j * source_step, zero), zero)
 
 
-@_routine
+@noinline
 def _add_row(target: int, target_step: int, source: int, source_step: int, count: int, zero: Any) -> None:
     for j in range(count):
         value = load_at(target, j * target_step, zero) + load_at(source, j * source_step, zero)
@@ -65,7 +65,7 @@ def _add_row(target: int, target_step: int, source: int, source_step: int, count
 # gather: PARAMS ``[rows, row stride, row length, stride within a row, wrap]``, strides in bytes
 
 
-@_helper
+@always_inline
 def _gather(frame: int, zero: Any) -> int:
     count, x, indexes = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, X + 1)
     y, params = load_i64(frame, Y), load_i64(frame, PARAMS)
@@ -80,7 +80,7 @@ def _gather(frame: int, zero: Any) -> int:
     return 0
 
 
-@_helper
+@always_inline
 def _gather_reverse(frame: int, zero: Any) -> int:
     count, x_bar, indexes = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, X + 1)
     y_bar, params = load_i64(frame, Y_BAR), load_i64(frame, PARAMS)
@@ -129,7 +129,7 @@ def gather_reverse_f32(frame: int, loops: int) -> int:
 # gather, whose derivative it is, with the strides of the result's rows, and the elements of the result at the end.
 
 
-@_helper
+@always_inline
 def _with_bars(frame: int, x_bar: int, y_bar: int) -> int:
     """A frame like `frame` with other cotangents."""
     other = stack_words(WORDS)
@@ -139,14 +139,14 @@ def _with_bars(frame: int, x_bar: int, y_bar: int) -> int:
     return other
 
 
-@_helper
+@always_inline
 def _scatter_add(frame: int, zero: Any) -> int:
     y = load_i64(frame, Y)
     memset(y, 0, load_i64(load_i64(frame, PARAMS), 5) * size_of(zero))
     return _gather_reverse(_with_bars(frame, y, load_i64(frame, X)), zero)
 
 
-@_helper
+@always_inline
 def _scatter_add_reverse(frame: int, zero: Any) -> int:
     count, x_bar, indexes = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, X + 1)
     y_bar, params = load_i64(frame, Y_BAR), load_i64(frame, PARAMS)
@@ -188,7 +188,7 @@ def scatter_add_reverse_f32(frame: int, loops: int) -> int:
 # lie in the order of the list, contiguous, or are one element (stride 0). The last write to a row counts.
 
 
-@_helper
+@always_inline
 def _own_values(values: int, size: int, first: int, last: int) -> int:
     """A copy of `values` if they lie within first..last, the buffer that is about to be written; else 0."""
     if values < first or values >= last:
@@ -198,7 +198,7 @@ def _own_values(values: int, size: int, first: int, last: int) -> int:
     return copy
 
 
-@_helper
+@always_inline
 def _scatter_write(frame: int, zero: Any) -> int:
     count, x, values = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, X + 1)
     indexes, y, params = load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, PARAMS)
@@ -238,7 +238,7 @@ def scatter_write_forward_b8(frame: int, loops: int) -> int:
     return _scatter_write(frame, np.uint8(0))
 
 
-@_helper
+@always_inline
 def _old_cotangent(frame: int, zero: Any) -> int:
     """Accumulate Y_BAR to X_BAR[0], leaving out the rows written: they are put aside and put back."""
     count, x_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
@@ -263,7 +263,7 @@ def _old_cotangent(frame: int, zero: Any) -> int:
     return 0
 
 
-@_helper
+@always_inline
 def _values_cotangent(frame: int, zero: Any) -> int:
     """Accumulate the written rows of Y_BAR to X_BAR[1], for each row to the value that was written last."""
     count, values_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
@@ -287,7 +287,7 @@ def _values_cotangent(frame: int, zero: Any) -> int:
     return 0
 
 
-@_helper
+@always_inline
 def _scatter_write_reverse(frame: int, zero: Any) -> int:
     params, indexes = load_i64(frame, PARAMS), load_i64(frame, X + 2)
     if not _all_in_range(indexes, load_i64(frame, COUNT), load_i64(params, 0), load_i64(params, 4)):

@@ -32,11 +32,11 @@ LIBRARY = {
     "matmul_tangent_f32": ("sgemm", "sgemv"),
 }
 
-_helper = numba.njit(error_model="numpy", inline="always")
-_routine = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+always_inline = numba.njit(error_model="numpy", inline="always")
+noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@_routine
+@noinline
 def _leading(rows: int, columns: int, row_stride: int, column_stride: int, size: int) -> int:
     """BLAS's leading dimension of a matrix whose columns are contiguous; 0 if they are not."""
     if (rows > 1 and row_stride != size) or rows > _LARGEST or columns > _LARGEST:
@@ -47,7 +47,7 @@ def _leading(rows: int, columns: int, row_stride: int, column_stride: int, size:
     return leading if leading * size == column_stride and max(1, rows) <= leading <= _LARGEST else 0
 
 
-@_routine
+@noinline
 def _layout(rows: int, columns: int, row_stride: int, column_stride: int, size: int) -> Any:
     """BLAS's transposition letter and leading dimension of a matrix; dimension 0 where it has none."""
     leading = _leading(rows, columns, row_stride, column_stride, size)
@@ -56,7 +56,7 @@ def _layout(rows: int, columns: int, row_stride: int, column_stride: int, size: 
     return _TRANSPOSED, _leading(columns, rows, column_stride, row_stride, size)
 
 
-@_helper
+@always_inline
 def _increment(count: int, stride: int, size: int) -> int:
     """BLAS's increment of a vector; 0 if BLAS cannot address it."""
     if count <= 1:
@@ -65,7 +65,7 @@ def _increment(count: int, stride: int, size: int) -> int:
     return increment if increment * size == stride and 0 < increment <= _LARGEST else 0
 
 
-@_helper
+@always_inline
 def _multiply(
     m: int, n: int, k: int, a: int, ras: int, cas: int, b: int, rbs: int, cbs: int,
     c: int, rcs: int, ccs: int, store: int, zero: Any,
@@ -80,7 +80,7 @@ def _multiply(
             store_at(c, i * rcs + j * ccs, before + total, zero)
 
 
-@_helper
+@always_inline
 def _gemv(
     loops: int, routine: int, m: int, k: int, a: int, letter: int, leading: int, x: int, xs: int,
     y: int, ys: int, one: Any, beta: Any,
@@ -98,7 +98,7 @@ def _gemv(
     return True
 
 
-@_helper
+@always_inline
 def _by_blas(
     loops: int, gemm: int, gemv: int, m: int, n: int, k: int, a: int, ras: int, cas: int, b: int, rbs: int,
     cbs: int, c: int, rcs: int, ccs: int, one: Any, beta: Any,
@@ -121,7 +121,7 @@ def _by_blas(
     return True
 
 
-@_routine
+@noinline
 def _product(
     loops: int, gemm: int, gemv: int, m: int, n: int, k: int, a: int, ras: int, cas: int, b: int, rbs: int,
     cbs: int, c: int, rcs: int, ccs: int, store: int, zero: Any, one: Any,
@@ -138,7 +138,7 @@ def _product(
         _multiply(m, n, k, a, ras, cas, b, rbs, cbs, c, rcs, ccs, store, zero)
 
 
-@_helper
+@always_inline
 def _matmul(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -> int:
     params = load_i64(frame, PARAMS)
     m, n, k = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
@@ -149,7 +149,7 @@ def _matmul(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -
     return 0
 
 
-@_helper
+@always_inline
 def _matmul_reverse(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -> int:
     params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
     m, n, k = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
@@ -169,7 +169,7 @@ def _matmul_reverse(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one
     return 0
 
 
-@_helper
+@always_inline
 def _matmul_tangent(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -> int:
     params, y_dot = load_i64(frame, PARAMS), load_i64(frame, Y_BAR)
     m, n, k = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)

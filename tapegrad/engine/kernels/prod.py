@@ -27,10 +27,10 @@ OUT_OF_MEMORY = 3  # status
 _SMALLEST, _LARGEST = 2.0**-1022, 2.0**1023
 _FARTHEST = 5000  # exponents beyond these give zero or inf, whatever the mantissa
 
-_helper = numba.njit(error_model="numpy", inline="always")
+always_inline = numba.njit(error_model="numpy", inline="always")
 
 
-@_helper
+@always_inline
 def _prod(x: int, stride: int, count: int, zero: Any) -> Any:
     """Product of a line in float64, and whether it and all products on the way are normal numbers."""
     product = 1.0
@@ -41,14 +41,14 @@ def _prod(x: int, stride: int, count: int, zero: Any) -> Any:
     return product, normal
 
 
-@_helper
+@always_inline
 def _prod_forward(frame: int, zero: Any) -> int:
     product, _ = _prod(load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT), zero)
     store_at(load_i64(frame, Y), 0, product, zero)
     return 0
 
 
-@_helper
+@always_inline
 def _scaled_product(mantissa: float, exponent: int, factor: float) -> Any:
     """Product of ``mantissa * 2**exponent`` and `factor`, in the same form."""
     factor, shift = math.frexp(factor)
@@ -56,19 +56,19 @@ def _scaled_product(mantissa: float, exponent: int, factor: float) -> Any:
     return mantissa, exponent + shift + carry
 
 
-@_helper
+@always_inline
 def _times(partial: float, value: float) -> float:
     """A partial times a cotangent or a tangent; zero times anything is zero."""
     return partial * value if partial != 0 and value != 0 else 0.0
 
 
-@_helper
+@always_inline
 def _add_at(x_bar: int, offset: int, value: Any, store: int, zero: Any) -> None:
     before = zero if store else load_at(x_bar, offset, zero)
     store_at(x_bar, offset, before + value, zero)
 
 
-@_helper
+@always_inline
 def _prod_reverse_by_division(
     x: int, x_bar: int, stride: int, count: int, product: float, y_bar: Any, store: int, zero: Any
 ) -> None:
@@ -77,7 +77,7 @@ def _prod_reverse_by_division(
         _add_at(x_bar, i * stride, _times(partial, y_bar), store, zero)
 
 
-@_helper
+@always_inline
 def _products_after(products: int, x: int, stride: int, count: int, zero: Any) -> None:
     """Fill `products` with mantissa and exponent of the product of all elements after each."""
     mantissa, exponent = 1.0, 0
@@ -87,7 +87,7 @@ def _products_after(products: int, x: int, stride: int, count: int, zero: Any) -
         mantissa, exponent = _scaled_product(mantissa, exponent, np.float64(load_at(x, i * stride, zero)))
 
 
-@_helper
+@always_inline
 def _prod_reverse_scaled(
     x: int, x_bar: int, stride: int, count: int, y_bar: Any, store: int, zero: Any
 ) -> int:
@@ -105,7 +105,7 @@ def _prod_reverse_scaled(
     return 0
 
 
-@_helper
+@always_inline
 def _prod_reverse(frame: int, zero: Any) -> int:
     count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
     x, x_bar, store = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
@@ -125,7 +125,7 @@ def _prod_reverse(frame: int, zero: Any) -> int:
     return 0
 
 
-@_helper
+@always_inline
 def _tangent_scaled(after: int, x: int, x_dot: int, stride: int, count: int, zero: Any) -> float:
     _products_after(after, x, stride, count, zero)
     total, mantissa, exponent = 0.0, 1.0, 0
@@ -137,7 +137,7 @@ def _tangent_scaled(after: int, x: int, x_dot: int, stride: int, count: int, zer
     return total
 
 
-@_helper
+@always_inline
 def _prod_tangent(frame: int, zero: Any) -> int:
     count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
     x, x_dot, y_dot = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)

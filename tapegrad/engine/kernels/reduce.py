@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.raw_memory import load_at, load_i64, size_of, store_at
 
-_helper = numba.njit(error_model="numpy", inline="always")
+always_inline = numba.njit(error_model="numpy", inline="always")
 
 # Largest and smallest element. They are found on the bits of the floats, taken as integers of the same order:
 # integer comparison is vectorised without any assumption on nan, and a nan shows as an element beyond inf or
@@ -23,13 +23,13 @@ _MAGNITUDE_F64, _INFINITY_F64 = 0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000
 _MAGNITUDE_F32, _INFINITY_F32 = 0x7FFFFFFF, 0x7F800000
 
 
-@_helper
+@always_inline
 def _sortable(bits: int, magnitude: int) -> int:
     """An integer in the order of the floats from a float's bits, and back."""
     return bits ^ ((bits >> 63) & magnitude)
 
 
-@_helper
+@always_inline
 def _extremes(address: int, stride: int, count: int, magnitude: int, word: Any) -> Any:
     """Smallest and largest element of a line that is not empty, as sortable integers."""
     smallest = _sortable(np.int64(load_at(address, 0, word)), magnitude)
@@ -41,7 +41,7 @@ def _extremes(address: int, stride: int, count: int, magnitude: int, word: Any) 
     return smallest, largest
 
 
-@_helper
+@always_inline
 def _extreme(frame: int, want_max: bool, magnitude: int, infinity: int, word: Any, zero: Any) -> int:
     """Write the largest or smallest element, or nan; `word` is a zero of the integer of the dtype's size."""
     count, x, stride = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, STRIDE)
@@ -60,13 +60,13 @@ def _extreme(frame: int, want_max: bool, magnitude: int, infinity: int, word: An
     return 0
 
 
-@_helper
+@always_inline
 def _attains(element: Any, extreme: Any) -> bool:
     """Whether an element is the extreme of its line; of a line with nan, the nan are."""
     return (element == extreme) | ((element != element) & (extreme != extreme))
 
 
-@_helper
+@always_inline
 def _count_ties(x: int, stride: int, count: int, y: Any, zero: Any) -> Any:
     ties = np.int64(0)
     for i in range(count):
@@ -74,7 +74,7 @@ def _count_ties(x: int, stride: int, count: int, y: Any, zero: Any) -> Any:
     return ties
 
 
-@_helper
+@always_inline
 def _share(x: int, x_bar: int, stride: int, count: int, y: Any, share: Any, store: int, zero: Any) -> None:
     """Add or write `share` where an element attains the extreme `y`, and zero elsewhere."""
     for i in range(count):
@@ -83,7 +83,7 @@ def _share(x: int, x_bar: int, stride: int, count: int, y: Any, share: Any, stor
         store_at(x_bar, i * stride, before + part, zero)
 
 
-@_helper
+@always_inline
 def _extreme_reverse(frame: int, zero: Any) -> int:
     """Share the cotangent of the largest or smallest element equally among the elements that attain it."""
     count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
@@ -102,7 +102,7 @@ def _extreme_reverse(frame: int, zero: Any) -> int:
     return 0
 
 
-@_helper
+@always_inline
 def _shared(x: int, x_dot: int, stride: int, count: int, y: Any, zero: Any) -> float:
     """Mean of the tangents of the elements that attain the extreme `y`."""
     total, ties = 0.0, 0
@@ -113,7 +113,7 @@ def _shared(x: int, x_dot: int, stride: int, count: int, y: Any, zero: Any) -> f
     return total / max(ties, 1)
 
 
-@_helper
+@always_inline
 def _extreme_tangent(frame: int, zero: Any) -> int:
     count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
     x, x_dot, y_dot = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)

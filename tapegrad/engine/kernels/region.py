@@ -27,11 +27,11 @@ OUT_OF_MEMORY = 3  # status
 # compile a function anew for each combination of literal arguments.
 _PACKED = np.int64(0)
 
-_helper = numba.njit(error_model="numpy", inline="always")
-_routine = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+always_inline = numba.njit(error_model="numpy", inline="always")
+noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@_routine
+@noinline
 def shape(params: int) -> Any:
     """Number of rows of the region and length of a row."""
     ndim = load_i64(params, 2)
@@ -41,14 +41,14 @@ def shape(params: int) -> Any:
     return rows, load_i64(params, 2 + ndim) if ndim > 0 else 1
 
 
-@_helper
+@always_inline
 def _step(params: int, strides: int, size: int) -> int:
     """Bytes between neighbours in a row."""
     ndim = load_i64(params, 2)
     return size if strides == _PACKED or ndim == 0 else load_i64(strides, ndim - 1)
 
 
-@_routine
+@noinline
 def row_offset(params: int, strides: int, row: int, packed: int) -> int:
     """Bytes from the start to row number `row`; `packed` are the bytes of a row without gaps."""
     if strides == _PACKED:
@@ -61,7 +61,7 @@ def row_offset(params: int, strides: int, row: int, packed: int) -> int:
     return offset + row * load_i64(strides, 0) if row else offset
 
 
-@_routine
+@noinline
 def copy_region(
     params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
 ) -> None:
@@ -79,7 +79,7 @@ def copy_region(
                 store_at(to, j * target_step, load_at(of, j * source_step, zero), zero)
 
 
-@_helper
+@always_inline
 def add_line(target: int, source: int, count: int, zero: Any) -> None:
     """Add adjacent elements to adjacent ones."""
     for i in range(count):
@@ -87,7 +87,7 @@ def add_line(target: int, source: int, count: int, zero: Any) -> None:
         store_at(target, i * size_of(zero), value, zero)
 
 
-@_routine
+@noinline
 def add_region(
     params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
 ) -> None:
@@ -114,17 +114,17 @@ def add_region(
                 store_at(to, j * target_step, value, zero)
 
 
-@_helper
+@always_inline
 def region_strides(params: int) -> int:
     return params + 8 * (3 + load_i64(params, 2))
 
 
-@_helper
+@always_inline
 def value_strides_of(params: int) -> int:
     return params + 8 * (3 + 2 * load_i64(params, 2))
 
 
-@_helper
+@always_inline
 def _write(frame: int, zero: Any) -> int:
     x, value, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
     params = load_i64(frame, PARAMS)
@@ -166,7 +166,7 @@ def write_forward_b8(frame: int, loops: int) -> int:
     return _write(frame, np.uint8(0))
 
 
-@_helper
+@always_inline
 def _write_reverse(frame: int, zero: Any) -> int:
     x_bar, value_bar, y_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
     params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)

@@ -8,10 +8,10 @@ import numpy as np
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.raw_memory import load_at, load_i64, store_at
 
-_helper = numba.njit(error_model="numpy", inline="always")
+always_inline = numba.njit(error_model="numpy", inline="always")
 
 
-@_helper
+@always_inline
 def _cumsum(frame: int, zero: Any) -> int:
     x, x_stride = load_i64(frame, X), load_i64(frame, STRIDE)
     y, y_stride = load_i64(frame, Y), load_i64(frame, Y_STRIDE)
@@ -22,7 +22,7 @@ def _cumsum(frame: int, zero: Any) -> int:
     return 0
 
 
-@_helper
+@always_inline
 def _cumsum_reverse(frame: int, zero: Any) -> int:
     x_bar, x_stride = load_i64(frame, X_BAR), load_i64(frame, STRIDE)
     y_bar, y_stride = load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)

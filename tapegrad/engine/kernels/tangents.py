@@ -26,20 +26,20 @@ _I64 = ir.IntType(64)
 # The address of the partials of an operand without a tangent. A plain 0 would have a function compiled anew.
 ABSENT = np.int64(0)
 
-_helper = numba.njit(error_model="numpy", inline="always")
-_routine = numba.njit(
+always_inline = numba.njit(error_model="numpy", inline="always")
+noinline = numba.njit(
     error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"contract"}
 )
 
 
-@_helper
+@always_inline
 def tangent_count(frame: int) -> int:
     """Number of tangents."""
     params = load_i64(frame, PARAMS)
     return load_i64(params, 0) if params != 0 else 1
 
 
-@_helper
+@always_inline
 def _step(frame: int, operand: int) -> int:
     """Bytes from one tangent to the next of operand 0, 1, 2 or, as operand 3, of the result."""
     params = load_i64(frame, PARAMS)
@@ -86,7 +86,7 @@ def tangent_finish(typingctx, whole, frame, loops, copy, base, start, n, scratch
     return types.void(types.boolean, *[types.int64] * 7, zero), codegen
 
 
-@_routine
+@noinline
 def write_zeros(frame: int, zero: Any) -> None:
     """Write a tangent of zeros: of what no tangent flows into, or has the partial 0."""
     y_step = _step(frame, np.int64(3))
@@ -96,12 +96,12 @@ def write_zeros(frame: int, zero: Any) -> None:
             store_at(y_dot, i * load_i64(frame, Y_STRIDE), zero, zero)
 
 
-@_helper
+@always_inline
 def _load_or_zero(address: int, offset: int, zero: Any) -> Any:
     return load_at(address, offset, zero) if address != 0 else zero
 
 
-@_helper
+@always_inline
 def _along(frame: int, operand: int, i: int, zero_word: int) -> Any:
     """Address of the first tangent of element `i` and the step to the next; a zero where there is none."""
     base = load_i64(frame, X_BAR + operand)
@@ -110,7 +110,7 @@ def _along(frame: int, operand: int, i: int, zero_word: int) -> Any:
     return base + i * load_i64(frame, STRIDE + operand), _step(frame, operand)
 
 
-@_routine
+@noinline
 def _apply_along(frame: int, start: int, n: int, p0: int, p1: int, p2: int, zero: Any) -> None:
     """Apply partials to few elements: the inner loop goes along the tangents."""
     zero_word = stack_words(1)
@@ -129,7 +129,7 @@ def _apply_along(frame: int, start: int, n: int, p0: int, p1: int, p2: int, zero
             store_at(y, k * y_step, value + chain(p2_i, load_at(a2, k * s2, zero)), zero)
 
 
-@_routine
+@noinline
 def _apply_one(
     whole: bool, frame: int, loops: int, copy: int, start: int, n: int, operand: int, p: int, scratch: int,
     zero: Any,
@@ -146,7 +146,7 @@ def _apply_one(
         tangent_finish(whole, frame, loops, copy, y_dot + k * y_step, start, n, target, zero)
 
 
-@_routine
+@noinline
 def _apply_both(
     whole: bool, frame: int, loops: int, copy: int, start: int, n: int, j0: int, p0: int, j1: int, p1: int,
     scratch: int, zero: Any,
@@ -166,7 +166,7 @@ def _apply_both(
         tangent_finish(whole, frame, loops, copy, y_dot + k * y_step, start, n, target, zero)
 
 
-@_routine
+@noinline
 def _apply_all(
     whole: bool, frame: int, loops: int, copy: int, start: int, n: int, p0: int, p1: int, p2: int,
     scratch: int, zero: Any,
@@ -191,7 +191,7 @@ def _apply_all(
         tangent_finish(whole, frame, loops, copy, y_dot + k * y_step, start, n, target, zero)
 
 
-@_routine
+@noinline
 def apply_partials(
     whole: bool, frame: int, loops: int, copy: int, start: int, n: int, p0: int, p1: int, p2: int,
     scratch: int, zero: Any,
@@ -216,7 +216,7 @@ def apply_partials(
         _apply_one(whole, frame, loops, copy, start, n, np.int64(2), p2, scratch, zero)
 
 
-@_helper
+@always_inline
 def _constants(block: int, constant: Any, zero: Any) -> int:
     """Few partials that are all `constant`; 0 where that is 0: no tangent."""
     for i in range(_SHORT):
@@ -224,7 +224,7 @@ def _constants(block: int, constant: Any, zero: Any) -> int:
     return block if constant != zero else 0
 
 
-@_routine
+@noinline
 def apply_constants(
     whole: bool, frame: int, loops: int, copy: int, start: int, n: int, c0: Any, c1: Any, scratch: int,
     zero: Any,

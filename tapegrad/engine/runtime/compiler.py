@@ -52,7 +52,7 @@ def expect_group(group: str) -> None:
             announcer.expect(_GROUPS[group])
 
 
-def native(
+def entry_point(
     floats: tuple[str, ...] = (), group: str = "", **flags: Any
 ) -> Callable[[Callable[..., Any]], Any]:
     """Compile an entry point: a function that Python calls with 64-bit integers, and floats where `floats` says so.
@@ -101,7 +101,7 @@ def make_ready(*functions: Callable[..., Any]) -> None:
             compile_()
 
 
-def helper(function: Callable[..., Any]) -> Any:
+def inline_njit(function: Callable[..., Any]) -> Any:
     """`numba.njit` for functions that only compiled code calls; compiled once, whatever the literals passed.
 
     Numba compiles a function anew for each combination of literal arguments. Here every integer and boolean
@@ -164,7 +164,7 @@ def compile_allocator(function: Callable[..., Any]) -> int:
 
 
 def compile_driver(function: Callable[..., Any]) -> int:
-    """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, grain)``."""
+    """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, parallel_threshold)``."""
     return _compile(function, 5)
 
 

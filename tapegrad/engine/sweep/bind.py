@@ -2,7 +2,7 @@
 
 from tapegrad.engine.kernels.frame import COUNT, OUTER, PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.control_words import ITEM_SHIFT
 from tapegrad.engine.tape.entries import differentiable
 from tapegrad.engine.tape.geometry import broadcast_stride, extent, item_size, size
@@ -29,13 +29,13 @@ _ROLES = 4  # x0, x1, x2, y
 _SHORT = 16  # an inner loop below this length is exchanged for a longer one
 
 
-@helper
+@inline_njit
 def op_word(header, op, word):
     """A word of the op's row in the op table."""
     return load_i64(load_i64(header, OP_TABLE), OP_WORDS * op + word)
 
 
-@helper
+@inline_njit
 def primal_address(header, slot):
     """Address of a slot's first primal element; 0 if the primal is gone or there is no slot."""
     if slot < 0:
@@ -44,7 +44,7 @@ def primal_address(header, slot):
     return primal + get_offset(header, slot) if primal != 0 else 0
 
 
-@helper
+@inline_njit
 def cotangent_address(header, slot):
     """Address of a slot's first cotangent element; 0 where none flows."""
     if not differentiable(header, slot):
@@ -53,17 +53,17 @@ def cotangent_address(header, slot):
     return cotangent + get_offset(header, slot) if cotangent != 0 else 0
 
 
-@helper
+@inline_njit
 def _role_stride(header, slot, d, ndim):
     return broadcast_stride(header, slot, d, ndim) if slot >= 0 else 0
 
 
-@helper
+@inline_njit
 def _unit_stride(header, slot):
     return item_size(get_dtype(header, slot)) if slot >= 0 else 8
 
 
-@helper
+@inline_njit
 def _set_inner(header, frame, count, x0, x1, x2, y, s0, s1, s2, sy):
     """Write the inner loop. One element is contiguous whatever its strides say."""
     store_i64(frame, COUNT, count)
@@ -75,7 +75,7 @@ def _set_inner(header, frame, count, x0, x1, x2, y, s0, s1, s2, sy):
     store_i64(frame, OUTER, 0)
 
 
-@helper
+@inline_njit
 def _coalesce(header, x0, x1, x2, y, shape, loops, ndim, fixed):
     """Merge neighbouring dimensions that every operand walks through with one stride.
 
@@ -115,7 +115,7 @@ def _coalesce(header, x0, x1, x2, y, shape, loops, ndim, fixed):
     return m
 
 
-@helper
+@inline_njit
 def _prefer_long_inner(loops, m):
     """Exchange a short innermost loop for the longest: the order of elementwise loops is free."""
     if m < 2 or load_i64(loops, m - 1) >= _SHORT:
@@ -131,7 +131,7 @@ def _prefer_long_inner(loops, m):
         store_i64(loops, there, kept)
 
 
-@helper
+@inline_njit
 def _set_outer(frame, outer, loops, m):
     """Write the `m` outer loops compactly behind `outer`."""
     if m == 0:
@@ -144,7 +144,7 @@ def _set_outer(frame, outer, loops, m):
     store_i64(frame, OUTER, outer)
 
 
-@helper
+@inline_njit
 def bind_loops(header, x0, x1, x2, y, shape, kind, frame, outer):
     """Fill in the loops over `shape` for the slots in the four roles."""
     ndim = get_ndim(header, shape)
@@ -176,7 +176,7 @@ def bind_loops(header, x0, x1, x2, y, shape, kind, frame, outer):
     _set_outer(frame, outer, loops, inner)
 
 
-@helper
+@inline_njit
 def _bind_empty_lines(header, x0, y, shape, frame, outer):
     """Lines of no elements still have a result each, unless there are no lines."""
     ndim = get_ndim(header, shape)
@@ -189,7 +189,7 @@ def _bind_empty_lines(header, x0, y, shape, frame, outer):
         store_i64(frame, COUNT, -1)
 
 
-@helper
+@inline_njit
 def _bind_batch(header, x0, x1, y, shape, frame, outer):
     """Loops over the leading dimensions of a batch of matrices; the last two belong to the kernel."""
     loops = stack_words(5 * 32)
@@ -200,14 +200,14 @@ def _bind_batch(header, x0, x1, y, shape, frame, outer):
         _set_outer(frame, outer, loops, m)
 
 
-@helper
+@inline_njit
 def clear_addresses(frame):
     for word in range(X, Y_BAR + 1):
         store_i64(frame, word, 0)
     store_i64(frame, STORE, 0)
 
 
-@helper
+@inline_njit
 def bind_whole(header, a, b, c, frame):
     """A kernel that reads its own parameters: COUNT is the size of the last operand."""
     last = c if c >= 0 else (b if b >= 0 else a)
@@ -215,19 +215,19 @@ def bind_whole(header, a, b, c, frame):
     store_i64(frame, OUTER, 0)
 
 
-@helper
+@inline_njit
 def variant(header, op, a, b, c):
     """Dtype code that chooses the kernel of an instruction: that of one of its operands."""
     j = op_word(header, op, OP_VARIANT)
     return get_dtype(header, a if j == 0 else (b if j == 1 else c))
 
 
-@helper
+@inline_njit
 def item_bits(header, op, a, b, c):
     return item_size(variant(header, op, a, b, c)) << ITEM_SHIFT
 
 
-@helper
+@inline_njit
 def bind_forward(header, op, result, a, b, c, params, frame, outer):
     """Fill `frame` (and `outer`, if there are outer loops) for running an instruction forwards."""
     kind = op_word(header, op, OP_KIND)
@@ -252,7 +252,7 @@ def bind_forward(header, op, result, a, b, c, params, frame, outer):
             store_i64(frame, X, load_i64(frame, Y))
 
 
-@helper
+@inline_njit
 def bind_reverse(header, op, result, a, b, c, params, frame, outer, store):
     """Fill `frame` for running an instruction backwards; bit j of `store`: write to operand j's cotangent."""
     kind = op_word(header, op, OP_KIND)

@@ -1,7 +1,7 @@
 """Bind the instructions of a recording for replay: entry points for the planner, which is Python."""
 
 from tapegrad.engine.kernels.raw_memory import load_i64
-from tapegrad.engine.runtime.compiler import EVERY_RECORDING, native
+from tapegrad.engine.runtime.compiler import EVERY_RECORDING, entry_point
 from tapegrad.engine.sweep.bind import bind_forward, bind_reverse, variant
 from tapegrad.engine.sweep.bind_tangent import bind_tangent
 from tapegrad.engine.sweep.reverse import covers_buffer, reaches_all, same_buffer
@@ -24,13 +24,13 @@ from tapegrad.engine.tape.layout import (
 )
 
 
-@native(group=EVERY_RECORDING)
+@entry_point(group=EVERY_RECORDING)
 def hold(header, slot):
     """Add a handle that stays until the tape is closed."""
     add_handle(header, slot)
 
 
-@native(group=EVERY_RECORDING)
+@entry_point(group=EVERY_RECORDING)
 def forget_results(header):
     """Let go of what the instructions have computed: a replay computes it anew, in a workspace."""
     for i in range(load_i64(header, INSTRUCTIONS)):
@@ -42,7 +42,7 @@ def forget_results(header):
             set_primal(header, buffer, 0)
 
 
-@native(group=EVERY_RECORDING)
+@entry_point(group=EVERY_RECORDING)
 def bind_instruction(header, i, direction, frame, outer, store):
     """Bind instruction `i` to the frame at an address: forwards (0), backwards (1), or its tangent (2)."""
     op, result, params = get_op(header, i), get_result(header, i), get_params(header, i)
@@ -55,7 +55,7 @@ def bind_instruction(header, i, direction, frame, outer, store):
         bind_reverse(header, op, result, a, b, c, params, frame, outer, store)
 
 
-@native(group=EVERY_RECORDING)
+@entry_point(group=EVERY_RECORDING)
 def instruction_variant(header, i):
     """Dtype code that chooses the kernel of instruction `i`."""
     return variant(
@@ -63,7 +63,7 @@ def instruction_variant(header, i):
     )
 
 
-@native()
+@entry_point()
 def can_store(header, i, j):
     """Whether the reverse kernel of instruction `i` may write to operand j's cotangent instead of adding to it."""
     a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
@@ -75,7 +75,7 @@ def can_store(header, i, j):
     )
 
 
-@native(group=EVERY_RECORDING)
+@entry_point(group=EVERY_RECORDING)
 def covers(header, slot):
     """Whether a slot is the whole of its buffer, element for element in C order."""
     return covers_buffer(header, slot)

@@ -2,7 +2,7 @@
 
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.raw_memory import store_i64
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import (
     bind_loops,
     bind_reverse,
@@ -26,7 +26,7 @@ from tapegrad.engine.tape.layout import (
 )
 
 
-@helper
+@inline_njit
 def _tangent_or_primal(header, slot):
     """What a linear op's forward kernel is given in place of an operand's primal: row numbers stay what they are."""
     if slot < 0:
@@ -34,7 +34,7 @@ def _tangent_or_primal(header, slot):
     return cotangent_address(header, slot) if get_dtype(header, slot) <= F32 else primal_address(header, slot)
 
 
-@helper
+@inline_njit
 def bind_tangent(header, op, result, a, b, c, params, frame, outer):
     """Fill `frame` for running an instruction's tangent: BAR words are addresses of tangents.
 

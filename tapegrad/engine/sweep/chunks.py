@@ -13,7 +13,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_f64,
     store_i64,
 )
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.control_words import ITEM_SHIFT, TANGENT
 from tapegrad.engine.sweep.execute import copy_frame, move, move_along, run_nested
 
@@ -25,19 +25,19 @@ INNER, OUTERMOST, SERIAL = range(3)
 CELL = 64  # bytes between the private sums of two chunks: a cache line
 
 
-@helper
+@inline_njit
 def has_cotangent(frame, j):
     """Whether something is added to operand j's cotangent; tangents are only read."""
     return load_i64(frame, X_BAR + j) != 0 and load_i64(frame, STORE) & TANGENT == 0
 
 
-@helper
+@inline_njit
 def summed(frame, j):
     """Whether operand j's cotangent is one element that the inner loop sums into."""
     return has_cotangent(frame, j) and load_i64(frame, STRIDE + j) == 0
 
 
-@helper
+@inline_njit
 def _take_chunk(frame, local, start, count, split, cells, c):
     """Make `local` the chunk of `frame` that starts at `start`; sums go to cells of the chunk's own."""
     copy_frame(frame, local)
@@ -55,7 +55,7 @@ def _take_chunk(frame, local, start, count, split, cells, c):
                 store_i64(local, X_BAR + j, cells + (3 * c + j) * CELL)
 
 
-@helper
+@inline_njit
 def _run_outer_chunk(kernel, local, loops, start, count):
     """Run the part `start .. start + count` of the outermost loop."""
     outer = load_i64(local, OUTER)
@@ -68,7 +68,7 @@ def _run_outer_chunk(kernel, local, loops, start, count):
     run_nested(kernel, local, loops)
 
 
-@helper
+@inline_njit
 def gather_sums(frame, cells, chunks):
     """Add up the private sums in the order of the chunks, so that the result does not depend on the threads."""
     double = load_i64(frame, STORE) >> ITEM_SHIFT == 8
@@ -88,7 +88,7 @@ def gather_sums(frame, cells, chunks):
             store_f32(target, 0, numba.float32(total))
 
 
-@helper
+@inline_njit
 def run_chunk(launch, c):
     """Run chunk `c` of a launch."""
     local = stack_words(16)

@@ -6,7 +6,7 @@ nothing has changed.
 """
 
 from tapegrad.engine.kernels.raw_memory import free, load_i64, malloc, memcpy, stack_words, store_i64
-from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, helper, native
+from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit
 from tapegrad.engine.sweep.bind import bind_forward, op_word, variant
 from tapegrad.engine.sweep.control_words import DRIVER
 from tapegrad.engine.sweep.execute import execute
@@ -31,8 +31,8 @@ from tapegrad.engine.tape.layout import (
     NONE,
     OP_DTYPE,
     OP_FIRST,
-    OP_GRAIN,
     OP_KIND,
+    OP_THRESHOLD,
     TRACED,
     get_buffer,
     get_dtype,
@@ -44,13 +44,13 @@ from tapegrad.engine.tape.layout import (
 from tapegrad.engine.tape.slots import literal, result_slot
 
 
-@helper
+@inline_njit
 def kernel_of(header, op, dtype, direction):
     """Address of a kernel, 0 until it is loaded. Direction 0 is forward, 1 reverse, 2 tangent."""
     return load_i64(load_i64(header, KERNELS), (op * DTYPE_COUNT + dtype) * 3 + direction)
 
 
-@helper
+@inline_njit
 def _flags(header, a, b, c, recording):
     """Flags of a result: differentiable and traced are inherited from the operands."""
     flags = get_flags(header, get_buffer(header, a))
@@ -61,7 +61,7 @@ def _flags(header, a, b, c, recording):
     return flags & ((DIFFERENTIABLE | TRACED) if recording else TRACED)
 
 
-@helper
+@inline_njit
 def _broadcast(header, a, b, c, ndim, geometry):
     """Write the broadcast extents of the operands behind `geometry`; whether they agree."""
     for d in range(ndim):
@@ -77,18 +77,18 @@ def _broadcast(header, a, b, c, ndim, geometry):
     return True
 
 
-@helper
+@inline_njit
 def _run(header, op, dtype, result, a, b, c, params):
     """Run an instruction forwards; the kernel's status."""
     frame = stack_words(16)
     outer = stack_words(161)
     bind_forward(header, op, result, a, b, c, params, frame, outer)
     kernel = kernel_of(header, op, dtype, 0)
-    grain = op_word(header, op, OP_GRAIN)
-    return execute(kernel, frame, load_i64(header, LOOPS), grain, load_i64(header, CONTROL))
+    parallel_threshold = op_word(header, op, OP_THRESHOLD)
+    return execute(kernel, frame, load_i64(header, LOOPS), parallel_threshold, load_i64(header, CONTROL))
 
 
-@helper
+@inline_njit
 def _commit(header, op, result, a, b, c, params, recording):
     """Give the result its flags, and append the instruction if it will be asked for."""
     flags = _flags(header, a, b, c, recording)
@@ -104,7 +104,7 @@ def _commit(header, op, result, a, b, c, params, recording):
     return False
 
 
-@helper
+@inline_njit
 def _wrong_dtypes(header, op, a, b, c, dtype):
     """Whether an operand is not of the kernel's dtype. Only the first may differ, where the row says so."""
     first = op_word(header, op, OP_FIRST)
@@ -116,19 +116,19 @@ def _wrong_dtypes(header, op, a, b, c, dtype):
     return (b >= 0 and get_dtype(header, b) != dtype) or (c >= 0 and get_dtype(header, c) != dtype)
 
 
-@helper
+@inline_njit
 def _lacks_driver(header, op, geometry, ndim):
     """Whether a result is large enough for the parallel driver, and nobody has loaded that yet."""
-    grain = op_word(header, op, OP_GRAIN)
-    if grain == 0 or load_i64(load_i64(header, CONTROL), DRIVER) != 0:
+    parallel_threshold = op_word(header, op, OP_THRESHOLD)
+    if parallel_threshold == 0 or load_i64(load_i64(header, CONTROL), DRIVER) != 0:
         return False
     count = 1
     for d in range(ndim):
         count *= load_i64(geometry, d)
-    return count >= abs(grain)
+    return count >= abs(parallel_threshold)
 
 
-@helper
+@inline_njit
 def _elementwise(header, op, a, b, c, recording):
     dtype = variant(header, op, a, b, c)
     if _wrong_dtypes(header, op, a, b, c, dtype):
@@ -155,13 +155,13 @@ def _elementwise(header, op, a, b, c, recording):
     return result
 
 
-@native(group=EVERY_COMPUTATION)
+@entry_point(group=EVERY_COMPUTATION)
 def record_elementwise(header, op, a, b, c, recording):
     """Record and run an elementwise op; absent operands are -1."""
     return _elementwise(header, op, a, b, c, recording)
 
 
-@native(floats=("value",))
+@entry_point(floats=("value",))
 def record_with_number(header, op, a, value, number_first, recording):
     """Record and run a binary op of a slot and a Python number, which takes the slot's dtype."""
     number = literal(header, value, get_dtype(header, a))
@@ -170,7 +170,7 @@ def record_with_number(header, op, a, value, number_first, recording):
     return _elementwise(header, op, a, number, NONE, recording)
 
 
-@helper
+@inline_njit
 def _reduced_view(header, y, x, axes, keepdims):
     """A slot on y's buffer with x's extents and strides of 0 along the reduced `axes` (a bit mask)."""
     ndim = get_ndim(header, x)
@@ -189,7 +189,7 @@ def _reduced_view(header, y, x, axes, keepdims):
     return view
 
 
-@native()
+@entry_point()
 def record_reduction(header, op, x, axes, keepdims, recording):
     """Record and run a reduction of slot x over the axes of a bit mask.
 
@@ -221,7 +221,7 @@ def record_reduction(header, op, x, axes, keepdims, recording):
     return y
 
 
-@helper
+@inline_njit
 def _copy_of(params):
     """Memory of an instruction's own with a copy of its parameters; `params` is the id of an int64 array, or 0."""
     if params == 0:
@@ -232,8 +232,8 @@ def _copy_of(params):
     return own
 
 
-@native()
-def record_into(header, op, result, a, b, c, params, recording):
+@entry_point()
+def record_out(header, op, result, a, b, c, params, recording):
     """Record and run an op whose result slot the caller has made; a structural op's parameters are copied.
 
     `params` is the id of an int64 array, or 0. Shapes and bounds are the caller's to check.
@@ -248,8 +248,8 @@ def record_into(header, op, result, a, b, c, params, recording):
     return result if status == 0 else E_STATUS - status
 
 
-@native()
-def record_pieces(header, op, results, operands, count, recording):
+@entry_point()
+def record_segments(header, op, results, operands, count, recording):
     """Record and run a unary op on `count` pieces of one result, whose instructions must follow one another.
 
     `results` and `operands` are the ids of int64 arrays of slots. All of it is one call, so that no other thread's
@@ -267,15 +267,15 @@ def record_pieces(header, op, results, operands, count, recording):
     return 0
 
 
-@native()
+@entry_point()
 def append_identity(header, op, result, a):
     """Append an instruction without running it: the result's primal is there already."""
     _commit(header, op, result, a, NONE, NONE, 0, 1)
 
 
-@native()
+@entry_point()
 def append_call(header, op, result, a, b, c, params, recording):
-    """Append a call of a user's function, whose result Python has computed; `params` as for `record_into`."""
+    """Append a call of a user's function, whose result Python has computed; `params` as for `record_out`."""
     store_i64(header, CALLS, 1)
     own = _copy_of(params)
     if not _commit(header, op, result, a, b, c, own, recording):

@@ -6,14 +6,14 @@ from numba.extending import intrinsic
 
 from tapegrad.engine.kernels.frame import COUNT, OUTER, WORDS, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, stack_words, store_i64
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.control_words import DRIVER
 
 _I64 = ir.IntType(64)
 
 
 @intrinsic
-def call_driver(typingctx, driver, kernel, frame, loops, control, grain):
+def call_driver(typingctx, driver, kernel, frame, loops, control, parallel_threshold):
     """Call the parallel driver by address, so that it is compiled only where something large is computed."""
 
     def codegen(context, builder, signature, args):
@@ -23,21 +23,21 @@ def call_driver(typingctx, driver, kernel, frame, loops, control, grain):
     return types.int64(*[types.int64] * 6), codegen
 
 
-@helper
+@inline_njit
 def copy_frame(source, target):
     """Copy the words of a frame."""
     for word in range(WORDS):
         store_i64(target, word, load_i64(source, word))
 
 
-@helper
+@inline_njit
 def _move(frame, word, by):
     address = load_i64(frame, word)
     if address != 0:
         store_i64(frame, word, address + by)
 
 
-@helper
+@inline_njit
 def move(frame, s0, s1, s2, sy):
     """Move every address of a frame by the bytes given for its role."""
     _move(frame, X, s0)
@@ -50,7 +50,7 @@ def move(frame, s0, s1, s2, sy):
     _move(frame, Y_BAR, sy)
 
 
-@helper
+@inline_njit
 def move_along(frame, outer, d, steps):
     """Move every address of a frame by `steps` along outer loop `d`."""
     m = load_i64(outer, 0)
@@ -63,7 +63,7 @@ def move_along(frame, outer, d, steps):
     )
 
 
-@helper
+@inline_njit
 def run_nested(kernel, frame, loops):
     """Run a kernel at every point of the outer loops, the last of them fastest. `frame` is left where it was."""
     outer = load_i64(frame, OUTER)
@@ -89,7 +89,7 @@ def run_nested(kernel, frame, loops):
             return 0
 
 
-@helper
+@inline_njit
 def elements(frame):
     """Number of elements that a frame goes through."""
     count = load_i64(frame, COUNT)
@@ -100,18 +100,18 @@ def elements(frame):
     return count
 
 
-@helper
-def execute(kernel, frame, loops, grain, control):
-    """Run a bound instruction; on several threads if it has `grain` elements or more and a driver is loaded.
+@inline_njit
+def execute(kernel, frame, loops, parallel_threshold, control):
+    """Run a bound instruction, on several threads from `parallel_threshold` elements on if a driver is loaded.
 
-    A grain below 0 says that the inner loop must stay in one piece, 0 that the op runs on one thread.
+    A threshold below 0 says that the inner loop must stay in one piece, 0 that the op runs on one thread.
     """
     if load_i64(frame, COUNT) < 0:
         return 0
-    if grain != 0 and elements(frame) >= abs(grain):
+    if parallel_threshold != 0 and elements(frame) >= abs(parallel_threshold):
         driver = load_i64(control, DRIVER)
         if driver != 0:
-            return call_driver(driver, kernel, frame, loops, control, grain)
+            return call_driver(driver, kernel, frame, loops, control, parallel_threshold)
     if load_i64(frame, OUTER) == 0:
         return call_kernel(kernel, frame, loops)
     return run_nested(kernel, frame, loops)

@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 from tapegrad.engine.kernels.raw_memory import load_i64
-from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.tape.blocks import release_block, retain
 from tapegrad.engine.tape.layout import (
     DTYPE_COUNT,
@@ -74,7 +74,7 @@ def release_exported(note, size, info):
     return 0
 
 
-@native()
+@entry_point()
 def hold_to_show(header, slot, cotangent):
     """Add a reference to the memory of a slot's primal or cotangent, for an array that will show it.
 
@@ -89,48 +89,48 @@ def hold_to_show(header, slot, cotangent):
     return get_ndim(header, slot) * DTYPE_COUNT + get_dtype(header, slot)
 
 
-@helper
+@inline_njit
 def _memory(header, slot, cotangent):
     buffer = get_buffer(header, slot)
     return get_cotangent(header, buffer) if cotangent else get_primal(header, buffer)
 
 
-@native()
+@entry_point()
 def show_f64_0(header, slot, cotangent, destructor):
     """A float64 scalar on memory that `hold_to_show` has held."""
     memory = _memory(header, slot, cotangent)
     return _make_f64_0(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
 
 
-@native()
+@entry_point()
 def show_f64_1(header, slot, cotangent, destructor):
     """A float64 vector on memory that `hold_to_show` has held."""
     memory = _memory(header, slot, cotangent)
     return _make_f64_1(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
 
 
-@native()
+@entry_point()
 def show_f64_2(header, slot, cotangent, destructor):
     """A float64 matrix on memory that `hold_to_show` has held."""
     memory = _memory(header, slot, cotangent)
     return _make_f64_2(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
 
 
-@native()
+@entry_point()
 def show_f32_0(header, slot, cotangent, destructor):
     """A float32 scalar on memory that `hold_to_show` has held."""
     memory = _memory(header, slot, cotangent)
     return _make_f32_0(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
 
 
-@native()
+@entry_point()
 def show_f32_1(header, slot, cotangent, destructor):
     """A float32 vector on memory that `hold_to_show` has held."""
     memory = _memory(header, slot, cotangent)
     return _make_f32_1(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
 
 
-@native()
+@entry_point()
 def show_f32_2(header, slot, cotangent, destructor):
     """A float32 matrix on memory that `hold_to_show` has held."""
     memory = _memory(header, slot, cotangent)

@@ -21,7 +21,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
 )
 
-_helper = numba.njit(error_model="numpy", inline="always")
+always_inline = numba.njit(error_model="numpy", inline="always")
 
 # Words behind PARAMS of a frame for `over_tangents`; from LOOP_STEPS on a step for each of the words X .. Y_BAR.
 LOOP_COUNT, LOOP_KERNEL, LOOP_PARAMS, LOOP_STEPS = range(4)
@@ -48,7 +48,7 @@ def over_tangents(frame: int, loops: int) -> int:
 # one_hot: COUNT tangents at Y, seed number STRIDE the first of them; PARAMS ``[elements, number of the first]``
 
 
-@_helper
+@always_inline
 def _one_hot(frame: int, zero: Any) -> int:
     count, y, seed = load_i64(frame, COUNT), load_i64(frame, Y), load_i64(frame, STRIDE)
     params = load_i64(frame, PARAMS)
@@ -77,7 +77,7 @@ def one_hot_f32(frame: int, loops: int) -> int:
 _ROWS_AT_ONCE = 8
 
 
-@_helper
+@always_inline
 def _transpose(
     x: int, y: int, rows: int, count: int, x_step: int, y_step: int, x_zero: Any, y_zero: Any
 ) -> None:
@@ -92,7 +92,7 @@ def _transpose(
         first = last
 
 
-@_helper
+@always_inline
 def _columns(frame: int, x_zero: Any, y_zero: Any) -> int:
     x, y, start = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, STRIDE)
     stop, params = start + load_i64(frame, COUNT), load_i64(frame, PARAMS)

@@ -2,7 +2,7 @@
 
 from tapegrad.engine.kernels.frame import COUNT, OUTER, STRIDE, X_BAR
 from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, memset, stack_words, store_i64
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.chunks import (
     CELL,
     CELLS,
@@ -28,14 +28,14 @@ _CHUNKS_PER_GRAIN = 8  # chunks of the smallest instruction that runs on several
 _SUM_WORDS = 3 * MOST_CHUNKS * CELL // 8
 
 
-@helper
+@inline_njit
 def _run_serial(kernel, frame, loops):
     if load_i64(frame, OUTER) == 0:
         return call_kernel(kernel, frame, loops)
     return run_nested(kernel, frame, loops)
 
 
-@helper
+@inline_njit
 def _reach(frame, j, upwards):
     """Bytes from the first element of operand j to its highest or its lowest."""
     reach, outer = 0, load_i64(frame, OUTER)
@@ -51,7 +51,7 @@ def _reach(frame, j, upwards):
     return reach
 
 
-@helper
+@inline_njit
 def _same_loops(frame, j, k):
     """Whether operands j and k go through the same elements in the same order."""
     same = load_i64(frame, X_BAR + j) == load_i64(frame, X_BAR + k)
@@ -64,7 +64,7 @@ def _same_loops(frame, j, k):
     return same
 
 
-@helper
+@inline_njit
 def _entangled(frame):
     """Whether two operands' cotangents overlap in such a way that two chunks could add to one element."""
     for j in range(2):
@@ -79,7 +79,7 @@ def _entangled(frame):
     return False
 
 
-@helper
+@inline_njit
 def _split(frame, splittable):
     """Which loop can be dealt out to threads without two of them writing to one place."""
     if _entangled(frame):
@@ -98,28 +98,28 @@ def _split(frame, splittable):
     return INNER if splittable and not summed else SERIAL
 
 
-@helper
+@inline_njit
 def _extent(frame, split):
     """Length of the loop that is cut."""
     return load_i64(frame, COUNT) if split == INNER else load_i64(load_i64(frame, OUTER), 1)
 
 
-@helper
-def _length(frame, split, grain):
+@inline_njit
+def _length(frame, split, parallel_threshold):
     """Steps of the loop in a chunk: a matter of the instruction alone, so that sums do not depend on the threads."""
     n = _extent(frame, split)
-    least = max(abs(grain) // _CHUNKS_PER_GRAIN * n // elements(frame), 1)
+    least = max(abs(parallel_threshold) // _CHUNKS_PER_GRAIN * n // elements(frame), 1)
     length = max(least, (n + MOST_CHUNKS - 1) // MOST_CHUNKS)
     return (length + 63) & ~63 if split == INNER else length
 
 
-@helper
+@inline_njit
 def _has_sums(frame):
     """Whether chunks of the inner loop add to one element."""
     return summed(frame, 0) or summed(frame, 1) or summed(frame, 2)
 
 
-@helper
+@inline_njit
 def _run_with_sums(control, launch, chunks):
     """Run the chunks of a launch with sums, in whatever order, and add the sums up in theirs."""
     cells = stack_words(_SUM_WORDS)
@@ -132,15 +132,15 @@ def _run_with_sums(control, launch, chunks):
     return 0
 
 
-def parallel_driver(kernel, frame, loops, control, grain):
+def parallel_driver(kernel, frame, loops, control, parallel_threshold):
     """Run a bound instruction in chunks. The status of a kernel that can fail is never lost: such run serially.
 
     Sums are added up chunk by chunk, whether one thread runs them or many.
     """
-    split = _split(frame, grain > 0)
+    split = _split(frame, parallel_threshold > 0)
     if split == SERIAL:
         return _run_serial(kernel, frame, loops)
-    n, length = _extent(frame, split), _length(frame, split, grain)
+    n, length = _extent(frame, split), _length(frame, split, parallel_threshold)
     chunks = (n + length - 1) // length
     launch = stack_words(LAUNCH_WORDS)
     store_i64(launch, KERNEL, kernel)

@@ -10,7 +10,7 @@ A helper spins for a moment between two launches and then sleeps. A range of chu
 """
 
 from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.chunks import run_chunk
 from tapegrad.engine.sweep.control_words import ALONE_UNTIL, BALANCE, LOCK, POOL, THREAD_LIMIT, THREADS
 from tapegrad.engine.sweep.synchronization import (
@@ -60,19 +60,19 @@ def wake_lock(thread: int) -> int:
     return _THREAD + _THREAD_BYTES * thread + _WAKE
 
 
-@helper
+@inline_njit
 def _part(pool, thread):
     """Address of a thread's part of the block."""
     return pool + _THREAD + _THREAD_BYTES * thread
 
 
-@helper
+@inline_njit
 def _open(ticket):
     """Whether a ticket has chunks left."""
     return (ticket >> 16) & 0xFFFF < ticket & 0xFFFF
 
 
-@helper
+@inline_njit
 def _claim(address, from_the_front):
     """Take a chunk from the range whose ticket is at `address`: the first or the last of it; -1 if none is left."""
     while True:
@@ -87,7 +87,7 @@ def _claim(address, from_the_front):
             return chunk
 
 
-@helper
+@inline_njit
 def _run_range(pool, thread, from_the_front):
     """Run what can be claimed of a thread's range; how many chunks that were, and the time of the quickest."""
     done, quickest = 0, _FOREVER
@@ -102,7 +102,7 @@ def _run_range(pool, thread, from_the_front):
         began = ended
 
 
-@helper
+@inline_njit
 def _take_part(pool, thread):
     """Run chunks of the thread's own range, then of the others', until none is left; the same of them.
 
@@ -115,7 +115,7 @@ def _take_part(pool, thread):
     return done, quickest
 
 
-@helper
+@inline_njit
 def _report(pool, done):
     """Count chunks as done, and wake the caller if they were the last and it sleeps.
 
@@ -127,7 +127,7 @@ def _report(pool, done):
         release_lock(load_i64(pool, FINISHED // 8))
 
 
-@helper
+@inline_njit
 def _spin(address):
     """Wait a moment for a ticket with chunks; whether there is one. Who loses the processor over it gives up."""
     began = nanoseconds()
@@ -141,7 +141,7 @@ def _spin(address):
     return True
 
 
-@helper
+@inline_njit
 def _sleep(pool, part):
     """Sleep until the caller of a launch wants help."""
     atomic_store(part + _ASLEEP, 1)
@@ -163,7 +163,7 @@ def help_out(place):
     return 0
 
 
-@helper
+@inline_njit
 def _publish(pool, launch, chunks, threads):
     """Deal the chunks of a launch out to so many threads, and wake those that sleep."""
     generation = (load_i64(pool, GENERATION // 8) + 1) & 0x7FFF_FFFF
@@ -181,7 +181,7 @@ def _publish(pool, launch, chunks, threads):
             release_lock(load_i64(part, _WAKE // 8))
 
 
-@helper
+@inline_njit
 def _await_helpers(pool, chunks):
     """Wait until the chunks that helpers have begun are done: spin for a moment, then sleep."""
     began = nanoseconds()
@@ -194,7 +194,7 @@ def _await_helpers(pool, chunks):
                 acquire_lock(load_i64(pool, FINISHED // 8), 1)
 
 
-@helper
+@inline_njit
 def _settle(control, gained, now):
     """Add what a launch gained by its helpers, or lost; after a loss the caller works alone for a time."""
     balance = min(load_i64(control, BALANCE) + gained, _CREDIT)
@@ -204,7 +204,7 @@ def _settle(control, gained, now):
     store_i64(control, BALANCE, balance)
 
 
-@helper
+@inline_njit
 def _run_with_helpers(control, launch, chunks, threads):
     """Run the chunks of a launch with helpers, and compare its time with that of the caller's chunks alone."""
     pool = load_i64(control, POOL)
@@ -218,7 +218,7 @@ def _run_with_helpers(control, launch, chunks, threads):
     _settle(control, alone - (now - began), now)
 
 
-@helper
+@inline_njit
 def _threads(control):
     """Number of threads for a launch of the calling thread, which `numba.set_num_threads` may have limited."""
     threads, limit = load_i64(control, THREADS), load_i64(control, THREAD_LIMIT)
@@ -229,7 +229,7 @@ def _threads(control):
     return threads
 
 
-@helper
+@inline_njit
 def share(control, launch, chunks):
     """Run the chunks of a launch on several threads, if that is possible now and pays; whether they were run.
 

@@ -1,7 +1,7 @@
 """Mark the instructions of an eager tape that a reverse sweep goes through."""
 
 from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import variant
 from tapegrad.engine.sweep.eager import kernel_of
 from tapegrad.engine.tape.entries import differentiable, first_writer
@@ -23,11 +23,11 @@ from tapegrad.engine.tape.layout import (
     set_mark,
 )
 
-REACHED = 1  # the root depends on the instruction
-USEFUL = 2  # and so does an input that was asked for
+REACHABLE = 1  # the root depends on the instruction
+NEEDED = 2  # and so does an input that was asked for
 
 
-@helper
+@inline_njit
 def mark_writers(header, buffer):
     """Mark the instructions that write `buffer`; how many are new, or E_FREED."""
     last = get_producer(header, buffer)
@@ -37,11 +37,11 @@ def mark_writers(header, buffer):
         return 0
     first = first_writer(header, buffer)
     for i in range(first, last + 1):
-        set_mark(header, i, REACHED)
+        set_mark(header, i, REACHABLE)
     return last + 1 - first
 
 
-@helper
+@inline_njit
 def _mark_operand(header, slot, waiting):
     """Mark the writers of an operand; the number of marked instructions still to be visited, or E_FREED."""
     if not differentiable(header, slot):
@@ -50,7 +50,7 @@ def _mark_operand(header, slot, waiting):
     return E_FREED if new < 0 else waiting + new
 
 
-@helper
+@inline_njit
 def _visit(header, i, waiting):
     """Mark the writers of all operands of the marked instructions from `i` down; one below the lowest, or E_FREED.
 
@@ -67,7 +67,7 @@ def _visit(header, i, waiting):
     return i
 
 
-@helper
+@inline_njit
 def mark(header, root):
     """Mark every instruction that the root depends on; the lowest of them, or E_FREED."""
     buffer = get_buffer(header, root)
@@ -78,7 +78,7 @@ def mark(header, root):
     return E_FREED if below == E_FREED else below + 1
 
 
-@helper
+@inline_njit
 def mark_all(header, roots, count, span):
     """Mark every instruction that one of `count` roots depends on; 0, or E_FREED.
 
@@ -103,48 +103,48 @@ def mark_all(header, roots, count, span):
     return 0
 
 
-@helper
+@inline_njit
 def unmark(header, low, high):
     for i in range(low, high + 1):
         set_mark(header, i, 0)
 
 
-@helper
+@inline_njit
 def operand_is_useful(header, slot):
     """Whether a cotangent has to be computed for an operand, when only some inputs are asked for."""
     if not differentiable(header, slot):
         return False
     buffer = get_buffer(header, slot)
     producer = get_producer(header, buffer)
-    return get_flags(header, buffer) & WANTED != 0 or (producer >= 0 and get_mark(header, producer) == USEFUL)
+    return get_flags(header, buffer) & WANTED != 0 or (producer >= 0 and get_mark(header, producer) == NEEDED)
 
 
-@helper
+@inline_njit
 def _continues(header, i):
     """Whether the instruction before `i` is useful and writes another piece of the same result."""
     same = get_buffer(header, get_result(header, i - 1)) == get_buffer(header, get_result(header, i))
-    return get_mark(header, i - 1) == USEFUL and same
+    return get_mark(header, i - 1) == NEEDED and same
 
 
-@helper
-def mark_useful(header, low, high, only_wanted):
+@inline_njit
+def mark_needed(header, low, high, only_wanted):
     """Raise the mark of the instructions on a way from the root to a tensor that gets a gradient."""
     for i in range(low, high + 1):
-        if get_mark(header, i) == REACHED:
+        if get_mark(header, i) == REACHABLE:
             useful = not only_wanted
             if only_wanted:
                 for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
                     useful |= operand_is_useful(header, slot)
                 useful |= i > low and _continues(header, i)
             if useful:
-                set_mark(header, i, USEFUL)
+                set_mark(header, i, NEEDED)
 
 
-@helper
+@inline_njit
 def missing_kernel(header, low, high):
     """First useful instruction whose reverse kernel is not loaded, NONE if all are."""
     for i in range(low, high + 1):
-        if get_mark(header, i) == USEFUL:
+        if get_mark(header, i) == NEEDED:
             op = get_op(header, i)
             dtype = variant(
                 header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
@@ -154,7 +154,7 @@ def missing_kernel(header, low, high):
     return NONE
 
 
-@helper
+@inline_njit
 def unmark_all(header):
     for i in range(load_i64(header, INSTRUCTIONS)):
         set_mark(header, i, 0)

@@ -1,6 +1,6 @@
 """Replay: run the bound instructions of a program, forwards and backwards, with no Python between them.
 
-A program's block of words describes one workspace of it. A *stream* is an array of rows ``[kernel, frame, grain]``
+A program's block of words describes one workspace of it. A *stream* is an array of rows ``[kernel, frame, parallel_threshold]``
 in the order of execution. A *port* is an array of the caller's that is used where it lies: what it must look like,
 and the words of the frames that hold an address inside it.
 """
@@ -17,7 +17,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_f64,
     store_i64,
 )
-from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.execute import execute
 from tapegrad.engine.tape.geometry import (
     ARRAY_DESCR,
@@ -35,8 +35,8 @@ from tapegrad.engine.tape.layout import F32
     FORWARD_COUNT,
     REVERSE,
     REVERSE_COUNT,
-    PORTS,  # address of the ports
-    PORT_COUNT,
+    BINDINGS,  # address of the ports
+    BINDING_COUNT,
     LOOPS,
     CONTROL,
     SEED,  # address of the cotangent of the output that is differentiated
@@ -59,25 +59,25 @@ PROGRAM_WORDS = 16
     PORT_RELOCATION_COUNT,
     PORT_ROW_BYTES,  # in a Jacobian: bytes from one row to the next, 0 for other arrays
 ) = range(7)
-PORT_WORDS = 8
+BINDING_WORDS = 8
 
 STREAM_WORDS = 3
 
-MISFIT = -1  # an array does not look as its port expects
+MISMATCH = -1  # an array does not look as its port expects
 _ALIGNED = 0x100  # among the flags of an array
 
 
-@helper
-def _fits(port, array):
+@inline_njit
+def _fits(binding, array):
     """Whether a NumPy array has the dtype, the shape and the C order that a port expects."""
-    ndim = load_i64(port, PORT_NDIM)
-    if load_i64(array, ARRAY_DESCR) != load_i64(port, PORT_DESCR) or load_i32(array, ARRAY_NDIM) != ndim:
+    ndim = load_i64(binding, PORT_NDIM)
+    if load_i64(array, ARRAY_DESCR) != load_i64(binding, PORT_DESCR) or load_i32(array, ARRAY_NDIM) != ndim:
         return False
     if load_i32(array, ARRAY_FLAGS) & _ALIGNED == 0:
         return False
-    expected = load_i64(port, PORT_EXTENTS)
+    expected = load_i64(binding, PORT_EXTENTS)
     extents, strides = load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
-    step, empty, in_order = load_i64(port, PORT_ITEM), False, True
+    step, empty, in_order = load_i64(binding, PORT_ITEM), False, True
     for d in range(ndim - 1, -1, -1):
         e = load_i64(extents, d)
         if e != load_i64(expected, d):
@@ -88,25 +88,25 @@ def _fits(port, array):
     return in_order or empty  # an array without elements has any strides
 
 
-@helper
-def _place(port, address):
+@inline_njit
+def _place(binding, address):
     """Write a port's address into every frame that uses it."""
-    relocations = load_i64(port, PORT_RELOCATIONS)
-    for k in range(load_i64(port, PORT_RELOCATION_COUNT)):
+    relocations = load_i64(binding, PORT_RELOCATIONS)
+    for k in range(load_i64(binding, PORT_RELOCATION_COUNT)):
         store_i64(load_i64(relocations, 2 * k), 0, address + load_i64(relocations, 2 * k + 1))
 
 
-@helper
-def _plug(program, k, array):
+@inline_njit
+def _bind(program, k, array):
     """Use an array for port k; whether it fits."""
-    port = load_i64(program, PORTS) + 8 * PORT_WORDS * k
-    if not _fits(port, array):
+    binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * k
+    if not _fits(binding, array):
         return False
-    _place(port, array_data(array))
+    _place(binding, array_data(array))
     return True
 
 
-@helper
+@inline_njit
 def run_stream(program, stream, count):
     """Run the rows of a stream until one returns a status."""
     loops, control = load_i64(program, LOOPS), load_i64(program, CONTROL)
@@ -119,17 +119,17 @@ def run_stream(program, stream, count):
     return 0
 
 
-@helper
+@inline_njit
 def _forward(program):
     return run_stream(program, load_i64(program, FORWARD), load_i64(program, FORWARD_COUNT))
 
 
-@helper
+@inline_njit
 def _reverse(program):
     return run_stream(program, load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT))
 
 
-@helper
+@inline_njit
 def _store_seed(program, k, value):
     if load_i64(program, SEED_DTYPE) == F32:
         store_f32(load_i64(program, SEED), k, numba.float32(value))
@@ -137,15 +137,15 @@ def _store_seed(program, k, value):
         store_f64(load_i64(program, SEED), k, value)
 
 
-@helper
+@inline_njit
 def _plug_all(program, arrays):
-    for k in range(load_i64(program, PORT_COUNT)):
-        if not _plug(program, k, load_i64(arrays, k)):
+    for k in range(load_i64(program, BINDING_COUNT)):
+        if not _bind(program, k, load_i64(arrays, k)):
             return False
     return True
 
 
-@helper
+@inline_njit
 def _run_gradient(program):
     status = _forward(program)
     if status == 0:
@@ -154,58 +154,58 @@ def _run_gradient(program):
     return status
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_one(program, x, x_bar):
     """Value and gradient of a program of one input: the ids of the input and of the array for the gradient."""
-    if not (_plug(program, 0, x) and _plug(program, 1, x_bar)):
-        return MISFIT
+    if not (_bind(program, 0, x) and _bind(program, 1, x_bar)):
+        return MISMATCH
     return _run_gradient(program)
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_gradient(program, arrays):
     """Value and gradient; `arrays` is the id of an int64 array of the ids of the arrays for the ports."""
-    return _run_gradient(program) if _plug_all(program, array_data(arrays)) else MISFIT
+    return _run_gradient(program) if _plug_all(program, array_data(arrays)) else MISMATCH
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_values(program, arrays):
     """The outputs alone."""
-    return _forward(program) if _plug_all(program, array_data(arrays)) else MISFIT
+    return _forward(program) if _plug_all(program, array_data(arrays)) else MISMATCH
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_forward(program, arrays):
     """The forward stream alone, on the ports that the caller gives first; `arrays` holds the ids of those."""
     for k in range(load_i64(program, INPUTS)):
-        if not _plug(program, k, load_i64(array_data(arrays), k)):
-            return MISFIT
+        if not _bind(program, k, load_i64(array_data(arrays), k)):
+            return MISMATCH
     return _forward(program)
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_backward(program, arrays):
     """The reverse stream alone, after `replay_forward`; `arrays` holds the ids of the arrays for the other ports."""
     first = load_i64(program, INPUTS)
-    for k in range(first, load_i64(program, PORT_COUNT)):
-        if not _plug(program, k, load_i64(array_data(arrays), k - first)):
-            return MISFIT
+    for k in range(first, load_i64(program, BINDING_COUNT)):
+        if not _bind(program, k, load_i64(array_data(arrays), k - first)):
+            return MISMATCH
     return _reverse(program)
 
 
-@helper
+@inline_njit
 def _place_rows(program, arrays, row):
     """Let the gradients of this sweep go to row `row` of the Jacobians."""
-    for k in range(load_i64(program, INPUTS), load_i64(program, PORT_COUNT)):
-        port = load_i64(program, PORTS) + 8 * PORT_WORDS * k
-        if load_i64(port, PORT_ROW_BYTES) > 0:
-            _place(port, array_data(load_i64(arrays, k)) + row * load_i64(port, PORT_ROW_BYTES))
+    for k in range(load_i64(program, INPUTS), load_i64(program, BINDING_COUNT)):
+        binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * k
+        if load_i64(binding, PORT_ROW_BYTES) > 0:
+            _place(binding, array_data(load_i64(arrays, k)) + row * load_i64(binding, PORT_ROW_BYTES))
 
 
-@helper
+@inline_njit
 def _run_rows(program, arrays):
     if not _plug_all(program, arrays):
-        return MISFIT
+        return MISMATCH
     status = _forward(program)
     count = load_i64(program, SEED_COUNT)
     item = 4 if load_i64(program, SEED_DTYPE) == F32 else 8
@@ -219,13 +219,13 @@ def _run_rows(program, arrays):
     return status
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_jacobian(program, arrays):
     """The Jacobians of the seeded output: one forward sweep, one reverse sweep for each of its elements."""
     return _run_rows(program, array_data(arrays))
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_jacobian_of_one(program, x, rows):
     """`replay_jacobian` of a program of one input: the ids of the input and of the array for the Jacobian."""
     arrays = stack_words(2)
@@ -234,7 +234,7 @@ def replay_jacobian_of_one(program, x, rows):
     return _run_rows(program, arrays)
 
 
-@helper
+@inline_njit
 def _place_chunk(program, start):
     """Tell the rows that seed tangents, and those that take them to the Jacobians, which the first seed is."""
     stream, rows, wrt = load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT), load_i64(program, WRT)
@@ -243,7 +243,7 @@ def _place_chunk(program, start):
         store_i64(load_i64(stream + 8 * STREAM_WORDS * (rows - 1 - k), 1), STRIDE, start)
 
 
-@helper
+@inline_njit
 def _run_chunks(program):
     """A forward sweep for the primals, and one of tangents for each chunk of seeds. The last may begin earlier."""
     status = _forward(program)
@@ -256,35 +256,35 @@ def _run_chunks(program):
     return status
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_tangents(program, arrays):
     """Tangents along those that are given, or whole Jacobians by forward sweeps; values too, if they have ports."""
-    return _run_chunks(program) if _plug_all(program, array_data(arrays)) else MISFIT
+    return _run_chunks(program) if _plug_all(program, array_data(arrays)) else MISMATCH
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_tangents_of_one(program, x, y):
     """`replay_tangents`, or the one output, of a program of one input: the ids of the input and of the result."""
-    if not (_plug(program, 0, x) and _plug(program, 1, y)):
-        return MISFIT
+    if not (_bind(program, 0, x) and _bind(program, 1, y)):
+        return MISMATCH
     return _run_chunks(program)
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_tangents_along(program, x, x_dot, y_dot):
     """`replay_tangents` of a program of one input and one output: the ids of the input and of both tangents."""
-    if not (_plug(program, 0, x) and _plug(program, 1, x_dot) and _plug(program, 2, y_dot)):
-        return MISFIT
+    if not (_bind(program, 0, x) and _bind(program, 1, x_dot) and _bind(program, 2, y_dot)):
+        return MISMATCH
     return _run_chunks(program)
 
 
-@native(nogil=True)
+@entry_point(nogil=True)
 def replay_value_along(program, x, x_dot, y, y_dot):
     """The same with the value: the ids of the input and its tangent, and of those of the output."""
     fits = (
-        _plug(program, 0, x)
-        and _plug(program, 1, x_dot)
-        and _plug(program, 2, y)
-        and _plug(program, 3, y_dot)
+        _bind(program, 0, x)
+        and _bind(program, 1, x_dot)
+        and _bind(program, 2, y)
+        and _bind(program, 3, y_dot)
     )
-    return _run_chunks(program) if fits else MISFIT
+    return _run_chunks(program) if fits else MISMATCH

@@ -14,21 +14,21 @@ from tapegrad.engine.kernels.raw_memory import (
     store_f64,
     store_i64,
 )
-from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.bind import bind_reverse, op_word, variant
 from tapegrad.engine.sweep.eager import kernel_of
 from tapegrad.engine.sweep.execute import execute
 from tapegrad.engine.sweep.reachability import (
-    USEFUL,
+    NEEDED,
     mark,
-    mark_useful,
+    mark_needed,
     missing_kernel,
     operand_is_useful,
     unmark,
     unmark_all,
 )
 from tapegrad.engine.tape.blocks import add_block, new_block, new_zero_block, release_block
-from tapegrad.engine.tape.entries import differentiable, first_writer, free_cotangent, free_instruction, tidy
+from tapegrad.engine.tape.entries import differentiable, first_writer, free_cotangent, free_instruction, trim
 from tapegrad.engine.tape.geometry import (
     ARRAY_EXTENTS,
     array_data,
@@ -49,12 +49,12 @@ from tapegrad.engine.tape.layout import (
     E_KERNEL,
     E_STATUS,
     F32,
+    HAS_ATTACHMENT,
     LINES,
     LOOPS,
     NONE,
-    NOTED,
-    OP_GRAIN,
     OP_KIND,
+    OP_THRESHOLD,
     OP_WRITES,
     PRODUCTS,
     WANTED,
@@ -84,14 +84,14 @@ KEEP_GRAPH = 1  # bits of the options of `reverse_sweep`
 OVERWRITE = 2
 ONLY_WANTED = 4
 ONLY_LOOK = 8  # report a missing kernel, sweep nothing
-STOP_AT_NOTES = 16  # buffers that Python keeps something about are for the sweep in parts
+STOP_AT_ATTACHMENTS = 16  # buffers that Python keeps something about are for the sweep in parts
 
 
 # --- gradients from before -------------------------------------------------------------------------------------
 
 
-@helper
-def _set_aside(header, slot, aside, count):
+@inline_njit
+def _stash_gradients(header, slot, aside, count):
     """Move a gradient from an earlier sweep out of the way, so that only the new cotangent flows on."""
     buffer = get_buffer(header, slot)
     gradient = get_cotangent(header, buffer)
@@ -106,18 +106,18 @@ def _set_aside(header, slot, aside, count):
     return aside, count + 1
 
 
-@helper
+@inline_njit
 def _set_aside_all(header, root, low, high):
     """Set aside the gradients of all results that the sweep will go through."""
-    aside, count = _set_aside(header, root, 0, 0)
+    aside, count = _stash_gradients(header, root, 0, 0)
     for i in range(low, high + 1):
         if get_mark(header, i):
-            aside, count = _set_aside(header, get_result(header, i), aside, count)
+            aside, count = _stash_gradients(header, get_result(header, i), aside, count)
     return aside, count
 
 
-@helper
-def _bring_back(header, aside, count, options):
+@inline_njit
+def _restore_gradients(header, aside, count, options):
     """Add what was set aside to what the sweep has left, in the old memory, which NumPy arrays may show."""
     for k in range(count):
         buffer, gradient = load_i64(aside, 3 * k), load_i64(aside, 3 * k + 1)
@@ -134,11 +134,11 @@ def _bring_back(header, aside, count, options):
         free(aside)
 
 
-@helper
+@inline_njit
 def _clear_leaves(header, low, high, only_wanted):
     """Forget the gradients of the leaves that the sweep will give new ones."""
     for i in range(low, high + 1):
-        if get_mark(header, i) == USEFUL:
+        if get_mark(header, i) == NEEDED:
             for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
                 if (
                     _takes_cotangent(header, slot, only_wanted)
@@ -150,46 +150,46 @@ def _clear_leaves(header, low, high, only_wanted):
 # --- the sweep -------------------------------------------------------------------------------------------------
 
 
-@helper
+@inline_njit
 def delivered(header, buffer, options):
     """Whether a tensor will show the buffer's cotangent as its gradient."""
     asked = options & ONLY_WANTED == 0 or get_flags(header, buffer) & WANTED != 0
     return asked and get_handles(header, buffer) > 0
 
 
-@helper
+@inline_njit
 def _is_noted(header, slot):
-    return slot >= 0 and get_flags(header, get_buffer(header, slot)) & NOTED != 0
+    return slot >= 0 and get_flags(header, get_buffer(header, slot)) & HAS_ATTACHMENT != 0
 
 
-@helper
+@inline_njit
 def _has_notes(header, i):
     """Whether Python keeps something about a buffer of an instruction's."""
     found = _is_noted(header, get_result(header, i)) or _is_noted(header, get_operand0(header, i))
     return found or _is_noted(header, get_operand1(header, i)) or _is_noted(header, get_operand2(header, i))
 
 
-@helper
+@inline_njit
 def _calls_python(header, root, low, high, options):
     """Whether there is something for Python to do on the way."""
-    calls, notes = load_i64(header, CALLS) != 0, options & STOP_AT_NOTES != 0
-    found = notes and _is_noted(header, root)
-    if calls or notes:
+    calls, attachments = load_i64(header, CALLS) != 0, options & STOP_AT_ATTACHMENTS != 0
+    found = attachments and _is_noted(header, root)
+    if calls or attachments:
         for i in range(low, high + 1):
-            if get_mark(header, i) == USEFUL:
+            if get_mark(header, i) == NEEDED:
                 found |= op_word(header, get_op(header, i), OP_KIND) == CALL
-                found |= notes and _has_notes(header, i)
+                found |= attachments and _has_notes(header, i)
     return found
 
 
-@helper
+@inline_njit
 def _takes_cotangent(header, slot, only_wanted):
     if only_wanted:
         return operand_is_useful(header, slot)
     return differentiable(header, slot)
 
 
-@helper
+@inline_njit
 def taken(header, i, only_wanted):
     """Operands of a marked instruction into which cotangents flow, as bits."""
     first = _takes_cotangent(header, get_operand0(header, i), only_wanted)
@@ -198,19 +198,19 @@ def taken(header, i, only_wanted):
     return (1 if first else 0) | (2 if second else 0) | (4 if third else 0)
 
 
-@helper
+@inline_njit
 def covers_buffer(header, slot):
     """Whether a slot is the whole of its buffer, element for element."""
     bytes_ = get_bytes(header, get_buffer(header, slot))
     return size(header, slot) * item_size(get_dtype(header, slot)) == bytes_ and is_contiguous(header, slot)
 
 
-@helper
+@inline_njit
 def same_buffer(header, slot, other):
     return other >= 0 and get_buffer(header, slot) == get_buffer(header, other)
 
 
-@helper
+@inline_njit
 def _make_cotangent(header, slot, other, another, writes):
     """Give an operand's buffer a cotangent. 1 if the kernel may write to it, 0 if it must add to zeros.
 
@@ -226,7 +226,7 @@ def _make_cotangent(header, slot, other, another, writes):
     return 1 if store else 0
 
 
-@helper
+@inline_njit
 def reaches_all(header, op, j, slot, result):
     """Whether an op's reverse kernel writes each element of operand j's cotangent exactly once."""
     kind = op_word(header, op, OP_KIND)
@@ -235,7 +235,7 @@ def reaches_all(header, op, j, slot, result):
     return kind == LINES or size(header, slot) == size(header, result)
 
 
-@helper
+@inline_njit
 def bind_step(header, i, takes, frame, outer):
     """Bind one instruction backwards, with cotangents for the operands whose bits are set in `takes`."""
     op, result = get_op(header, i), get_result(header, i)
@@ -253,7 +253,7 @@ def bind_step(header, i, takes, frame, outer):
             store_i64(frame, X_BAR + j, 0)
 
 
-@helper
+@inline_njit
 def reverse_kernel(header, i):
     """Address of an instruction's reverse kernel, 0 until it is loaded."""
     op = get_op(header, i)
@@ -261,17 +261,21 @@ def reverse_kernel(header, i):
     return kernel_of(header, op, variant(header, op, a, b, c), 1)
 
 
-@helper
+@inline_njit
 def step(header, i, takes, frame, outer):
     """Run one instruction backwards; the kernel's status."""
     bind_step(header, i, takes, frame, outer)
-    grain = op_word(header, get_op(header, i), OP_GRAIN)
+    parallel_threshold = op_word(header, get_op(header, i), OP_THRESHOLD)
     return execute(
-        reverse_kernel(header, i), frame, load_i64(header, LOOPS), grain, load_i64(header, CONTROL)
+        reverse_kernel(header, i),
+        frame,
+        load_i64(header, LOOPS),
+        parallel_threshold,
+        load_i64(header, CONTROL),
     )
 
 
-@helper
+@inline_njit
 def _walk(header, low, high, options):
     """Walk the useful instructions backwards, until a kernel returns a status.
 
@@ -279,7 +283,7 @@ def _walk(header, low, high, options):
     """
     frame, outer = stack_words(16), stack_words(161)
     for i in range(high, low - 1, -1):
-        if get_mark(header, i) != USEFUL:
+        if get_mark(header, i) != NEEDED:
             continue
         buffer = get_buffer(header, get_result(header, i))
         if get_cotangent(header, buffer) != 0:
@@ -291,7 +295,7 @@ def _walk(header, low, high, options):
     return 0
 
 
-@helper
+@inline_njit
 def _forget_new(header, low, high):
     """After a kernel has failed: drop the cotangents of the marked instructions' results."""
     for i in range(low, high + 1):
@@ -299,16 +303,16 @@ def _forget_new(header, low, high):
             free_cotangent(header, get_buffer(header, get_result(header, i)))
 
 
-@helper
+@inline_njit
 def release_graph(header, low, high):
     for i in range(high, low - 1, -1):
         if get_op(header, i) != DEAD_OP and get_mark(header, i):
             free_instruction(header, i)
         set_mark(header, i, 0)  # also of those that died meanwhile: a mark must not outlive its sweep
-    tidy(header)
+    trim(header)
 
 
-@helper
+@inline_njit
 def add_seed(header, root, seed):
     """Add the seed, an array of the root's shape in C order (0: ones), to the root's cotangent."""
     buffer = get_buffer(header, root)
@@ -339,7 +343,7 @@ def add_seed(header, root, seed):
             d -= 1
 
 
-@helper
+@inline_njit
 def report_missing(header, i, missing):
     """Write op code and dtype code of the kernel that instruction `i` lacks to an int64 array, if there is one."""
     if missing != 0:
@@ -350,7 +354,7 @@ def report_missing(header, i, missing):
     return E_KERNEL
 
 
-@helper
+@inline_njit
 def flag_wanted(header, wanted, flag):
     """Flag the buffers of the slots in an array, whose id is `wanted` (0: none), as asked for, or take that back."""
     if wanted == 0:
@@ -361,14 +365,14 @@ def flag_wanted(header, wanted, flag):
         set_flags(header, buffer, flags | (WANTED if flag else 0))
 
 
-@helper
+@inline_njit
 def _sweep(header, root, seed, options, missing):
     high = get_producer(header, get_buffer(header, root))
     low = mark(header, root)
     if low == E_FREED:
         unmark_all(header)
         return E_FREED
-    mark_useful(header, low, high, options & ONLY_WANTED != 0)
+    mark_needed(header, low, high, options & ONLY_WANTED != 0)
     if _calls_python(header, root, low, high, options):
         unmark(header, low, high)
         return E_CALLS
@@ -383,12 +387,12 @@ def _sweep(header, root, seed, options, missing):
     status = _walk(header, low, high, options)
     if status != 0:
         _forget_new(header, low, high)
-        _bring_back(header, aside, count, 0)
+        _restore_gradients(header, aside, count, 0)
         unmark(header, low, high)
         return E_STATUS - status
     if not delivered(header, get_buffer(header, root), options):
         free_cotangent(header, get_buffer(header, root))
-    _bring_back(header, aside, count, options)
+    _restore_gradients(header, aside, count, options)
     if options & KEEP_GRAPH:
         unmark(header, low, high)
     else:
@@ -396,7 +400,7 @@ def _sweep(header, root, seed, options, missing):
     return 0
 
 
-@native()
+@entry_point()
 def reverse_sweep(header, root, seed, options, wanted, missing):
     """Sweep backwards from `root`; 0, or an error, in which case nothing has changed.
 

@@ -6,7 +6,7 @@ between two parts, and whatever fails, the tape's own cotangents are as they wer
 """
 
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
-from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.reverse import (
     add_seed,
     bind_step,
@@ -56,7 +56,7 @@ NOTHING_FLOWS = 1
 OUTER_WORDS = 1 + 5 * MAX_NDIM  # of the loops that an instruction is bound to
 
 
-@helper
+@inline_njit
 def _use(header, column):
     """Use a column of cotangents, by its address; the address of the one that was used before."""
     before = load_i64(header, COTANGENTS)
@@ -64,14 +64,14 @@ def _use(header, column):
     return before
 
 
-@helper
+@inline_njit
 def _is_listed(header, i, entry):
     """Whether an instruction is that of an entry."""
     same = get_op(header, i) == load_i64(entry, G_OP) and get_result(header, i) == load_i64(entry, G_RESULT)
     return same and get_params(header, i) == load_i64(entry, G_PARAMS)
 
 
-@helper
+@inline_njit
 def _place(header, entry):
     """Where an entry's instruction stands now; NONE if it has been freed."""
     i = load_i64(entry, G_INDEX)
@@ -86,7 +86,7 @@ def _place(header, entry):
     return NONE
 
 
-@native()
+@entry_point()
 def seed(header, root, values, column):
     """Begin with the cotangent of the root: the id of an array of its dtype and shape in C order, or 0 for ones."""
     own = _use(header, array_data(column))
@@ -94,7 +94,7 @@ def seed(header, root, values, column):
     _use(header, own)
 
 
-@helper
+@inline_njit
 def _step_back(header, i, flags, frame, outer, missing):
     """Go through an instruction, if a cotangent flows into its result; 0 or an error."""
     buffer = get_buffer(header, get_result(header, i))
@@ -110,7 +110,7 @@ def _step_back(header, i, flags, frame, outer, missing):
     return 0
 
 
-@helper
+@inline_njit
 def _go_back(header, entries, progress, missing):
     frame, outer = stack_words(16), stack_words(161)
     left, status = load_i64(progress, 0), 0
@@ -130,7 +130,7 @@ def _go_back(header, entries, progress, missing):
     return status
 
 
-@native()
+@entry_point()
 def go_back(header, entries, column, progress, missing):
     """Sweep backwards through the entries that are left; 0 when none is, or an error.
 
@@ -143,7 +143,7 @@ def go_back(header, entries, column, progress, missing):
     return status
 
 
-@native()
+@entry_point()
 def bind(header, entries, k, column, frame, outer):
     """Bind the instruction of entry `k` to a frame; 0, NOTHING_FLOWS into its result, or E_FREED.
 
@@ -161,7 +161,7 @@ def bind(header, entries, k, column, frame, outer):
     return 0
 
 
-@native()
+@entry_point()
 def fill(header, slot, column):
     """Give a buffer a cotangent of zeros if it has none; the address."""
     buffer = get_buffer(header, slot)
@@ -170,7 +170,7 @@ def fill(header, slot, column):
     return load_i64(array_data(column), buffer)
 
 
-@helper
+@inline_njit
 def _deliver(header, slot, column, overwrite):
     """Add a buffer's cotangent to its gradient, in the memory that NumPy arrays may show, or put it in its place."""
     buffer = get_buffer(header, slot)
@@ -186,7 +186,7 @@ def _deliver(header, slot, column, overwrite):
         release_block(new)
 
 
-@helper
+@inline_njit
 def _deliver_to(header, slot, column, wanted, overwrite):
     """`_deliver` to what was asked for and has not got its own."""
     buffer = get_buffer(header, slot)
@@ -195,7 +195,7 @@ def _deliver_to(header, slot, column, wanted, overwrite):
         _deliver(header, slot, column, overwrite)
 
 
-@native()
+@entry_point()
 def deliver(header, root, entries, count, column, wanted, overwrite):
     """Give the Tensors on the buffers of the entries their gradients, zeros where nothing has flowed.
 
@@ -211,7 +211,7 @@ def deliver(header, root, entries, count, column, wanted, overwrite):
     flag_wanted(header, wanted, False)
 
 
-@helper
+@inline_njit
 def _drop(header, slot, column):
     if slot >= 0:
         cotangent = load_i64(column, get_buffer(header, slot))
@@ -220,7 +220,7 @@ def _drop(header, slot, column):
         store_i64(column, get_buffer(header, slot), 0)
 
 
-@native()
+@entry_point()
 def drop(header, root, entries, count, column):
     """Let go of the cotangents that are left."""
     _drop(header, root, array_data(column))

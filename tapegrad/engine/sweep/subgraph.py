@@ -1,9 +1,9 @@
 """The instructions between some results and some inputs, listed for Python and kept alive meanwhile."""
 
 from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, stack_words, store_i64
-from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.bind import op_word
-from tapegrad.engine.sweep.reachability import USEFUL, mark, mark_all, mark_useful, unmark, unmark_all
+from tapegrad.engine.sweep.reachability import NEEDED, mark, mark_all, mark_needed, unmark, unmark_all
 from tapegrad.engine.sweep.reverse import ONLY_WANTED, delivered, flag_wanted, release_graph, taken
 from tapegrad.engine.tape.blocks import add_block, new_zero_block
 from tapegrad.engine.tape.entries import add_handle, differentiable, drop_handle
@@ -13,8 +13,8 @@ from tapegrad.engine.tape.layout import (
     DEAD_OP,
     DIFFERENTIABLE,
     E_FREED,
+    HAS_ATTACHMENT,
     NONE,
-    NOTED,
     OP_KIND,
     WANTED,
     get_buffer,
@@ -60,27 +60,27 @@ PAUSE = 16  # Python has something to do before the instruction is gone through
 CALLED = 32  # which is to call a user's function
 
 
-@helper
+@inline_njit
 def _hold(header, slot):
     if slot >= 0:
         add_handle(header, slot)
 
 
-@helper
+@inline_njit
 def _flags_of(header, i, only_wanted):
     """The flags of the entry of instruction `i`."""
     buffer = get_buffer(header, get_result(header, i))
     flags = taken(header, i, only_wanted)
     if delivered(header, buffer, ONLY_WANTED if only_wanted else 0):
         flags |= SHOWN
-    if get_flags(header, buffer) & NOTED:
+    if get_flags(header, buffer) & HAS_ATTACHMENT:
         flags |= PAUSE
     if op_word(header, get_op(header, i), OP_KIND) == CALL:
         flags |= PAUSE | CALLED
     return flags
 
 
-@helper
+@inline_njit
 def _enter(header, i, only_wanted, entry):
     """Write the entry of instruction `i`."""
     slots = (get_result(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
@@ -94,7 +94,7 @@ def _enter(header, i, only_wanted, entry):
     store_i64(entry, G_FLAGS, _flags_of(header, i, only_wanted))
 
 
-@helper
+@inline_njit
 def _hold_listed(header, entries, count):
     """Take a handle on each slot of the entries."""
     for k in range(count):
@@ -102,7 +102,7 @@ def _hold_listed(header, entries, count):
             _hold(header, load_i64(entries, ENTRY_WORDS * k + word))
 
 
-@helper
+@inline_njit
 def _list(header, roots, wanted, entries, capacity):
     span = stack_words(2)
     if mark_all(header, array_data(roots), load_i64(load_i64(roots, ARRAY_EXTENTS), 0), span) == E_FREED:
@@ -110,14 +110,14 @@ def _list(header, roots, wanted, entries, capacity):
         return E_FREED
     low, high = load_i64(span, 0), load_i64(span, 1)
     only_wanted = wanted != 0
-    mark_useful(header, low, high, only_wanted)
+    mark_needed(header, low, high, only_wanted)
     found = 0
     for i in range(low, high + 1):
-        found += get_mark(header, i) == USEFUL
+        found += get_mark(header, i) == NEEDED
     if found <= capacity:
         k = 0
         for i in range(low, high + 1):
-            if get_mark(header, i) == USEFUL:
+            if get_mark(header, i) == NEEDED:
                 _enter(header, i, only_wanted, array_data(entries) + 8 * ENTRY_WORDS * k)
                 k += 1
         _hold_listed(header, array_data(entries), found)
@@ -125,7 +125,7 @@ def _list(header, roots, wanted, entries, capacity):
     return found
 
 
-@native()
+@entry_point()
 def list_graph(header, roots, wanted, entries, capacity):
     """List the instructions that the roots depend on, in order; of these, the ones behind a wanted slot.
 
@@ -139,7 +139,7 @@ def list_graph(header, roots, wanted, entries, capacity):
     return found
 
 
-@native()
+@entry_point()
 def release_listed(header, entries, count):
     """Let go of what `list_graph` holds."""
     entries = array_data(entries)
@@ -150,7 +150,7 @@ def release_listed(header, entries, count):
                 drop_handle(header, slot)
 
 
-@native()
+@entry_point()
 def read_params(header, result, address, start, count, out):
     """Copy words of an instruction's parameters to the int64 array with the id `out`; 0 if it has been freed.
 
@@ -166,7 +166,7 @@ def read_params(header, result, address, start, count, out):
     return 0
 
 
-@native()
+@entry_point()
 def end_sweep(header, root, keep):
     """Free the instructions that a result depends on, unless they are to be kept.
 
@@ -186,13 +186,13 @@ def end_sweep(header, root, keep):
     return 0
 
 
-@native()
+@entry_point()
 def has_primal(header, slot):
     """Whether a slot's primal is still there."""
     return 1 if get_primal(header, get_buffer(header, slot)) != 0 else 0
 
 
-@helper
+@inline_njit
 def _is_other_leaf(header, slot):
     """Whether a slot is that of a differentiable leaf that was not asked for."""
     if not differentiable(header, slot):
@@ -201,7 +201,7 @@ def _is_other_leaf(header, slot):
     return get_producer(header, buffer) < 0 and get_flags(header, buffer) & WANTED == 0
 
 
-@helper
+@inline_njit
 def _other_leaf(header, root):
     roots = stack_words(1)
     store_i64(roots, 0, root)
@@ -219,7 +219,7 @@ def _other_leaf(header, root):
     return found
 
 
-@native()
+@entry_point()
 def has_other_leaf(header, root, wanted):
     """Whether a result depends on a differentiable leaf other than the slots in an int64 array, whose id is given."""
     if not differentiable(header, root):
@@ -230,41 +230,41 @@ def has_other_leaf(header, root, wanted):
     return found
 
 
-@native()
+@entry_point()
 def make_differentiable(header, slot):
     """Let cotangents flow into a buffer from now on."""
     buffer = get_buffer(header, slot)
     set_flags(header, buffer, get_flags(header, buffer) | DIFFERENTIABLE)
 
 
-@native()
+@entry_point()
 def handles(header, slot):
     """How many Tensors there are on a slot's buffer."""
     return get_handles(header, get_buffer(header, slot))
 
 
-@native()
-def note(header, slot, noted):
+@entry_point()
+def mark_attachment(header, slot, noted):
     """Flag a buffer of which Python keeps something, or take the flag away."""
     buffer = get_buffer(header, slot)
-    flags = get_flags(header, buffer) & ~NOTED
-    set_flags(header, buffer, flags | (NOTED if noted else 0))
+    flags = get_flags(header, buffer) & ~HAS_ATTACHMENT
+    set_flags(header, buffer, flags | (HAS_ATTACHMENT if noted else 0))
 
 
-@native()
-def noted_buffer(header, slot):
+@entry_point()
+def attachment_buffer(header, slot):
     """The buffer of a slot if it is flagged as noted, otherwise -1."""
     buffer = get_buffer(header, slot)
-    return buffer if get_flags(header, buffer) & NOTED else NONE
+    return buffer if get_flags(header, buffer) & HAS_ATTACHMENT else NONE
 
 
-@native()
-def is_noted(header, buffer):
+@entry_point()
+def has_attachment(header, buffer):
     """Whether a buffer is flagged as noted."""
-    return get_flags(header, buffer) & NOTED
+    return get_flags(header, buffer) & HAS_ATTACHMENT
 
 
-@native()
+@entry_point()
 def add_cotangent(header, slot, array):
     """Add an array of all of a buffer's elements to its cotangent."""
     buffer = get_buffer(header, slot)

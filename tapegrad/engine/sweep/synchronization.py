@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 
 _I64 = ir.IntType(64)
 _ORDER = "seq_cst"  # a sleeper and the one who wakes it each write one word and then read the other's
@@ -106,7 +106,7 @@ if sys.platform == "win32":
     _query_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.int64))
     _TICK = round(time.get_clock_info("perf_counter").resolution * 1e9)
 
-    @helper
+    @inline_njit
     def nanoseconds():
         """A clock that never goes back."""
         ticks = stack_words(1)
@@ -117,7 +117,7 @@ else:
     _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.int64))
     _MONOTONIC = time.CLOCK_MONOTONIC
 
-    @helper
+    @inline_njit
     def nanoseconds():
         """A clock that never goes back."""
         timespec = stack_words(2)

@@ -6,18 +6,18 @@ Tensors show are neither read nor changed. The tangents of a buffer lie one afte
 
 from tapegrad.engine.kernels.frame import X_BAR, X
 from tapegrad.engine.kernels.raw_memory import calloc, free, load_i64, memcpy, stack_words, store_i64
-from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.bind import op_word, variant
 from tapegrad.engine.sweep.bind_tangent import bind_tangent
 from tapegrad.engine.sweep.execute import execute
 from tapegrad.engine.sweep.reachability import unmark
 from tapegrad.engine.sweep.reverse import covers_buffer
 from tapegrad.engine.sweep.tangent_reachability import (
-    PROMISED,
+    RESERVED,
     has_tangent,
     mark_all,
     moves,
-    promise,
+    reserve_tangents,
     tangent_kernel,
 )
 from tapegrad.engine.tape.blocks import new_block, new_zero_block, release_block
@@ -32,9 +32,9 @@ from tapegrad.engine.tape.layout import (
     E_STATUS,
     F32,
     LOOPS,
-    OP_GRAIN,
     OP_KIND,
     OP_LINEAR,
+    OP_THRESHOLD,
     get_buffer,
     get_bytes,
     get_cotangent,
@@ -56,12 +56,12 @@ _COLUMN = COLUMNS["cotangent"][0]
 # --- walking it --------------------------------------------------------------------------------------------------
 
 
-@helper
+@inline_njit
 def _make_tangents(header, i, count):
     """Memory for the tangents of an instruction's result; zeros where the instruction does not write all of it."""
     slot = get_result(header, i)
     buffer = get_buffer(header, slot)
-    if get_cotangent(header, buffer) != PROMISED:
+    if get_cotangent(header, buffer) != RESERVED:
         return True
     bytes_ = count * get_bytes(header, buffer)
     plain = covers_buffer(header, slot) and op_word(header, get_op(header, i), OP_KIND) != ACCUMULATE
@@ -70,7 +70,7 @@ def _make_tangents(header, i, count):
     return block != 0
 
 
-@helper
+@inline_njit
 def _needs_zeros(header, op, slot):
     """Whether a linear op's kernel reads a tangent that an operand does not have."""
     return (
@@ -81,7 +81,7 @@ def _needs_zeros(header, op, slot):
     )
 
 
-@helper
+@inline_njit
 def _put_zeros(header, op, slot, frame, word):
     """Let a linear op read zeros in place of an operand's tangents; the block, 0 if none is needed."""
     if not _needs_zeros(header, op, slot):
@@ -92,13 +92,13 @@ def _put_zeros(header, op, slot, frame, word):
     return block
 
 
-@helper
+@inline_njit
 def _bytes_to_next(header, slot):
     """Bytes from one tangent of a slot to the next, 0 where it has none."""
     return get_bytes(header, get_buffer(header, slot)) if has_tangent(header, slot) else 0
 
 
-@helper
+@inline_njit
 def _advance(frame, words, s0, s1, s2, sy):
     """Move the tangents' addresses, in the four words from `words` on, to the next tangents."""
     store_i64(frame, words, load_i64(frame, words) + s0)
@@ -107,7 +107,7 @@ def _advance(frame, words, s0, s1, s2, sy):
     store_i64(frame, words + 3, load_i64(frame, words + 3) + sy)
 
 
-@helper
+@inline_njit
 def _run(header, i, frame, outer, count):
     """Run the kernel for one tangent after another; its status."""
     op, result, params = get_op(header, i), get_result(header, i), get_params(header, i)
@@ -115,10 +115,14 @@ def _run(header, i, frame, outer, count):
     bind_tangent(header, op, result, a, b, c, params, frame, outer)
     first, second = _put_zeros(header, op, a, frame, X), _put_zeros(header, op, b, frame, X + 1)
     third = _put_zeros(header, op, c, frame, X + 2)
-    loops, grain, control = load_i64(header, LOOPS), op_word(header, op, OP_GRAIN), load_i64(header, CONTROL)
+    loops, parallel_threshold, control = (
+        load_i64(header, LOOPS),
+        op_word(header, op, OP_THRESHOLD),
+        load_i64(header, CONTROL),
+    )
     own, kernel, status = get_bytes(header, get_buffer(header, result)), tangent_kernel(header, i), 0
     for _ in range(count):
-        status = execute(kernel, frame, loops, grain, control)
+        status = execute(kernel, frame, loops, parallel_threshold, control)
         if status != 0:
             break
         if op_word(header, op, OP_KIND) == ACCUMULATE:
@@ -133,7 +137,7 @@ def _run(header, i, frame, outer, count):
     return status
 
 
-@helper
+@inline_njit
 def _walk(header, low, high, count):
     """Compute the tangents from below; 0, or an error."""
     frame, outer = stack_words(16), stack_words(161)
@@ -150,7 +154,7 @@ def _walk(header, low, high, count):
 # --- seeds and results -------------------------------------------------------------------------------------------
 
 
-@helper
+@inline_njit
 def _seed(header, leaves, seeds, leaf_count, count):
     """Give the leaves, each the whole of its buffer, their tangents; whether there was memory."""
     for k in range(leaf_count):
@@ -164,7 +168,7 @@ def _seed(header, leaves, seeds, leaf_count, count):
     return True
 
 
-@helper
+@inline_njit
 def _copy_out(header, slot, source, target):
     """Copy the elements of a slot, of which the buffer's contents lie at `source`, to `target` in C order."""
     counters = stack_words(32)
@@ -186,7 +190,7 @@ def _copy_out(header, slot, source, target):
             d -= 1
 
 
-@helper
+@inline_njit
 def _hand_out(header, results, tangents, result_count, count):
     """Copy the results' tangents to arrays, which hold zeros."""
     for k in range(result_count):
@@ -200,17 +204,17 @@ def _hand_out(header, results, tangents, result_count, count):
                 _copy_out(header, slot, source, target + t * bytes_)
 
 
-@helper
+@inline_njit
 def _release(column, buffers):
     """Free the column with all tangents."""
     for buffer in range(buffers):
         block = load_i64(column, buffer)
-        if block != 0 and block != PROMISED:
+        if block != 0 and block != RESERVED:
             release_block(block)
     free(column)
 
 
-@native()
+@entry_point()
 def tangent_sweep(header, leaves, seeds, leaf_count, results, tangents, result_count, count, missing):
     """Carry `count` tangents at once from some leaves to some results; 0, or an error.
 
@@ -229,7 +233,7 @@ def tangent_sweep(header, leaves, seeds, leaf_count, results, tangents, result_c
     status = 0 if _seed(header, leaves, array_data(seeds), leaf_count, count) else E_MEMORY
     lacking = stack_words(1)
     if status == 0:
-        status = promise(header, low, high, lacking)
+        status = reserve_tangents(header, low, high, lacking)
     if status == E_KERNEL:
         i = load_i64(lacking, 0)
         a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)

@@ -4,7 +4,7 @@ The column of cotangents holds the tangents: who has an entry in it has tangents
 """
 
 from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import op_word, variant
 from tapegrad.engine.sweep.eager import kernel_of
 from tapegrad.engine.sweep.reachability import mark_writers
@@ -27,16 +27,16 @@ from tapegrad.engine.tape.layout import (
     set_cotangent,
 )
 
-PROMISED = 1  # in the column: the buffer will have tangents
+RESERVED = 1  # in the column: the buffer will have tangents
 
 
-@helper
+@inline_njit
 def _mark_operand(header, slot):
     """Mark the writers of an operand; how many are new. What a reverse sweep has freed is a constant."""
     return max(mark_writers(header, get_buffer(header, slot)), 0) if differentiable(header, slot) else 0
 
 
-@helper
+@inline_njit
 def mark_all(header, results, count, span):
     """Mark the instructions that the results depend on; the words at `span` receive the lowest and the highest."""
     waiting, high = 0, NONE
@@ -58,12 +58,12 @@ def mark_all(header, results, count, span):
     store_i64(span, 1, high)
 
 
-@helper
+@inline_njit
 def has_tangent(header, slot):
     return differentiable(header, slot) and get_cotangent(header, get_buffer(header, slot)) != 0
 
 
-@helper
+@inline_njit
 def moves(header, i):
     """Whether the tangent of an instruction depends on the leaves'."""
     if get_mark(header, i) == 0 or not differentiable(header, get_result(header, i)):
@@ -73,7 +73,7 @@ def moves(header, i):
     return has_tangent(header, get_operand2(header, i))
 
 
-@helper
+@inline_njit
 def tangent_kernel(header, i):
     """Address of the kernel of an instruction's tangent; 0 where a user's function is called: not in this sweep."""
     op = get_op(header, i)
@@ -83,8 +83,8 @@ def tangent_kernel(header, i):
     return kernel_of(header, op, dtype, 0 if op_word(header, op, OP_LINEAR) else 2)
 
 
-@helper
-def promise(header, low, high, lacking):
+@inline_njit
+def reserve_tangents(header, low, high, lacking):
     """Enter which buffers will have tangents; 0, or E_KERNEL: `lacking` receives the instruction without a kernel."""
     for i in range(low, high + 1):
         if moves(header, i):
@@ -93,5 +93,5 @@ def promise(header, low, high, lacking):
                 return E_KERNEL
             buffer = get_buffer(header, get_result(header, i))
             if get_cotangent(header, buffer) == 0:
-                set_cotangent(header, buffer, PROMISED)
+                set_cotangent(header, buffer, RESERVED)
     return 0

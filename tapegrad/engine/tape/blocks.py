@@ -17,7 +17,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_f64,
     store_i64,
 )
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.tape.layout import F32
 
 _LARGE = 1024
@@ -25,7 +25,7 @@ _LINE = 64
 _LINE_AND_WORDS = 24 + _LINE - 8  # at most so far from memory that begins at a multiple of 8 to the data
 
 
-@helper
+@inline_njit
 def new_block(bytes_):
     """A block of `bytes_` uninitialised bytes with one reference; 0 when memory is short."""
     if bytes_ < _LARGE:
@@ -43,7 +43,7 @@ def new_block(bytes_):
     return data
 
 
-@helper
+@inline_njit
 def new_zero_block(bytes_):
     """A block of zeros; large ones come from fresh pages, which the system has cleared already."""
     if bytes_ < _LARGE:
@@ -61,19 +61,19 @@ def new_zero_block(bytes_):
     return data
 
 
-@helper
+@inline_njit
 def block_bytes(data):
     """Size of a block."""
     return load_i64(data - 16, 1)
 
 
-@helper
+@inline_njit
 def retain(data):
     """Add a reference."""
     store_i64(data - 16, 0, load_i64(data - 16, 0) + 1)
 
 
-@helper
+@inline_njit
 def release_block(data):
     """Drop a reference; the last one frees the block."""
     left = load_i64(data - 16, 0) - 1
@@ -85,7 +85,7 @@ def release_block(data):
             free(load_i64(data - 24, 0))
 
 
-@helper
+@inline_njit
 def add_block(source, target, bytes_, dtype):
     """Add a block of cotangents to another of the same dtype."""
     if dtype == F32:

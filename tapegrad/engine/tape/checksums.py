@@ -18,7 +18,7 @@ from tapegrad.engine.kernels.raw_memory import (
     stack_words,
     store_i64,
 )
-from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.tape.geometry import item_size
 from tapegrad.engine.tape.layout import (
     BUFFER_CAPACITY,
@@ -37,7 +37,7 @@ _CAPACITY = 0  # word of the table; the entries follow it
 _SEED, _PRIME = 1469598103934665603, 1099511628211  # of the hash by Fowler, Noll and Vo
 
 
-@helper
+@inline_njit
 def _bits(address, item):
     """The bits of the element at an address."""
     if item == 8:
@@ -47,7 +47,7 @@ def _bits(address, item):
     return np.int64(load_at(address, 0, np.uint8(0)))
 
 
-@helper
+@inline_njit
 def checksum(header, slot):
     """A number that depends on each element of a slot's primal, never 0."""
     ndim, geometry, item = (
@@ -78,12 +78,12 @@ def checksum(header, slot):
     return result | 1
 
 
-@helper
+@inline_njit
 def _bytes_of(capacity):
     return 8 * (1 + READS * capacity)
 
 
-@helper
+@inline_njit
 def _table(header):
     """The table, with room for every buffer."""
     table, capacity = load_i64(header, CHECKSUMS), load_i64(header, BUFFER_CAPACITY)
@@ -98,13 +98,13 @@ def _table(header):
     return table
 
 
-@helper
+@inline_njit
 def entry_of(header, result):
     """Address of the entry of the instruction that writes a slot."""
     return _table(header) + 8 * (1 + READS * get_buffer(header, result))
 
 
-@helper
+@inline_njit
 def note_reads(header, result, a, b, c, mask):
     """Note what the primals named by `mask` are now."""
     entry = entry_of(header, result)
@@ -114,7 +114,7 @@ def note_reads(header, result, a, b, c, mask):
     store_i64(entry, 3, checksum(header, result) if mask & 8 else 0)
 
 
-@helper
+@inline_njit
 def _has_changed(header, entry, k, slot):
     """Whether operand `k` of an instruction, or its result, is not what it was; that memory is there still."""
     noted = load_i64(entry, k)
@@ -123,7 +123,7 @@ def _has_changed(header, entry, k, slot):
     return checksum(header, slot) != noted
 
 
-@native()
+@entry_point()
 def switch_checksums(header, on):
     """Begin to take checksums, or stop and forget them."""
     table = load_i64(header, CHECKSUMS)
@@ -134,7 +134,7 @@ def switch_checksums(header, on):
         free(table)
 
 
-@native()
+@entry_point()
 def changed_read(header, a, b, c, result):
     """Which operand of the instruction that writes a slot is not what it was when that was appended.
 

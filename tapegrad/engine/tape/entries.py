@@ -1,7 +1,7 @@
 """Entries of a tape: make them, hold them, let them go."""
 
 from tapegrad.engine.kernels.raw_memory import calloc, free, load_i64, malloc, realloc, store_i64
-from tapegrad.engine.runtime.compiler import helper, native
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.tape.blocks import release_block
 from tapegrad.engine.tape.checksums import note_reads
 from tapegrad.engine.tape.layout import (
@@ -22,13 +22,13 @@ from tapegrad.engine.tape.layout import (
     INSTRUCTIONS,
     LITERAL_ENTRIES,
     LITERAL_WORDS,
-    LITERALS,
     NONE,
     OP_READS0,
     OP_TABLE,
     OP_WORDS,
     ORPHAN,
     READS_Y,
+    SCALAR_CACHE,
     SLOT_CAPACITY,
     SLOT_COLUMNS,
     SLOTS,
@@ -77,19 +77,19 @@ _SQUEEZE_FROM = 1024  # dead instructions below this number are not worth a comp
 # --- opening, growing and closing -------------------------------------------------------------------------------
 
 
-@native()
+@entry_point()
 def open_tape(header, capacity):
     """Allocate the columns of a new tape behind a header of zeros."""
     for word, bytes_ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
         store_i64(header, word, malloc(capacity * bytes_))
-    store_i64(header, LITERALS, calloc(LITERAL_ENTRIES, 8 * LITERAL_WORDS))
+    store_i64(header, SCALAR_CACHE, calloc(LITERAL_ENTRIES, 8 * LITERAL_WORDS))
     for word in (INSTRUCTION_CAPACITY, SLOT_CAPACITY, BUFFER_CAPACITY):
         store_i64(header, word, capacity)
     for word in (FREE_SLOT, FREE_BUFFER, ORPHAN):
         store_i64(header, word, NONE)
 
 
-@native()
+@entry_point()
 def close_tape(header):
     """Free everything that a tape holds, if it is open. Memory that NumPy arrays still show stays."""
     if load_i64(header, SLOT_CAPACITY) == 0:
@@ -107,12 +107,12 @@ def close_tape(header):
     for word, _ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
         free(load_i64(header, word))
         store_i64(header, word, 0)
-    free(load_i64(header, LITERALS))
+    free(load_i64(header, SCALAR_CACHE))
     free(load_i64(header, CHECKSUMS))
     store_i64(header, SLOT_CAPACITY, 0)  # says that the tape is closed
 
 
-@helper
+@inline_njit
 def _grow(header, columns, capacity_word):
     """Double the capacity of a family of columns."""
     capacity = 2 * load_i64(header, capacity_word)
@@ -121,7 +121,7 @@ def _grow(header, columns, capacity_word):
     store_i64(header, capacity_word, capacity)
 
 
-@helper
+@inline_njit
 def _take(header, free_word, count_word, capacity_word, columns, next_free):
     """Index of a free entry: the head of the free list, or a new one at the end."""
     index = load_i64(header, free_word)
@@ -135,7 +135,7 @@ def _take(header, free_word, count_word, capacity_word, columns, next_free):
     return index
 
 
-@helper
+@inline_njit
 def new_buffer(header, primal, bytes_, flags):
     """A buffer nobody uses yet."""
     head = load_i64(header, FREE_BUFFER)
@@ -152,7 +152,7 @@ def new_buffer(header, primal, bytes_, flags):
     return buffer
 
 
-@helper
+@inline_njit
 def new_slot(header, buffer, dtype, ndim, offset):
     """A slot on `buffer`; the caller fills in its geometry."""
     head = load_i64(header, FREE_SLOT)
@@ -170,7 +170,7 @@ def new_slot(header, buffer, dtype, ndim, offset):
 # --- holding ---------------------------------------------------------------------------------------------------
 
 
-@helper
+@inline_njit
 def _hold(header, slot):
     """Count one more use of a slot."""
     buffer = get_buffer(header, slot)
@@ -178,7 +178,7 @@ def _hold(header, slot):
     set_users(header, buffer, get_users(header, buffer) + 1)
 
 
-@helper
+@inline_njit
 def add_handle(header, slot):
     """A Tensor holds `slot`."""
     _hold(header, slot)
@@ -186,13 +186,13 @@ def add_handle(header, slot):
     set_handles(header, buffer, get_handles(header, buffer) + 1)
 
 
-@helper
+@inline_njit
 def differentiable(header, slot):
     """Whether a cotangent flows into the slot's buffer."""
     return slot >= 0 and get_flags(header, get_buffer(header, slot)) & DIFFERENTIABLE != 0
 
 
-@helper
+@inline_njit
 def kept(header, op, a, b, c):
     """Primals that the reverse rule reads: bits 0-2 the operands, bit 3 the result."""
     row = load_i64(header, OP_TABLE) + 8 * OP_WORDS * op
@@ -206,13 +206,13 @@ def kept(header, op, a, b, c):
     return mask
 
 
-@helper
+@inline_njit
 def _keep(header, slot, by):
     buffer = get_buffer(header, slot)
     set_keeps(header, buffer, get_keeps(header, buffer) + by)
 
 
-@helper
+@inline_njit
 def _keep_all(header, mask, a, b, c, by):
     """Count `by` more instructions that read the primals named by `mask`, the result excepted."""
     if mask & 1:
@@ -223,7 +223,7 @@ def _keep_all(header, mask, a, b, c, by):
         _keep(header, c, by)
 
 
-@helper
+@inline_njit
 def append(header, op, result, a, b, c, params):
     """Append an instruction. It holds its operands and its result."""
     if load_i64(header, INSTRUCTIONS) == load_i64(header, INSTRUCTION_CAPACITY):
@@ -256,7 +256,7 @@ def append(header, op, result, a, b, c, params):
 # --- letting go ------------------------------------------------------------------------------------------------
 
 
-@helper
+@inline_njit
 def _drop_ref(header, slot):
     """One reference less to a slot; the last one frees it."""
     refs = get_refs(header, slot) - 1
@@ -270,7 +270,7 @@ def _drop_ref(header, slot):
     store_i64(header, FREE_SLOT, slot)
 
 
-@helper
+@inline_njit
 def free_cotangent(header, buffer):
     """Let the cotangent's memory go."""
     cotangent = get_cotangent(header, buffer)
@@ -279,7 +279,7 @@ def free_cotangent(header, buffer):
         set_cotangent(header, buffer, 0)
 
 
-@helper
+@inline_njit
 def free_unused_primal(header, buffer):
     """Let the primal's memory go if no Tensor shows it and no reverse rule reads it."""
     unused = get_handles(header, buffer) == 0 and get_keeps(header, buffer) == 0
@@ -290,7 +290,7 @@ def free_unused_primal(header, buffer):
         set_primal(header, buffer, 0)
 
 
-@helper
+@inline_njit
 def _free_buffer(header, buffer):
     """Put a buffer on the free list, or on the list of orphans if Python must drop the owner of its memory."""
     free_cotangent(header, buffer)
@@ -305,7 +305,7 @@ def _free_buffer(header, buffer):
     store_i64(header, FREE_BUFFER, buffer)
 
 
-@helper
+@inline_njit
 def _bury(header, i, pending):
     """Turn an instruction dead and queue it; its operands are still held."""
     if get_params(header, i) != 0:
@@ -321,7 +321,7 @@ def _bury(header, i, pending):
     return kept_mask
 
 
-@helper
+@inline_njit
 def first_writer(header, buffer):
     """First instruction of the run that writes `buffer`: pieces of one result are written one after another."""
     i = get_producer(header, buffer)
@@ -332,7 +332,7 @@ def first_writer(header, buffer):
     return i
 
 
-@helper
+@inline_njit
 def _kill_buffer(header, buffer, pending):
     """Free a buffer that nobody uses and queue the instructions that write it."""
     last = get_producer(header, buffer)
@@ -345,7 +345,7 @@ def _kill_buffer(header, buffer, pending):
     return pending
 
 
-@helper
+@inline_njit
 def _drop_use(header, slot, pending):
     """One use less of a slot."""
     buffer = get_buffer(header, slot)
@@ -358,7 +358,7 @@ def _drop_use(header, slot, pending):
     return pending
 
 
-@helper
+@inline_njit
 def _settle(header, pending):
     """Let go of the operands of the queued dead instructions, and so on; a loop, however long the chain."""
     while pending != NONE:
@@ -372,7 +372,7 @@ def _settle(header, pending):
             pending = _drop_use(header, c, pending)
 
 
-@helper
+@inline_njit
 def drop_handle(header, slot):
     """A Tensor lets go of `slot`."""
     buffer = get_buffer(header, slot)
@@ -384,7 +384,7 @@ def drop_handle(header, slot):
     _tidy(header)
 
 
-@helper
+@inline_njit
 def free_instruction(header, i):
     """Release an instruction whose result lives on: a sweep has gone through it for the last time."""
     result = get_result(header, i)
@@ -400,7 +400,7 @@ def free_instruction(header, i):
 # --- squeezing -------------------------------------------------------------------------------------------------
 
 
-@helper
+@inline_njit
 def _tidy(header):
     """Forget dead instructions at the end, and squeeze out the others once they are the majority."""
     n = load_i64(header, INSTRUCTIONS)
@@ -414,7 +414,7 @@ def _tidy(header):
         _squeeze(header)
 
 
-@helper
+@inline_njit
 def _squeeze(header):
     """Close the gaps that dead instructions left. Slots keep their numbers, so nobody needs to know."""
     to = 0
@@ -436,13 +436,13 @@ def _squeeze(header):
     store_i64(header, DEAD, 0)
 
 
-@helper
-def tidy(header):
+@inline_njit
+def trim(header):
     """Drop dead instructions where that pays."""
     _tidy(header)
 
 
-@native()
+@entry_point()
 def next_orphan(header):
     """Take the next dead buffer whose memory a Python object owned off the list; -1: none left."""
     buffer = load_i64(header, ORPHAN)
@@ -451,7 +451,7 @@ def next_orphan(header):
     return buffer
 
 
-@native()
+@entry_point()
 def reuse_orphan(header, buffer):
     """Let a buffer be reused, now that its owner is forgotten."""
     set_flags(header, buffer, 0)

@@ -3,7 +3,7 @@
 import numba
 
 from tapegrad.engine.kernels.raw_memory import load_i32, load_i64, store_i64
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.tape.layout import F32, F64, I64, get_dtype, get_geometry, get_ndim
 
 # Words of NumPy's array object (``PyArrayObject_fields``, a part of its C interface), after those of any Python object:
@@ -17,25 +17,25 @@ ARRAY_DESCR = _HEAD + 5
 ARRAY_FLAGS = 2 * (_HEAD + 6)  # in 32-bit words
 
 
-@helper
+@inline_njit
 def array_data(array):
     """Address of the first element of the NumPy array whose ``id`` is `array`."""
     return load_i64(array, ARRAY_DATA)
 
 
-@helper
+@inline_njit
 def array_ndim(array):
     """Number of dimensions of the NumPy array whose ``id`` is `array`."""
     return numba.int64(load_i32(array, ARRAY_NDIM))
 
 
-@helper
+@inline_njit
 def array_length(array):
     """Extent of the first dimension of the NumPy array whose ``id`` is `array`."""
     return load_i64(load_i64(array, ARRAY_EXTENTS), 0)
 
 
-@helper
+@inline_njit
 def copy_array_geometry(array, ndim, geometry):
     """Write extents and strides of a NumPy array behind `geometry`."""
     extents, strides = load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
@@ -44,25 +44,25 @@ def copy_array_geometry(array, ndim, geometry):
         store_i64(geometry, ndim + d, load_i64(strides, d))
 
 
-@helper
+@inline_njit
 def item_size(dtype):
     """Bytes of an element of the dtype with this code."""
     return 8 if dtype == F64 or dtype == I64 else (4 if dtype == F32 else 1)
 
 
-@helper
+@inline_njit
 def extent(header, slot, d):
     """Extent of dimension `d`."""
     return load_i64(get_geometry(header, slot), d)
 
 
-@helper
+@inline_njit
 def stride(header, slot, d):
     """Stride of dimension `d` in bytes."""
     return load_i64(get_geometry(header, slot), get_ndim(header, slot) + d)
 
 
-@helper
+@inline_njit
 def size(header, slot):
     """Number of elements of a slot."""
     count = 1
@@ -71,7 +71,7 @@ def size(header, slot):
     return count
 
 
-@helper
+@inline_njit
 def fill_contiguous_strides(geometry, ndim, bytes_):
     """Write C-order strides behind the extents of `geometry`; the number of elements."""
     step = bytes_
@@ -81,7 +81,7 @@ def fill_contiguous_strides(geometry, ndim, bytes_):
     return step // bytes_
 
 
-@helper
+@inline_njit
 def is_contiguous(header, slot):
     """Whether a slot's elements lie side by side in C order."""
     step = item_size(get_dtype(header, slot))
@@ -93,14 +93,14 @@ def is_contiguous(header, slot):
     return True
 
 
-@helper
+@inline_njit
 def broadcast_extent(header, slot, d, ndim):
     """Extent of `slot` in dimension `d` of a broadcast to `ndim` dimensions."""
     own = d - (ndim - get_ndim(header, slot))
     return extent(header, slot, own) if own >= 0 else 1
 
 
-@helper
+@inline_njit
 def broadcast_stride(header, slot, d, ndim):
     """Stride of `slot` in dimension `d` of a broadcast to `ndim` dimensions; 0 where it is repeated."""
     own = d - (ndim - get_ndim(header, slot))

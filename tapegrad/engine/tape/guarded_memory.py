@@ -14,7 +14,7 @@ import mmap as system
 from numba import types
 
 from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, memset, store_i64
-from tapegrad.engine.runtime.compiler import helper
+from tapegrad.engine.runtime.compiler import inline_njit
 
 _PAGE = system.PAGESIZE
 _FRESH = system.MAP_PRIVATE | system.MAP_ANONYMOUS
@@ -25,12 +25,12 @@ _mmap = types.ExternalFunction("mmap", _int64(_int64, _int64, _int32, _int32, _i
 _mprotect = types.ExternalFunction("mprotect", _int32(_int64, _int64, _int32))
 
 
-@helper
+@inline_njit
 def _rounded(bytes_, unit):
     return (bytes_ + unit - 1) // unit * unit
 
 
-@helper
+@inline_njit
 def _new(bytes_):
     """A block full of zeros; 0 when memory or the number of mappings is short."""
     size = _rounded(bytes_, 8)
@@ -43,7 +43,7 @@ def _new(bytes_):
     return block
 
 
-@helper
+@inline_njit
 def _new_filled(bytes_):
     block = _new(bytes_)
     if block != 0:
@@ -51,7 +51,7 @@ def _new_filled(bytes_):
     return block
 
 
-@helper
+@inline_njit
 def _let_go(block):
     """Make a block inaccessible for good, and give its pages back."""
     if block != 0:
@@ -60,7 +60,7 @@ def _let_go(block):
         _mmap(start, inner, _NO_ACCESS, _IN_PLACE, -1, 0)
 
 
-@helper
+@inline_njit
 def _moved(block, bytes_):
     """A block of another size with the same contents."""
     fresh = _new_filled(bytes_)

@@ -37,7 +37,7 @@ from numba.extending import intrinsic
     LOOPS,  # address of the table of library loops
     CONTROL,  # address of the control block of the parallel driver
     ALL_LIVE,  # 1 on a recording: every instruction is appended, also those that only touch constants
-    LITERALS,  # address of the table of constant scalars used last
+    SCALAR_CACHE,  # address of the table of constant scalars used last
     CALLS,  # 1 once an instruction was appended that runs a user's functions
     CHECKSUMS,  # address of the table of what reverse rules read; 0 unless checks are switched on
     _OP,
@@ -130,7 +130,7 @@ DIFFERENTIABLE = 1  # a cotangent flows into it
 EXTERNAL = 2  # a Python object owns the primal
 WANTED = 4  # its cotangent was asked for by name (`inputs=`)
 TRACED = 8  # depends on an argument of the recording
-NOTED = 16  # Python keeps something about it: a gradient that is a Tensor, or a hook
+HAS_ATTACHMENT = 16  # Python keeps something about it: a gradient that is a Tensor, or a hook
 
 # Dtype codes: indexes into DTYPES.
 F64, F32, I64, B8 = range(4)
@@ -145,7 +145,7 @@ DTYPE_COUNT = 4
     OP_READS0,
     OP_READS1,
     OP_READS2,
-    OP_GRAIN,
+    OP_THRESHOLD,
     OP_FIRST,
     OP_WRITES,
     OP_LINEAR,  # 1: the tangent is the op itself, applied to tangents

@@ -1,7 +1,7 @@
 """What lies behind a slot: its description, its memory, and memory that moves to a new buffer."""
 
 from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, memset, store_i64
-from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, native
+from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point
 from tapegrad.engine.tape.blocks import add_block, new_block, release_block, retain
 from tapegrad.engine.tape.entries import add_handle, free_cotangent, new_buffer, new_slot
 from tapegrad.engine.tape.geometry import array_data, item_size
@@ -43,7 +43,7 @@ from tapegrad.engine.tape.layout import (
 DESCRIPTION_WORDS = D_GEOMETRY + 2 * MAX_NDIM
 
 
-@native(group=EVERY_COMPUTATION)
+@entry_point(group=EVERY_COMPUTATION)
 def describe(header, slot, description, cotangent, hold):
     """Write what there is to know of a slot into an int64 array; with `hold`, add a reference to its memory.
 
@@ -71,13 +71,13 @@ def describe(header, slot, description, cotangent, hold):
     return memory
 
 
-@native()
-def let_go(memory):
+@entry_point()
+def release(memory):
     """Drop the reference that `describe` added."""
     release_block(memory)
 
 
-@native()
+@entry_point()
 def move_on(header, slot):
     """Begin an in-place write: a new buffer takes over the memory of the slot's buffer.
 
@@ -104,7 +104,7 @@ def move_on(header, slot):
     return fresh
 
 
-@native()
+@entry_point()
 def clear_cotangent(header, slot, keep_memory):
     """Set the cotangent of a slot's buffer to zero, or let it go."""
     buffer = get_buffer(header, slot)
@@ -117,7 +117,7 @@ def clear_cotangent(header, slot, keep_memory):
         free_cotangent(header, buffer)
 
 
-@native()
+@entry_point()
 def move_cotangent(header, source, target):
     """Add the cotangent of one buffer to that of another of the same layout, and leave none behind."""
     from_, to = get_buffer(header, source), get_buffer(header, target)

@@ -7,7 +7,7 @@ slot that is returned carries one handle, the new Tensor's. A negative number is
 import numba
 
 from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, stack_words, store_f32, store_f64, store_i64
-from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, helper, native
+from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit
 from tapegrad.engine.tape.blocks import new_block, new_zero_block
 from tapegrad.engine.tape.entries import add_handle, drop_handle, new_buffer, new_slot
 from tapegrad.engine.tape.geometry import (
@@ -32,10 +32,10 @@ from tapegrad.engine.tape.layout import (
     F32,
     LITERAL_ENTRIES,
     LITERAL_WORDS,
-    LITERALS,
     MAX_NDIM,
     NONE,
     ORPHAN,
+    SCALAR_CACHE,
     SLOT_CAPACITY,
     get_buffer,
     get_bytes,
@@ -53,7 +53,7 @@ from tapegrad.engine.tape.layout import (
 _ADDRESSABLE = 1 << 47  # bytes that a process can address
 
 
-@helper
+@inline_njit
 def result_slot(header, dtype, ndim, geometry, zeroed):
     """A slot on a new buffer with the extents behind `geometry`; NONE when memory is short."""
     bytes_ = item_size(dtype)
@@ -73,7 +73,7 @@ def result_slot(header, dtype, ndim, geometry, zeroed):
     return slot
 
 
-@native()
+@entry_point()
 def allocate(header, dtype, shape, zeroed):
     """A slot on a new buffer; `shape` is the id of an int64 array of extents."""
     ndim = array_length(shape)
@@ -86,7 +86,7 @@ def allocate(header, dtype, shape, zeroed):
     return slot
 
 
-@native(group=EVERY_COMPUTATION)
+@entry_point(group=EVERY_COMPUTATION)
 def enter_array(header, array, dtype, flags):
     """A slot on a NumPy array's own memory, which the caller keeps alive until the buffer is an orphan.
 
@@ -111,7 +111,7 @@ def enter_array(header, array, dtype, flags):
     return slot + (buffer << 32)
 
 
-@native()
+@entry_point()
 def copy_array(header, array, dtype, flags):
     """A slot on a new buffer with a copy of a NumPy array in C order; E_SHAPES if it is in another order."""
     ndim = array_ndim(array)
@@ -132,7 +132,7 @@ def copy_array(header, array, dtype, flags):
     return slot
 
 
-@helper
+@inline_njit
 def _lies_inside(bytes_, offset, item, ndim, extents, strides):
     """Whether elements of `item` bytes, the first of them at `offset`, all lie inside a buffer of `bytes_`.
 
@@ -150,7 +150,7 @@ def _lies_inside(bytes_, offset, item, ndim, extents, strides):
     return below >= 0 and above <= bytes_
 
 
-@helper
+@inline_njit
 def _is_empty(ndim, extents):
     """Whether some extent is 0."""
     for d in range(ndim):
@@ -159,7 +159,7 @@ def _is_empty(ndim, extents):
     return False
 
 
-@helper
+@inline_njit
 def _offset_in(header, slot, array):
     """`offset_in`. What has no elements is anywhere, and is said to lie at the beginning."""
     ndim, extents, strides = array_ndim(array), load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
@@ -172,7 +172,7 @@ def _offset_in(header, slot, array):
     return offset if inside else E_OUTSIDE
 
 
-@native()
+@entry_point()
 def view_array(header, slot, array):
     """A slot on the same buffer, with the geometry of a NumPy view of the buffer's primal."""
     ndim = array_ndim(array)
@@ -187,13 +187,13 @@ def view_array(header, slot, array):
     return view
 
 
-@native()
+@entry_point()
 def offset_in(header, slot, array):
     """Bytes from the beginning of the slot's buffer to a NumPy array on its memory; E_OUTSIDE if it is not inside."""
     return _offset_in(header, slot, array)
 
 
-@helper
+@inline_njit
 def _view(header, buffer, dtype, ndim, offset, geometry):
     """A slot on a buffer with the extents and strides at an address; E_OUTSIDE if it is not inside."""
     item, strides = item_size(dtype), geometry + 8 * ndim
@@ -208,7 +208,7 @@ def _view(header, buffer, dtype, ndim, offset, geometry):
     return view
 
 
-@native()
+@entry_point()
 def view_geometry(header, slot, offset, geometry):
     """A slot on the same buffer at `offset` bytes; `geometry` is the id of an array of extents and strides."""
     ndim = array_length(geometry) // 2
@@ -219,7 +219,7 @@ def view_geometry(header, slot, offset, geometry):
     )
 
 
-@native()
+@entry_point()
 def view_slice(header, slot, start, stop):
     """A slot for ``x[start:stop]`` along the first dimension, the limits clamped as Python's slices are.
 
@@ -239,14 +239,14 @@ def view_slice(header, slot, start, stop):
     return view
 
 
-@native()
+@entry_point()
 def view_again(header, slot, base):
     """A slot like `slot`, on the buffer of `base`."""
     ndim, offset, geometry = get_ndim(header, slot), get_offset(header, slot), get_geometry(header, slot)
     return _view(header, get_buffer(header, base), get_dtype(header, slot), ndim, offset, geometry)
 
 
-@helper
+@inline_njit
 def _new_literal(header, value, dtype):
     """A constant scalar, with one handle."""
     slot = new_slot(header, NONE, dtype, 0, 0)
@@ -260,14 +260,14 @@ def _new_literal(header, value, dtype):
     return slot
 
 
-@helper
+@inline_njit
 def literal(header, value, dtype):
     """A constant scalar from the tape's table of those used last, which holds the handle."""
     bits = stack_words(1)
     store_f64(bits, 0, value)
     key = load_i64(bits, 0)
     mixed = (key ^ (key >> 32) ^ (key >> 50)) + dtype
-    entry = load_i64(header, LITERALS) + 8 * LITERAL_WORDS * (mixed & (LITERAL_ENTRIES - 1))
+    entry = load_i64(header, SCALAR_CACHE) + 8 * LITERAL_WORDS * (mixed & (LITERAL_ENTRIES - 1))
     known = load_i64(entry, 2)
     if known != 0 and load_i64(entry, 0) == key and load_i64(entry, 1) == dtype:
         return known - 1
@@ -280,7 +280,7 @@ def literal(header, value, dtype):
     return slot
 
 
-@native(floats=("value",))
+@entry_point(floats=("value",))
 def number(header, value, dtype):
     """A slot on a constant scalar, which two calls with one value may share."""
     slot = literal(header, value, dtype)
@@ -288,7 +288,7 @@ def number(header, value, dtype):
     return slot
 
 
-@native(group=EVERY_COMPUTATION)
+@entry_point(group=EVERY_COMPUTATION)
 def drop(header, slot):
     """A Tensor lets go of its slot; whether a Python object that owned memory can be dropped.
 
@@ -300,7 +300,7 @@ def drop(header, slot):
     return load_i64(header, ORPHAN) != NONE
 
 
-@native()
+@entry_point()
 def are_alike(header, slot, other):
     """Whether two slots have the same dtype and the same shape."""
     ndim = get_ndim(header, slot)
@@ -312,7 +312,7 @@ def are_alike(header, slot, other):
     return 1
 
 
-@native()
+@entry_point()
 def is_used(header, slot):
     """Whether an instruction or another Tensor uses the buffer of a slot that one Tensor holds."""
     return get_users(header, get_buffer(header, slot)) > 1

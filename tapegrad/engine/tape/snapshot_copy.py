@@ -1,7 +1,7 @@
 """Copy a tape by one call of compiled code, between which and the next no other thread can change it."""
 
 from tapegrad.engine.kernels.raw_memory import calloc, free, load_i64, load_u8, store_i64, store_u8
-from tapegrad.engine.runtime.compiler import EVERY_RECORDING, helper, native
+from tapegrad.engine.runtime.compiler import EVERY_RECORDING, entry_point, inline_njit
 from tapegrad.engine.tape.layout import (
     ALL_LIVE,
     BUFFERS,
@@ -43,20 +43,20 @@ BY_REGION, BY_REGIONS = -1, -2
 ALRIGHT = -2
 
 
-@helper
+@inline_njit
 def _geometry_words(header, slot):
     ndim = get_ndim(header, slot)
     return 2 * ndim if get_geometry(header, slot) != 0 and 0 < ndim <= MAX_NDIM else 0
 
 
-@helper
+@inline_njit
 def _dimensions(params, word):
     """A number of dimensions among an op's parameters; 0 if it cannot be one."""
     ndim = load_i64(params, word)
     return ndim if 0 <= ndim <= MAX_NDIM else 0
 
 
-@helper
+@inline_njit
 def _params_words(header, i, lengths, ops):
     """How many parameters an instruction has; `BY_REGION` and `BY_REGIONS` say that dimensions count."""
     op, params = get_op(header, i), get_params(header, i)
@@ -72,14 +72,14 @@ def _params_words(header, i, lengths, ops):
     return length
 
 
-@helper
+@inline_njit
 def _copy_words(source, count, out, k):
     for j in range(count):
         store_i64(out, k + j, load_i64(source, j))
     return k + count
 
 
-@helper
+@inline_njit
 def _content(header, buffer):
     """The first eight bytes of a buffer no larger than that."""
     primal, content = get_primal(header, buffer), 0
@@ -89,7 +89,7 @@ def _content(header, buffer):
     return content
 
 
-@helper
+@inline_njit
 def _copy_instructions(header, lengths, ops, out, k, place):
     """A line for each instruction; the last word is the place of its parameters."""
     for i in range(load_i64(header, INSTRUCTIONS)):
@@ -108,7 +108,7 @@ def _copy_instructions(header, lengths, ops, out, k, place):
     return place
 
 
-@helper
+@inline_njit
 def _copy_slots(header, free, out, k, place):
     """A line for each slot in use: its number, its columns, and the place of its geometry."""
     for slot in range(load_i64(header, SLOTS)):
@@ -126,7 +126,7 @@ def _copy_slots(header, free, out, k, place):
         k += SLOT_WORDS
 
 
-@helper
+@inline_njit
 def _copy_buffers(header, free, out, k):
     """A line for each buffer in use: its number and its columns."""
     for buffer in range(load_i64(header, BUFFERS)):
@@ -145,7 +145,7 @@ def _copy_buffers(header, free, out, k):
         k += BUFFER_WORDS
 
 
-@helper
+@inline_njit
 def _flag_free_slots(header, free):
     """Flag the slots on the list of free ones; the first that is not there or is flagged already, else ALRIGHT."""
     slot = load_i64(header, FREE_SLOT)
@@ -157,7 +157,7 @@ def _flag_free_slots(header, free):
     return ALRIGHT
 
 
-@helper
+@inline_njit
 def _flag_free_buffers(header, free, head):
     """The same for buffers, whose two lists begin at words of the header."""
     buffer = load_i64(header, head)
@@ -169,7 +169,7 @@ def _flag_free_buffers(header, free, head):
     return ALRIGHT
 
 
-@helper
+@inline_njit
 def _flag_free(header, free_slots, free_buffers):
     """Flag everything that is free; where a list goes wrong, else ALRIGHT."""
     broken = _flag_free_slots(header, free_slots)
@@ -178,7 +178,7 @@ def _flag_free(header, free_slots, free_buffers):
     return _flag_free_buffers(header, free_buffers, ORPHAN) if broken == ALRIGHT else broken
 
 
-@helper
+@inline_njit
 def _copy_head(header, free_slots, free_buffers, broken, out):
     """The first words of a copy."""
     slots, buffers = load_i64(header, SLOTS), load_i64(header, BUFFERS)
@@ -191,7 +191,7 @@ def _copy_head(header, free_slots, free_buffers, broken, out):
     store_i64(out, _RECORDED, load_i64(header, ALL_LIVE))
 
 
-@helper
+@inline_njit
 def _zeros(flags, count):
     zeros = 0
     for k in range(count):
@@ -199,7 +199,7 @@ def _zeros(flags, count):
     return zeros
 
 
-@helper
+@inline_njit
 def _pool_words(header, free_slots, lengths, ops):
     """Words that geometries and parameters take."""
     words = 0
@@ -211,7 +211,7 @@ def _pool_words(header, free_slots, lengths, ops):
     return words
 
 
-@native(group=EVERY_RECORDING)
+@entry_point(group=EVERY_RECORDING)
 def copy_tape(header, lengths, ops, out, room):
     """Copy a tape to the `room` words at `out` if it needs no more than that; the number of words that it needs."""
     free_slots = calloc(load_i64(header, SLOTS) + load_i64(header, BUFFERS) + 1, 1)

@@ -91,7 +91,7 @@ def check(tape: Tape) -> None:
     _apply(BUFFER_RULES, t, sorted(t.slots_on), "buffer")
 
 
-def demand(tape: Tape) -> None:
+def check_if_enabled(tape: Tape) -> None:
     """`check`, if checks are switched on: by ``TAPEGRAD_CHECK=1`` in the environment, or ``switch.on = True``."""
     if switch.on:
         check(tape)

@@ -16,13 +16,13 @@ from tapegrad.engine.verify.parameters import lengths
 from tapegrad.ops import CODES
 from tapegrad.program.listing import Listing
 from tapegrad.program.passes.dead_code import GUARDS
-from tapegrad.program.recording import Recording
+from tapegrad.program.recording import RecordedTape
 
 _COPY = CODES["positive"]
 _COMMUTATIVE = frozenset(CODES[name] for name in ("add", "multiply", "chain", "hypot", "logaddexp"))
 
 
-def share_common(recording: Recording, listing: Listing, outputs: list[int]) -> Listing:
+def eliminate_common_subexpressions(recording: RecordedTape, listing: Listing, outputs: list[int]) -> Listing:
     """Take out of a listing what is computed twice; slots of the second are on the buffer of the first after that."""
     return _Numbering(recording, listing, outputs).run()
 
@@ -30,7 +30,7 @@ def share_common(recording: Recording, listing: Listing, outputs: list[int]) -> 
 class _Numbering:
     """One walk along a recording."""
 
-    def __init__(self, recording: Recording, listing: Listing, outputs: list[int]) -> None:
+    def __init__(self, recording: RecordedTape, listing: Listing, outputs: list[int]) -> None:
         self._listing = listing
         self._snapshot = Snapshot(recording, lengths())
         self._outputs = {listing.buffer_of[slot] for slot in outputs}
