@@ -1,7 +1,7 @@
 """Replay: run the bound instructions of a program, forwards and backwards, with no Python between them.
 
-A program's block of words describes one workspace of it. A *stream* is an array of rows ``[kernel, frame, threshold]`` in
-the order of execution. A *binding* is an array of the caller's that is used where it lies: what it must look like,
+A program's block of words describes one workspace of it. A *stream* is an array of rows ``[kernel, frame, threshold]``
+in the order of execution. A *binding* is an array of the caller's that is used where it lies: what it must look like,
 and the words of the frames that hold an address inside it.
 """
 
