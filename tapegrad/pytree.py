@@ -136,7 +136,7 @@ def paths(value: Any) -> list[str]:
 
     Examples
     --------
-    >>> from tapegrad.tree import paths
+    >>> from tapegrad.pytree import paths
     >>> paths({"a": 1, "b": [2, 3]})
     ["['a']", "['b'][0]", "['b'][1]"]
     """

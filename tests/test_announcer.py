@@ -132,7 +132,7 @@ def wrapped():
     return lambda x: inner(x) + 0
 
 
-@pytest.mark.parametrize("module", [None, "builtins", "tapegrad.tensor"])
+@pytest.mark.parametrize("module", [None, "builtins", "tapegrad.frontend.tensor"])
 def test_compilations_of_others_are_left_alone(module: object, capsys) -> None:
     function = executed(module)
     assert numba.njit(function)(1) == 2

@@ -19,7 +19,7 @@ PACKAGE = Path(tapegrad.__file__).parent
 
 # A gradient of a few instructions, and the compilations of this package's functions that it took.
 COUNTING = """
-    from tapegrad import cache_files
+    from tapegrad.engine.runtime import cache_files
     compiled = []
     write = cache_files.write
     cache_files.write = lambda path, parts: compiled.append(path.name) or write(path, parts)
@@ -94,10 +94,10 @@ def test_a_second_process_compiles_nothing() -> None:
 
 def test_kernels_and_driver_are_kept(tmp_path: Path) -> None:
     body = """
-        from tapegrad import loader
-        loader.load(loader.KernelName("add", "f64", "forward"))
-        loader.load_driver()
-        assert loader._control[loader.DRIVER] > 0
+        from tapegrad.engine import kernel_table
+        kernel_table.load(kernel_table.KernelName("add", "f64", "forward"))
+        kernel_table.load_driver()
+        assert kernel_table._control[kernel_table.DRIVER] > 0
         print(len(compiled))
     """
     folder = str(tmp_path / "new" / "folder")
@@ -111,18 +111,18 @@ def test_a_changed_source_changes_the_digest(tmp_path: Path, monkeypatch: pytest
     before = digest_of(package, monkeypatch)
     assert before == cache.digest()
     for changed in (
-        "kernels/matmul.py",
-        "sweep/reverse.py",
-        "tape/columns.py",
-        "compiler.py",
-        "kernels/new.py",
+        "engine/kernels/matmul.py",
+        "engine/sweep/reverse.py",
+        "engine/tape/entries.py",
+        "engine/runtime/compiler.py",
+        "engine/kernels/new.py",
     ):
         with (package / changed).open("a") as file:
             file.write("\n# changed\n")
         after = digest_of(package, monkeypatch)
         assert after != before
         before = after
-    with (package / "tensor.py").open("a") as file:
+    with (package / "frontend" / "tensor.py").open("a") as file:
         file.write("\n# not compiled\n")
     assert digest_of(package, monkeypatch) == before
 
@@ -158,10 +158,11 @@ def test_each_kernel_has_a_file_of_its_own() -> None:
 # --- a folder or a file that is not as it should be -------------------------------------------------------
 
 KERNEL = """
-    from tapegrad import cache, cache_files, loader
+    from tapegrad.engine import kernel_table
+    from tapegrad.engine.runtime import cache, cache_files
     def kernel():
-        loader._kernels[:] = 0
-        assert loader.load(loader.KernelName("negative", "f64", "forward")) > 0
+        kernel_table._kernels[:] = 0
+        assert kernel_table.load(kernel_table.KernelName("negative", "f64", "forward")) > 0
 """
 
 
@@ -234,7 +235,7 @@ def one_kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def kept(folder: Path) -> list[Path]:
     """The files with compiled kernels below a folder."""
-    return sorted(folder.rglob("kernels.*.nbc"))
+    return sorted(folder.rglob("engine.kernels.*.nbc"))
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
@@ -257,7 +258,7 @@ def test_a_file_of_another_function_is_not_taken_for_it(one_kernel: Path, tmp_pa
     (file,) = kept(folder)
     file.rename(file.with_name(file.name.replace("negative", "square")))
     body = """
-        loader.load(loader.KernelName("square", "f64", "forward"))
+        kernel_table.load(kernel_table.KernelName("square", "f64", "forward"))
         import tapegrad as tg
         assert tg.square(tg.tensor([3.0])).item() == 9
     """
@@ -267,8 +268,8 @@ def test_a_file_of_another_function_is_not_taken_for_it(one_kernel: Path, tmp_pa
 
 def test_many_damaged_files_are_one_complaint(tmp_path: Path) -> None:
     body = """
-        loader.load(loader.KernelName("negative", "f64", "forward"))
-        loader.load(loader.KernelName("square", "f64", "forward"))
+        kernel_table.load(kernel_table.KernelName("negative", "f64", "forward"))
+        kernel_table.load(kernel_table.KernelName("square", "f64", "forward"))
     """
     run(KERNEL, body, TAPEGRAD_CACHE_DIR=str(tmp_path))
     for file in kept(tmp_path):
@@ -315,7 +316,7 @@ def test_a_folder_that_cannot_be_used_is_no_reason_to_stop(state: str, tmp_path:
             return call
         {state}
         if "full" in globals():
-            from tapegrad import cache_files
+            from tapegrad.engine.runtime import cache_files
             cache_files.write = full
     """
     _, err = run(prepare, KERNEL, "kernel(); kernel()", TAPEGRAD_CACHE_DIR=str(place))
@@ -325,7 +326,7 @@ def test_a_folder_that_cannot_be_used_is_no_reason_to_stop(state: str, tmp_path:
 
 def test_a_folder_that_cannot_be_written_is_read(one_kernel: Path) -> None:
     body = """
-        from tapegrad import cache_files
+        from tapegrad.engine.runtime import cache_files
         def refuse(*args):
             raise OSError(30, "Read-only file system")
         cache_files.write = refuse

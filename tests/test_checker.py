@@ -268,7 +268,7 @@ def test_legal_tapes_pass(function: Callable[[tg.Tensor], tg.Tensor]) -> None:
 
 
 def test_environment_switches_the_checks_on() -> None:
-    program = "from tapegrad import checker; print(checker.switch.on)"
+    program = "from tapegrad.engine import verify; print(verify.switch.on)"
     for value, expected in (("1", "True"), ("0", "False")):
         environment = {**os.environ, "TAPEGRAD_CHECK": value}
         run = subprocess.run(

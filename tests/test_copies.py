@@ -13,7 +13,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.frontend import tensor
+from tapegrad.frontend import arrays
 from tapegrad.program.program import Program
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.workspace import Workspace
@@ -366,7 +366,7 @@ def unraisable(monkeypatch):
 
 
 def test_half_made_objects_are_let_go_of_in_silence(unraisable):
-    kinds = (tg.Tensor, Tape, RecordedTape, Program, Workspace, tensor._Memory, tensor._Borrowed)
+    kinds = (tg.Tensor, Tape, RecordedTape, Program, Workspace, arrays.Memory, arrays._Borrowed)
     for kind in (*kinds, type(tg.jit(energy)), type(cube)):
         half = object.__new__(kind)
         with pytest.raises((AttributeError, TypeError)):

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no su
 
 PROLOGUE = """
 import ctypes, numpy as np, tapegrad as tg
-from tapegrad import compiler, library
-from tapegrad.kernels import accumulate, frame
+from tapegrad.engine.runtime import compiler, library_loops
+from tapegrad.engine.kernels import accumulate, frame
 def read(array, offset):
     return ctypes.c_double.from_address(array.ctypes.data + offset).value
 class Shown:
@@ -32,7 +32,7 @@ def add(count, source, target):
     words = np.zeros(frame.WORDS, np.int64)
     words[frame.COUNT], words[frame.X_BAR], words[frame.Y_BAR] = count, target.ctypes.data, source.ctypes.data
     words[frame.STRIDE] = words[frame.Y_STRIDE] = 8
-    kernel(words.ctypes.data, library.table())
+    kernel(words.ctypes.data, library_loops.table())
 x = tg.tensor(np.arange(5.0))
 """
 REPLAY = """

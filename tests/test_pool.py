@@ -191,8 +191,8 @@ LARGE = """
     import os
     before = dict(os.environ)
     import numba, numpy as np, tapegrad as tg
-    from tapegrad import loader, threads
-    from tapegrad.sweep import layout, pool
+    from tapegrad.engine import kernel_table, threads
+    from tapegrad.engine.sweep import control_words, pool
     threads.processors = lambda: 4  # on any machine
     numba.config.NUMBA_NUM_THREADS = int(os.environ.get("NUMBA_NUM_THREADS", 4))
     f = tg.value_and_grad(tg.jit(lambda x: tg.sum(x * x * 0.5)))
@@ -201,9 +201,9 @@ LARGE = """
         assert value == 0.5 * n * k * k and (gradient == k).all()
         return True
     def launches():
-        return threads.word(int(loader._control[layout.POOL]) + pool.GENERATION)
+        return threads.word(int(kernel_table._control[control_words.POOL]) + pool.GENERATION)
     def shared():
-        loader._control[layout.ALONE_UNTIL] = 0
+        kernel_table._control[control_words.ALONE_UNTIL] = 0
         before = launches()
         large()
         return launches() > before
@@ -218,7 +218,7 @@ LARGE = """
 def test_variables_are_heeded_and_left_as_they_are(variables: dict[str, str], expected: str) -> None:
     body = """
         large()
-        print(loader._control[layout.THREADS], shared())
+        print(kernel_table._control[control_words.THREADS], shared())
         assert dict(os.environ) == before
     """
     assert run(LARGE, body, **variables) == expected

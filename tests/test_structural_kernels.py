@@ -191,8 +191,8 @@ def test_truth_guard(dtype, value):
 
 _SECOND_PROCESS = """
 import sys
-from tapegrad import compiler
-from tapegrad.kernels import accumulate, index, matmul
+from tapegrad.engine.runtime import compiler
+from tapegrad.engine.kernels import accumulate, index, matmul
 from numba.core.ccallback import CFunc
 def refuse(self):
     raise AssertionError("compiled: " + self._pyfunc.__name__)

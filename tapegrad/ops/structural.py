@@ -66,7 +66,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         "cast_b8", "elementwise", "cast.cast_{dtype}_b8_{direction}", (None,), ("i64", "b8"), result="b8"
     ),
     # A user's own op. x0: its float operands end to end, x1: what is called, x2: its other operands as float64.
-    Structural("custom", "call", "custom.custom_{direction}", (("x0", "x2", "y"), None, None)),
+    Structural("custom", "call", "callback.custom_{direction}", (("x0", "x2", "y"), None, None)),
     # A replay stops where a value that Python has seen while recording is another one.
     Structural("guard", "whole", "guard.guard_{direction}", (None,), dtypes=_ALL),
     Structural("truth_guard", "whole", "guard.truth_guard_{direction}_{dtype}", (None,), dtypes=_ALL),

@@ -86,7 +86,7 @@ def stack_words(typingctx, count):
     return types.int64(count), codegen
 
 
-# The allocator, under names of our own: the C library's, unless `tapegrad.fences` puts another one in its place.
+# The allocator, under names of our own: the C library's, unless `engine.guard_pages` puts another one in its place.
 ALLOCATOR = ("malloc", "calloc", "realloc", "free")
 
 

@@ -77,7 +77,7 @@ def check(tape: Tape) -> None:
     Raises
     ------
     IllegalTapeError
-        Naming the entry, what is wrong with it, and the rule, a function of `tapegrad.checker`.
+        Naming the entry, what is wrong with it, and the rule, a function of `engine.verify`.
     """
     t = Snapshot(tape, lengths())
     broken = rules.lists_end(t)
