@@ -7,16 +7,20 @@ SOURCES := tapegrad tests perf
 PYTEST_FLAGS ?= -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test memcheck lint gen perf clean
+.PHONY: help run test test-tiny memcheck lint gen perf clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.installed ## install, then fit the 27 NIST regressions from both starting points
 	$(BIN)/tapegrad fit
 
 test: $(VENV)/.installed-test ## install, then run the whole test suite
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+# One process, and one file: collecting the whole suite takes longer than these tests.
+test-tiny: $(VENV)/.installed-test ## a test or more of every room of the package, within seconds
+	$(BIN)/python -m pytest -q tests/test_tiny.py
 
 # LD_PRELOAD is for the tests alone: glibc's checking allocator looks for writes past blocks and for bad frees.
 memcheck: $(VENV)/.installed-test ## the test suite under glibc's checking malloc (Linux only)
