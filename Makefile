@@ -7,7 +7,7 @@ SOURCES := tapegrad tests perf
 PYTEST_FLAGS ?= -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-tiny memcheck lint gen perf clean
+.PHONY: help run test test-tiny memcheck lint gen size perf clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ lint: $(VENV)/.installed-test ## check format, style and types
 
 gen: $(VENV)/.installed-test ## generate the elementwise kernels from the op table
 	$(BIN)/python -m tapegrad.engine.codegen
+
+size: ## count files, lines and functions of each room, and show how long and how wide they are
+	@$(PYTHON) tests/size.py
 
 perf: $(VENV)/.installed-perf ## install the peers (about 2 GB, see pyproject.toml), then run the benchmarks
 	$(BIN)/python -m perf
