@@ -49,8 +49,10 @@ def live():
 
 @pytest.fixture(autouse=True)
 def nothing_left(legal_tapes, monkeypatch):
-    """Whatever a test does, afterwards the tape is as it was. Then it is checked, not before each sweep: that takes
-    long on long tapes, and other threads would change them meanwhile.
+    """Whatever a test does, afterwards the tape is as it was.
+
+    It is checked then, and not before each sweep: that takes long on long tapes, and other threads would change them
+    meanwhile.
     """
     monkeypatch.setattr(verify.switch, "on", False)
     before = live()
@@ -377,7 +379,6 @@ def run_in_threads(count, function):
 @pytest.fixture
 def eager_switching():
     """Let threads take turns as often as possible."""
-
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
