@@ -1,6 +1,7 @@
 """Offsets inside Python's and NumPy's objects follow from their heads, and other interpreters are refused."""
 
 import ctypes
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -74,11 +75,8 @@ def test_the_c_structures_are_those_of_numpy():
 
 
 def test_the_cache_is_not_shared_by_interpreters_with_other_heads(monkeypatch):
-    class Larger:
-        __basicsize__ = 32
-
     own = cache.digest()
-    monkeypatch.setattr(cache, "object", Larger, raising=False)
+    monkeypatch.setattr(cache, "object", SimpleNamespace(__basicsize__=32), raising=False)
     assert cache.digest.__wrapped__() != own
 
 
