@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+import tapegrad as tg
 from tapegrad.cli import main, progress
 from tapegrad.engine import kernel_table
 from tapegrad.engine.runtime import cache
@@ -77,7 +78,7 @@ def test_version(capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["--version"])
     assert exit_.value.code == 0
-    assert capsys.readouterr().out.startswith("tapegrad ")
+    assert capsys.readouterr().out == f"tapegrad {tg.__version__}\n"
 
 
 def test_problems_are_found_in_any_case(disagreeing, capsys):
@@ -271,6 +272,7 @@ def test_info():
     assert done.returncode == 0, done.stderr
     lines = dict(line.split("  ", 1) for line in done.stdout.splitlines())
     assert {"tapegrad", "python", "numba", "llvmlite", "numpy", "scipy", "threads"} < set(lines)
+    assert lines["tapegrad"].strip() == tg.__version__
     assert lines["numpy"].strip() == np.__version__
     assert int(lines["threads"].split()[0]) >= 1
     cached, of, total, _ = lines["kernels"].split()

@@ -10,8 +10,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from tapegrad import __version__
 
 _DESCRIPTION = "NumPy-like reverse-mode automatic differentiation on a flat Wengert tape."
 
@@ -40,18 +41,10 @@ def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     fit.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
-def _version() -> str:
-    """The version that is installed; the package also runs from its sources, where there is none."""
-    try:
-        return version("tapegrad")
-    except PackageNotFoundError:
-        return "(not installed)"
-
-
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
     top = argparse.ArgumentParser(prog="tapegrad", description=_DESCRIPTION)
-    top.add_argument("--version", action="version", version=f"tapegrad {_version()}")
+    top.add_argument("--version", action="version", version=f"tapegrad {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_fit(commands)
     for name, text in (

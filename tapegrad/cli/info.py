@@ -8,6 +8,8 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from tapegrad import __version__
+
 
 def _version(package: str) -> str:
     """The version of an installed package."""
@@ -57,7 +59,7 @@ def _rows() -> Iterator[tuple[str, str]]:
     """What is printed: a name and a value a line."""
     from tapegrad.engine.runtime import cache
 
-    yield "tapegrad", _version("tapegrad")
+    yield "tapegrad", __version__
     yield "python", platform.python_version()
     for package in ("numba", "llvmlite", "numpy", "scipy"):
         yield package, _version(package)
