@@ -431,7 +431,7 @@ def test_names_are_in_the_namespace() -> None:
     assert tg.pi == np.pi
     assert tg.newaxis is None
     assert tg.sin.__name__ == "sin"
-    assert "cos(x0)" in tg.sin.__doc__
+    assert "cos(x)" in tg.sin.__doc__
     with pytest.raises(AttributeError):
         tg.no_such_function  # noqa: B018
 

@@ -18,6 +18,7 @@ from tapegrad.frontend.record import (
 )
 from tapegrad.frontend.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.ops import CODES, ELEMENTWISE, Op
+from tapegrad.ops.documentation import docstring
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE = CODES["add"], CODES["subtract"], CODES["multiply"], CODES["divide"]
 POWER, NEGATIVE, POSITIVE, ABSOLUTE = CODES["power"], CODES["negative"], CODES["positive"], CODES["absolute"]
@@ -94,14 +95,7 @@ def _predicate(row: Op) -> Callable[..., Any]:
 def _named(function: Callable[..., Tensor], row: Op) -> Callable[..., Tensor]:
     """Give a function the name and the description of its row."""
     function.__name__ = function.__qualname__ = row.name
-    lines = [f"{row.name}, element by element: ``{row.primal}``.", ""]
-    for j, partial in enumerate(row.partials):
-        lines.append(f"Partial by x{j}: ``{partial}``.")
-    lines += [
-        "",
-        f"Operands broadcast as NumPy's do. Returns a {'boolean array' if row.predicate else 'Tensor'}.",
-    ]
-    function.__doc__ = "\n".join(lines)
+    function.__doc__ = docstring(row)
     return function
 
 

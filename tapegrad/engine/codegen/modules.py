@@ -5,15 +5,17 @@ import re
 import sys
 from pathlib import Path
 
+from tapegrad.engine.codegen.examples import examples_text
 from tapegrad.engine.codegen.expressions import INLINE
 from tapegrad.engine.codegen.forward_reverse import forward, function_text, reverse
 from tapegrad.engine.codegen.kernel import SIZES
 from tapegrad.engine.codegen.tangent import tangent
 from tapegrad.engine.kernels import generated
-from tapegrad.ops import ELEMENTWISE, Op
+from tapegrad.ops import ELEMENTWISE, Op, examples
 
 _HEADER = "Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit."
 FOLDER = Path(generated.__file__).parent
+EXAMPLES = Path(examples.__file__)
 _MODULES = {
     "tapegrad.engine.kernels.arithmetic": (*sorted(INLINE), "chain_over"),
     "tapegrad.engine.kernels.blocks": (
@@ -89,12 +91,13 @@ def files() -> dict[Path, str]:
         if direction != "tangent" or not op.predicate:
             rows = contents.setdefault((op.module(dtype, direction), dtype), {})
             rows.setdefault(op, []).append(direction)
-    return {
+    kernels = {
         FOLDER / f"{module.rpartition('.')[2]}.py": module_text(
             module, dtype, list(rows), next(iter(rows.values()))
         )
         for (module, dtype), rows in contents.items()
     }
+    return {**kernels, EXAMPLES: examples_text(_HEADER)}
 
 
 def main(arguments: list[str]) -> int:

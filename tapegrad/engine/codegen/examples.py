@@ -1,0 +1,48 @@
+"""The examples of the elementwise functions' docstrings: their numbers, computed from the row by NumPy."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.reference import evaluate_numpy
+from tapegrad.ops import ELEMENTWISE, Op
+from tapegrad.ops.documentation import arguments, words_of
+
+_OWN_FUNCTION = frozenset({"where", "clip"})  # their public functions have other arguments than the rows
+
+
+def example(row: Op) -> str:
+    """The lines of a row's example, without the import."""
+    operands = words_of(row).example or tuple(_points(*domain, j) for j, domain in enumerate(row.domains))
+    names = arguments(row)
+    values = {f"x{j}": np.array(operand) for j, operand in enumerate(operands)}
+    lines = [
+        f">>> {name} = tg.tensor({_list(operand)})" for name, operand in zip(names, operands, strict=True)
+    ]
+    call = f"tg.{row.name}({', '.join(names)})"
+    result = np.asarray(evaluate_numpy(row.primal, **values))
+    if row.predicate:
+        return "\n".join([*lines, f">>> {call}", repr(result)])
+    lines += [f">>> y = {call}", ">>> y", f"Tensor{repr(result).removeprefix('array')}", ">>> y.backward()"]
+    for name, partial in zip(names, row.partials, strict=True):
+        gradient = evaluate_numpy(partial, y=result, **values) * np.ones(len(operands[0]))
+        lines += [f">>> {name}.grad", repr(gradient)]
+    return "\n".join(lines)
+
+
+def _points(low: float, high: float, j: int) -> tuple[float, ...]:
+    """Two points of the domain of operand `j`, others than those of another operand."""
+    return tuple(round(low + (high - low) * (k + j) / 8, 1) for k in (2, 6))
+
+
+def _list(values: tuple[Any, ...]) -> str:
+    """A list of numbers as a program writes it that knows tapegrad alone."""
+    return repr(list(values)).replace("nan", "tg.nan").replace("inf", "tg.inf")
+
+
+def examples_text(header: str) -> str:
+    """The module that holds the examples."""
+    rows = [row for row in ELEMENTWISE if row.public and row.name not in _OWN_FUNCTION]
+    entries = [f'    "{row.name}": """\\\n{example(row)}""",\n' for row in rows]
+    head = f'"""Examples of the elementwise functions.\n\n{header}\n"""\n\nEXAMPLES: dict[str, str] = {{\n'
+    return f"{head}{''.join(entries)}}}\n"

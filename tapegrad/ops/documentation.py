@@ -1,0 +1,344 @@
+"""What the public docstring of an elementwise op says: words for each row, and the text that is made of both.
+
+The formulas come from the row. `derivatives` states a partial in its usual form where the row's text is longer, to be
+accurate everywhere; a test holds both to the same numbers.
+"""
+
+import re
+from typing import NamedTuple
+
+from tapegrad.ops.examples import EXAMPLES
+from tapegrad.ops.row import Op
+
+
+class Words(NamedTuple):
+    """What is said of an op.
+
+    Attributes
+    ----------
+    summary
+        First line of the docstring, in the imperative.
+    derivatives
+        The partials in their usual form, where the row's texts are longer.
+    domain
+        Where the op is defined, and what it gives elsewhere.
+    kinks
+        Which derivative is taken where there is none, or more than one.
+    source
+        Where the formula comes from.
+    scipy
+        SciPy's function of the same meaning, if there is one.
+    example
+        Operands of the example; by default points of the domain that tests draw from.
+    """
+
+    summary: str
+    derivatives: tuple[str, ...] = ()
+    domain: str = ""
+    kinks: str = ""
+    source: str = ""
+    scipy: str = ""
+    example: tuple[tuple[float, ...], ...] = ()
+
+
+_nan = float("nan")
+_inf = float("inf")
+_STEP = "The derivative is taken to be 0 at the jumps as well."
+_HALVES = ((-1.5, -0.5, 0.5, 1.5),)
+_PAIR = ((1.0, 2.0, 3.0), (2.0, 2.0, 2.0))
+_PAIR_WITH_NAN = ((1.0, 2.0, _nan), (2.0, 2.0, 2.0))
+_SPECIAL_VALUES = ((1.0, _inf, _nan),)
+_TIE = "Of two equal operands each has the derivative 0.5. "
+_OF_NAN = "Of an operand that is nan the derivative is 1, and the other's is 0."
+_NOT_OF_NAN = "Of an operand that is nan the derivative is 0, and the other's is 1."
+_INFINITIES = "Of two equal infinities each has the derivative 0.5."
+_EXPONENTIALS = "Exponentials and logarithms: DLMF 4.2 and 4.7."
+_CIRCULAR = "Trigonometric functions: DLMF 4.14 and 4.20."
+_INVERSE_CIRCULAR = "Inverse trigonometric functions: DLMF 4.23 and 4.24."
+_HYPERBOLIC = "Hyperbolic functions: DLMF 4.28 and 4.34."
+_INVERSE_HYPERBOLIC = "Inverse hyperbolic functions: DLMF 4.37 and 4.38."
+_ERROR = "Error functions: DLMF 7.2 and 7.10."
+
+WORDS: dict[str, Words] = {
+    "add": Words("Add two operands, element by element."),
+    "subtract": Words("Subtract the second operand from the first, element by element."),
+    "multiply": Words("Multiply two operands, element by element."),
+    "divide": Words(
+        "Divide the first operand by the second, element by element.",
+        domain="Division by zero gives inf or nan, as in NumPy.",
+    ),
+    "negative": Words("Negate each element."),
+    "positive": Words("Copy each element."),
+    "reciprocal": Words("Compute the reciprocal ``1/x`` of each element.", domain="``x != 0``; inf at 0."),
+    "square": Words("Compute the square of each element."),
+    "sqrt": Words(
+        "Compute the non-negative square root of each element.",
+        domain="``x >= 0``; nan elsewhere.",
+        kinks="The derivative at 0 is inf. A zero cotangent stays zero there.",
+    ),
+    "cbrt": Words("Compute the cube root of each element.", kinks="The derivative at 0 is inf."),
+    "floor": Words("Round each element down to an integer.", kinks=_STEP, example=_HALVES),
+    "ceil": Words("Round each element up to an integer.", kinks=_STEP, example=_HALVES),
+    "rint": Words("Round each element to the nearest integer, halves to even.", kinks=_STEP, example=_HALVES),
+    "trunc": Words("Round each element towards zero.", kinks=_STEP, example=_HALVES),
+    "sign": Words(
+        "Return the sign of each element: -1, 0 or 1.",
+        domain="The sign of nan is nan.",
+        kinks=_STEP,
+        example=((-3.0, 0.0, 2.0),),
+    ),
+    "absolute": Words(
+        "Compute the absolute value of each element.",
+        kinks="The derivative at 0 is 0.",
+        example=((-3.0, 0.0, 2.0),),
+    ),
+    "maximum": Words(
+        "Select the larger of two operands, element by element; nan if one is nan.",
+        ("where(x0>x1, 1, 0)", "where(x1>x0, 1, 0)"),
+        kinks=_TIE + _OF_NAN,
+        example=_PAIR,
+    ),
+    "minimum": Words(
+        "Select the smaller of two operands, element by element; nan if one is nan.",
+        ("where(x0<x1, 1, 0)", "where(x1<x0, 1, 0)"),
+        kinks=_TIE + _OF_NAN,
+        example=_PAIR,
+    ),
+    "fmax": Words(
+        "Select the larger of two operands, element by element; the other one if one is nan.",
+        ("where(x0>x1, 1, 0)", "where(x1>x0, 1, 0)"),
+        kinks=_TIE + _NOT_OF_NAN,
+        example=_PAIR_WITH_NAN,
+    ),
+    "fmin": Words(
+        "Select the smaller of two operands, element by element; the other one if one is nan.",
+        ("where(x0<x1, 1, 0)", "where(x1<x0, 1, 0)"),
+        kinks=_TIE + _NOT_OF_NAN,
+        example=_PAIR_WITH_NAN,
+    ),
+    "relu": Words(
+        "Compute the rectified linear unit ``maximum(x, 0)`` of each element.",
+        kinks="The derivative at 0 is 0.",
+        example=((-3.0, 0.0, 2.0),),
+    ),
+    "power": Words(
+        "Raise the first operand to the power of the second, element by element.",
+        ("x1*power(x0, x1-1)", "y*log(x0)"),
+        domain="``x1 >= 0``, or `x2` an integer; nan elsewhere.",
+        kinks="``x**0`` has the derivative 0, and so has ``0**x`` for ``x >= 0``. By the exponent the derivative at a"
+        " negative base is nan.",
+    ),
+    "exp": Words("Compute the exponential of each element.", source=_EXPONENTIALS),
+    "exp2": Words("Compute ``2**x`` of each element.", ("log(2)*y",), source=_EXPONENTIALS),
+    "expm1": Words("Compute ``exp(x) - 1`` accurately for small elements.", source=_EXPONENTIALS),
+    "log": Words(
+        "Compute the natural logarithm of each element.",
+        domain="``x > 0``; -inf at 0, nan below.",
+        source=_EXPONENTIALS,
+    ),
+    "log2": Words(
+        "Compute the logarithm to base 2 of each element.",
+        ("1/(log(2)*x0)",),
+        domain="``x > 0``; -inf at 0, nan below.",
+        source=_EXPONENTIALS,
+    ),
+    "log10": Words(
+        "Compute the logarithm to base 10 of each element.",
+        ("1/(log(10)*x0)",),
+        domain="``x > 0``; -inf at 0, nan below.",
+        source=_EXPONENTIALS,
+    ),
+    "log1p": Words(
+        "Compute ``log(1 + x)`` accurately for small elements.",
+        domain="``x > -1``; -inf at -1, nan below.",
+        source=_EXPONENTIALS,
+    ),
+    "logaddexp": Words(
+        "Compute ``log(exp(x1) + exp(x2))`` without overflow.",
+        ("exp(x0-y)", "exp(x1-y)"),
+        kinks=_INFINITIES,
+    ),
+    "logaddexp2": Words(
+        "Compute ``log2(2**x1 + 2**x2)`` without overflow.",
+        ("exp2(x0-y)", "exp2(x1-y)"),
+        kinks=_INFINITIES,
+    ),
+    "sigmoid": Words(
+        "Compute the logistic function ``1/(1+exp(-x))`` of each element.", ("y*(1-y)",), scipy="expit"
+    ),
+    "softplus": Words("Compute ``log(1 + exp(x))`` without overflow.", ("sigmoid(x0)",)),
+    "sin": Words("Compute the sine of each element, in radians.", source=_CIRCULAR),
+    "cos": Words("Compute the cosine of each element, in radians.", source=_CIRCULAR),
+    "tan": Words("Compute the tangent of each element, in radians.", source=_CIRCULAR),
+    "arcsin": Words(
+        "Compute the inverse sine of each element, in radians.",
+        ("1/sqrt(1-square(x0))",),
+        domain="``-1 <= x <= 1``; nan elsewhere.",
+        kinks="The derivative at -1 and 1 is inf.",
+        source=_INVERSE_CIRCULAR,
+    ),
+    "arccos": Words(
+        "Compute the inverse cosine of each element, in radians.",
+        ("-1/sqrt(1-square(x0))",),
+        domain="``-1 <= x <= 1``; nan elsewhere.",
+        kinks="The derivative at -1 and 1 is -inf.",
+        source=_INVERSE_CIRCULAR,
+    ),
+    "arctan": Words("Compute the inverse tangent of each element, in radians.", source=_INVERSE_CIRCULAR),
+    "arctan2": Words(
+        "Compute the angle of the point ``(x2, x1)``, from -pi to pi.",
+        ("x1/(square(x0)+square(x1))", "-x0/(square(x0)+square(x1))"),
+        kinks="Both derivatives at (0, 0) are 0.",
+        source=_INVERSE_CIRCULAR,
+    ),
+    "hypot": Words(
+        "Compute ``sqrt(x1**2 + x2**2)`` without overflow.",
+        ("x0/y", "x1/y"),
+        kinks="Both derivatives at (0, 0) are 0.",
+    ),
+    "sinc": Words(
+        "Compute the normalized sinc function ``sin(pi*x)/(pi*x)`` of each element.",
+        ("(cos(pi*x0)-y)/x0",),
+        kinks="The value at 0 is 1, and the derivative 0.",
+        source="The formula cancels near 0, where the power series of the derivative is summed instead.",
+    ),
+    "sinh": Words("Compute the hyperbolic sine of each element.", source=_HYPERBOLIC),
+    "cosh": Words("Compute the hyperbolic cosine of each element.", source=_HYPERBOLIC),
+    "tanh": Words(
+        "Compute the hyperbolic tangent of each element.", ("1/square(cosh(x0))",), source=_HYPERBOLIC
+    ),
+    "arcsinh": Words(
+        "Compute the inverse hyperbolic sine of each element.",
+        ("1/sqrt(1+square(x0))",),
+        source=_INVERSE_HYPERBOLIC,
+    ),
+    "arccosh": Words(
+        "Compute the inverse hyperbolic cosine of each element.",
+        ("1/sqrt(square(x0)-1)",),
+        domain="``x >= 1``; nan elsewhere.",
+        kinks="The derivative at 1 is inf.",
+        source=_INVERSE_HYPERBOLIC,
+    ),
+    "arctanh": Words(
+        "Compute the inverse hyperbolic tangent of each element.",
+        ("1/(1-square(x0))",),
+        domain="``-1 < x < 1``; infinite at the ends, nan elsewhere.",
+        source=_INVERSE_HYPERBOLIC,
+    ),
+    "erf": Words(
+        "Compute the error function of each element.",
+        ("2/sqrt(pi)*exp(-square(x0))",),
+        source=_ERROR,
+        scipy="erf",
+    ),
+    "erfc": Words(
+        "Compute the complementary error function ``1 - erf(x)`` of each element.",
+        ("-2/sqrt(pi)*exp(-square(x0))",),
+        source=_ERROR,
+        scipy="erfc",
+    ),
+    "lgamma": Words(
+        "Compute the logarithm of the absolute value of the gamma function.",
+        domain="inf at 0 and the negative integers.",
+        scipy="gammaln",
+        source="Gamma and digamma functions: DLMF 5.2.",
+    ),
+    "digamma": Words(
+        "Compute the digamma function, the derivative of `lgamma`.",
+        ("zeta(2, x0)",),
+        domain="nan at the negative integers.",
+        scipy="psi",
+        source="The derivative is the trigamma function, for ``x > 0`` Hurwitz's zeta function (DLMF 5.15.1 and"
+        " 25.11.1), below 0 by reflection (DLMF 5.15.6).",
+    ),
+    "less": Words("Test whether ``x1 < x2``, element by element.", example=_PAIR),
+    "less_equal": Words("Test whether ``x1 <= x2``, element by element.", example=_PAIR),
+    "greater": Words("Test whether ``x1 > x2``, element by element.", example=_PAIR),
+    "greater_equal": Words("Test whether ``x1 >= x2``, element by element.", example=_PAIR),
+    "equal": Words("Test whether ``x1 == x2``, element by element.", example=_PAIR),
+    "not_equal": Words("Test whether ``x1 != x2``, element by element.", example=_PAIR),
+    "isnan": Words("Test each element for nan.", example=_SPECIAL_VALUES),
+    "isinf": Words("Test each element for inf and -inf.", example=_SPECIAL_VALUES),
+    "isfinite": Words("Test that each element is finite: neither infinite nor nan.", example=_SPECIAL_VALUES),
+}
+
+
+def words_of(row: Op) -> Words:
+    """What is said of a row; of one that has no entry, its formula."""
+    return WORDS.get(row.name) or Words(f"Compute ``{in_arguments(row, row.primal)}``.")
+
+
+def arguments(row: Op) -> tuple[str, ...]:
+    """The names of the public function's arguments, as NumPy's ufuncs have them."""
+    return ("x",) if row.arity == 1 else tuple(f"x{j + 1}" for j in range(row.arity))
+
+
+def in_arguments(row: Op, text: str) -> str:
+    """A text of the row in the names of the public function's arguments."""
+    names = arguments(row)
+    return re.sub(r"\bx(\d)\b", lambda found: names[int(found[1])], text)
+
+
+def docstring(row: Op) -> str:
+    """The docstring of a row's public function."""
+    words = words_of(row)
+    sections = [words.summary, _parameters(row), _returns(row), _see_also(row, words), _notes(row, words)]
+    if row.name in EXAMPLES:
+        sections.append(f"Examples\n--------\n>>> import tapegrad as tg\n{EXAMPLES[row.name]}")
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _parameters(row: Op) -> str:
+    names = ", ".join(arguments(row))
+    several = "" if row.arity == 1 else " They broadcast as in NumPy."
+    what = "Operand" if row.arity == 1 else "Operands"
+    return (
+        f"Parameters\n----------\n{names} : Tensor or array_like\n"
+        f"    {what} of float64 or float32; integers and booleans are constants.{several}"
+    )
+
+
+def _returns(row: Op) -> str:
+    shape = "the operand's shape" if row.arity == 1 else "the shape that the operands broadcast to"
+    if row.predicate:
+        return (
+            f"Returns\n-------\nnumpy.ndarray of bool\n    Has {shape}.\n"
+            "    While a function is being recorded, a Tensor of booleans that each replay computes."
+        )
+    dtype = "its dtype" if row.arity == 1 else "their common dtype"
+    return f"Returns\n-------\nTensor\n    Has {shape} and {dtype}. A constant if all operands are."
+
+
+def _notes(row: Op, words: Words) -> str:
+    partials = [in_arguments(row, text) for text in words.derivatives or row.partials]
+    lines = [_derivatives(row, partials)] if partials else []
+    lines += [f"Domain: {words.domain}"] if words.domain else []
+    lines += [text for text in (words.kinks, words.source) if text]
+    return "Notes\n-----\n" + "\n\n".join(map(_wrapped, lines)) if lines else ""
+
+
+def _derivatives(row: Op, partials: list[str]) -> str:
+    said = ", where ``y`` is the result" if any(re.search(r"\by\b", text) for text in partials) else ""
+    if len(partials) == 1:
+        return f"The derivative is ``{partials[0]}``{said}."
+    each = " and ".join(
+        f"``{text}`` by `{name}`" for text, name in zip(partials, arguments(row), strict=True)
+    )
+    return f"The partial derivatives are {each}{said}."
+
+
+def _wrapped(text: str) -> str:
+    """A paragraph in lines of at most 88 characters; textwrap would be one more module to import."""
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) > 87:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join(lines)
+
+
+def _see_also(row: Op, words: Words) -> str:
+    names = [f"numpy.{row.ufunc}"] if row.ufunc else [f"scipy.special.{words.scipy}"] if words.scipy else []
+    return "\n".join(
+        f"See Also\n--------\n{name} : Does the same when it is called with a Tensor." for name in names
+    )
