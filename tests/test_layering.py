@@ -22,6 +22,7 @@ ORDER = (
     "ops", "engine", "frontend", "autodiff", "program", "transforms", "optimize", "testing",
     "", "examples", "cli", "__main__",
 )  # fmt: skip
+ROOMS = set(ORDER) - {"errors", "pytree", "", "__main__"}
 # The same inside the engine; compiled code, and what carries it, may import even less.
 ENGINE = (
     "kernels", "runtime", "reference", "codegen", "tape", "sweep", "threads", "guard_pages", "status", "kernel_table",
@@ -89,9 +90,14 @@ def test_the_root_holds_rooms_and_little_else() -> None:
     """A new file is given a room; the listing of the root is the architecture."""
     listed = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
     files = {"__init__.py", "__init__.pyi", "__main__.py", "errors.py", "pytree.py", "py.typed", "LICENSE"}
-    rooms = {name for name in ORDER if name and name not in ("errors", "pytree", "__main__")}
-    assert rooms <= listed <= rooms | files
+    assert ROOMS <= listed <= ROOMS | files
     assert {room(module) for module in FILES} == set(ORDER)
+
+
+def test_tests_are_where_the_rooms_are() -> None:
+    """Tests of a room are in the folder of its name; tests of the whole package are above them."""
+    folders = {path.parent.name for path in Path(__file__).parent.glob("*/test_*.py")}
+    assert folders == ROOMS
 
 
 ENGINE_MODULES = [m for m in FILES if room(m) == "engine"]

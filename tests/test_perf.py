@@ -1,14 +1,9 @@
 """The benchmarks give right answers, reject wrong ones and can be read. Nothing here is about speed."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-# `perf` is not part of the package; appended, so that an installed tapegrad still comes first.
-sys.path.append(str(Path(__file__).parent.parent))
 
 from perf import workloads
 from perf.figures import FIGURES, Figure, Outcome, Target

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replaying import resident_bytes
 
 import tapegrad as tg
+from helpers.memory import resident_bytes
 from tapegrad.program.memory_plan import END, MemoryPlan, place
 from tapegrad.program.signature import flatten_args
 from tapegrad.program.spec import COLUMNS, GRADIENT, TANGENTS, ProgramSpec

@@ -8,9 +8,9 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from test_random_programs import Complex, Generator, Tape, interpret, weighted_sum
 
 import tapegrad as tg
+from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 
 # --- an exact reference ------------------------------------------------------------------------------------------
 #

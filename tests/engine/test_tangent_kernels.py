@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from test_elementwise_kernels import (
+
+from helpers.elementwise_kernels import (
     DIFFERENTIABLE,
     DTYPES,
     LAYOUTS,
@@ -19,7 +20,6 @@ from test_elementwise_kernels import (
     text_values,
     wanted_operands,
 )
-
 from tapegrad.engine.kernels.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import Op

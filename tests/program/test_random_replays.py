@@ -6,9 +6,9 @@ against the ones of the eager tape.
 
 import numpy as np
 import pytest
-from test_random_programs import Complex, Generator, Tape, interpret, weighted_sum
 
 import tapegrad as tg
+from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 
 
 def copies(arrays):

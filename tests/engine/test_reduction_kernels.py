@@ -3,9 +3,10 @@
 import mpmath
 import numpy as np
 import pytest
-from frames import DTYPES, add_or_store, both_dtypes, lines, one_stride, rng, run
 
-from tapegrad.engine.kernels import accumulate, prod, reduce
+from helpers.kernel_frames import DTYPES, add_or_store, both_dtypes, lines, one_stride, rng, run
+from helpers.structural_kernels import MODULES, SPECIAL_LINES, forward, reverse
+from tapegrad.engine.kernels import accumulate
 
 # accumulate
 
@@ -90,34 +91,6 @@ def test_sums_pass_inf_and_nan_on(count, first, last, want):
 
 # prod, max and min of a line
 
-MODULES = {"max": reduce, "min": reduce, "prod": prod}
-SPECIAL_LINES = [
-    [1.0],
-    [-0.0, 0.0],
-    [-1.0, -2.0, -0.5],
-    [2.0, 2.0, 1.0, 2.0],
-    [1.0, np.nan, 3.0],
-    [-np.nan, 3.0],
-    [np.nan, np.nan],
-    [np.inf, 1.0],
-    [-np.inf, 1.0],
-    [-np.inf, -np.inf],
-    [1e-310, -1e-310, 0.0],
-    [3.0, 0.0, 2.0],
-    [0.0, 5.0, 0.0],
-]
-
-
-def suffix(x):
-    return "f64" if x.dtype == np.float64 else "f32"
-
-
-def forward(op, x):
-    y = np.array([77], x.dtype)
-    name = f"{op}_reduce_forward_{suffix(x)}"
-    assert run(MODULES[op], name, x.size, x=[x], y=y, stride=one_stride(x)) == 0
-    return y
-
 
 @both_dtypes
 @pytest.mark.parametrize("op", ["max", "min", "prod"])
@@ -139,17 +112,6 @@ def test_reductions_of_any_line(op, dtype, count):
 @pytest.mark.parametrize(("op", "want"), [("max", -np.inf), ("min", np.inf), ("prod", 1.0)])
 def test_reductions_of_nothing(op, want):
     assert forward(op, np.empty(0))[0] == want
-
-
-def reverse(op, x, y_bar, store=0, before=0.5):
-    """The cotangent of a line, which was `before` everywhere."""
-    y, y_bar = forward(op, x), np.array([y_bar], x.dtype)
-    x_bar = np.empty(3 * x.size, x.dtype)[:: x.strides[0] // x.itemsize][: x.size]
-    x_bar[...] = before
-    name, stride = f"{op}_reduce_reverse_{suffix(x)}", one_stride(x)
-    assert x_bar.strides == x.strides
-    assert run(MODULES[op], name, x.size, [x], y, [x_bar], y_bar, stride, store=store) == 0
-    return x_bar
 
 
 @both_dtypes

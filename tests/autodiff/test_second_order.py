@@ -9,10 +9,10 @@ import itertools
 import mpmath as mp
 import numpy as np
 import pytest
-from test_ops_table import in_mp, points
-from test_second_partials import DIFFERENTIABLE, FAR, KINKS, differentiated, second
 
 import tapegrad as tg
+from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, points
+from helpers.second_partials import FAR, KINKS, differentiated, second
 from tapegrad.frontend.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, Op
 

@@ -4,10 +4,18 @@ import importlib
 
 import numpy as np
 import pytest
-from frames import DTYPES, both_dtypes, one_stride, rng, run
-from test_reduction_kernels import MODULES, SPECIAL_LINES, forward, reverse, suffix
-from test_structural_kernels import SIZES, matmul_params, matrices
 
+from helpers.kernel_frames import DTYPES, both_dtypes, one_stride, rng, run
+from helpers.structural_kernels import (
+    MODULES,
+    SIZES,
+    SPECIAL_LINES,
+    forward,
+    matmul_params,
+    matrices,
+    reverse,
+    suffix,
+)
 from tapegrad import ops
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels import matmul

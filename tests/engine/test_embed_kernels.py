@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from frames import DTYPES, add_or_store, at, both_dtypes, rng, run
 from numpy.lib.stride_tricks import as_strided
 
+from helpers.kernel_frames import DTYPES, add_or_store, at, both_dtypes, rng, run
 from tapegrad.engine.kernels import embed
 
 SIZE = 40

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from frames import DTYPES, OUT_OF_RANGE, SOURCES, both_dtypes, rng, run
 
+from helpers.kernel_frames import DTYPES, OUT_OF_RANGE, SOURCES, both_dtypes, rng, run
 from tapegrad.engine.kernels import index, region
 
 # gather

@@ -1,6 +1,5 @@
 """Nothing leaks: the tape is empty when nobody holds a Tensor, and memory lives while somebody shows it."""
 
-import gc
 import subprocess
 import sys
 import threading
@@ -9,42 +8,15 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.memory import live
 from tapegrad.engine import verify
 from tapegrad.engine.tape.layout import (
     BUFFERS,
-    FREE_BUFFER,
-    FREE_SLOT,
-    LITERAL_ENTRIES,
-    LITERAL_WORDS,
     NONE,
     ORPHAN,
-    SCALAR_CACHE,
     SLOTS,
 )
-from tapegrad.engine.tape.tape import words_at
 from tapegrad.frontend.modes import EAGER
-
-
-def free_entries(word, column):
-    """Number of entries on a free list, which is chained through a column."""
-    following, count, entry = EAGER.column(column), 0, EAGER.words[word]
-    while entry != NONE:
-        entry, count = following[entry], count + 1
-    return count
-
-
-def literals():
-    """Numbers that the tape keeps in its table of those used last."""
-    table = words_at(int(EAGER.words[SCALAR_CACHE]), LITERAL_ENTRIES * LITERAL_WORDS)
-    return np.count_nonzero(table.reshape(-1, LITERAL_WORDS)[:, 2])
-
-
-def live():
-    """Live instructions, slots and buffers but for literals, and arrays that the tape keeps alive."""
-    gc.collect()
-    slots = EAGER.words[SLOTS] - free_entries(FREE_SLOT, "slot_buffer") - literals()
-    buffers = EAGER.words[BUFFERS] - free_entries(FREE_BUFFER, "producer") - literals()
-    return len(EAGER), int(slots), int(buffers), len(EAGER.owners)
 
 
 @pytest.fixture(autouse=True)

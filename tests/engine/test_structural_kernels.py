@@ -6,8 +6,9 @@ import sys
 
 import numpy as np
 import pytest
-from frames import DTYPES, SOURCES, add_or_store, both_dtypes, lines, one_stride, rng, run
 
+from helpers.kernel_frames import DTYPES, SOURCES, add_or_store, both_dtypes, lines, one_stride, rng, run
+from helpers.structural_kernels import SIZES, matmul_params, matrices
 from tapegrad.engine.kernels import cast, guard, matmul, scan
 
 # cumsum
@@ -50,31 +51,6 @@ def test_cumsum_of_a_broadcast_operand(store):
 
 
 # matmul
-
-SIZES = [
-    (1, 1, 1),
-    (2, 3, 4),
-    (3, 3, 3),
-    (8, 9, 10),
-    (40, 30, 20),
-    (1, 1, 200),
-    (1, 30, 20),
-    (30, 1, 20),
-    (20, 30, 1),
-]
-SIZES += [(1, 50, 1), (2, 3, 0), (0, 3, 2), (3, 0, 2), (100, 1, 100), (1, 1, 0)]
-
-
-def matrices(shape, dtype, seed):
-    """One matrix with rows contiguous, columns contiguous, and as a part of a larger one."""
-    data = np.random.default_rng(seed).standard_normal(shape).astype(dtype)
-    part = np.zeros((shape[0] + 2, shape[1] + 3), dtype)[1:-1, 1:-2]
-    part[...] = data
-    return [data, np.asfortranarray(data), part]
-
-
-def matmul_params(a, b, y):
-    return [a.shape[0], b.shape[1], a.shape[1], *a.strides, *b.strides, *y.strides]
 
 
 @both_dtypes

@@ -5,9 +5,9 @@ import weakref
 
 import numpy as np
 import pytest
-from test_memory import live
 
 import tapegrad as tg
+from helpers.memory import live
 from tapegrad.frontend.attachments import attachments
 from tapegrad.frontend.modes import EAGER
 

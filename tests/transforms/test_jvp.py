@@ -4,9 +4,9 @@ import threading
 
 import numpy as np
 import pytest
-from test_random_programs import Generator, Tape, interpret
 
 import tapegrad as tg
+from helpers.random_programs import Generator, Tape, interpret
 from tapegrad.program import tangents
 
 PREPARE = {"plain": lambda f: f, "jit": tg.jit}

@@ -7,61 +7,17 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, is_close, operands_in_mp, points
 from tapegrad.engine.codegen import modules
 from tapegrad.engine.reference import evaluate_numpy
-from tapegrad.ops import BY_NAME, CODES, ELEMENTWISE, STRUCTURAL, Op, evaluate, names_in
+from tapegrad.ops import BY_NAME, CODES, ELEMENTWISE, STRUCTURAL, Op, names_in
 
-DIFFERENTIABLE = [op for op in ELEMENTWISE if not op.predicate]
 PARTIALS = [
     pytest.param(op, j, id=f"{op.name}-{j}")
     for op in DIFFERENTIABLE
     for j in range(op.arity)
     if j not in op.boolean_operands and op.partials[j] != "nan"
 ]
-MP = {
-    "pi": mp.mpf(0), "ln2": mp.mpf(0), "inf": mp.inf,  # the constants are set at 30 digits below
-    "where": lambda condition, x, y: x if condition else y,
-    "square": lambda x: x * x, "absolute": mp.fabs, "sqrt": mp.sqrt, "power": mp.power, "cbrt": mp.cbrt,
-    "exp": mp.exp, "exp2": lambda x: mp.power(2, x), "expm1": mp.expm1, "log": mp.log, "log1p": mp.log1p,
-    "log2": lambda x: mp.log(x, 2), "log10": mp.log10, "sin": mp.sin, "cos": mp.cos, "tan": mp.tan,
-    "arcsin": mp.asin, "arccos": mp.acos, "arctan": mp.atan, "arctan2": mp.atan2, "hypot": mp.hypot,
-    "sinh": mp.sinh, "cosh": mp.cosh, "tanh": mp.tanh, "arcsinh": mp.asinh, "arccosh": mp.acosh,
-    "arctanh": mp.atanh, "maximum": max, "minimum": min, "fmax": max, "fmin": min, "sign": mp.sign,
-    "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
-    "logaddexp2": lambda x, y: mp.log(mp.power(2, x) + mp.power(2, y), 2),
-    "erf": mp.erf, "erfc": mp.erfc, "lgamma": mp.loggamma, "digamma": mp.digamma,
-    "zeta": mp.zeta, "chain": lambda x, y: x * y if x and y else mp.mpf(0),
-    "floor": mp.floor, "ceil": mp.ceil, "rint": mp.nint,
-    "trunc": lambda x: mp.floor(x) if x > 0 else mp.ceil(x),
-}  # fmt: skip
-
-
-def points(op: Op, count: int) -> list[tuple[float, ...]]:
-    """Random operands of a row, and the ends of its domain."""
-    rng = np.random.default_rng(len(op.name) + 100 * op.arity)
-    inner = [tuple(float(rng.uniform(*domain)) for domain in op.domains) for _ in range(count)]
-    ends = [tuple(domain[end] for domain in op.domains) for end in (0, 1)]
-    rows = inner if _has_kink_at_the_ends(op) else inner + ends
-    return [
-        tuple(bool(x > 0.5) if j in op.boolean_operands else x for j, x in enumerate(row)) for row in rows
-    ]
-
-
-def _has_kink_at_the_ends(op: Op) -> bool:
-    """Where both operands have one domain, its ends are ties; the rounding functions jump there."""
-    return len(set(op.domains)) < op.arity or op.partials == ("0",)
-
-
-def in_mp(text: str, **values: object) -> object:
-    constants = {
-        "pi": +mp.pi, "ln2": mp.log(2), "log2e": 1 / mp.log(2), "log10e": 1 / mp.log(10),
-        "two_over_sqrt_pi": 2 / mp.sqrt(mp.pi),
-    }  # fmt: skip
-    return evaluate(text, {**MP, **constants}, **values)
-
-
-def operands_in_mp(row: tuple[float, ...]) -> list[object]:
-    return [x if isinstance(x, bool) else mp.mpf(x) for x in row]
 
 
 def derivative(op: Op, j: int, row: tuple[float, ...]) -> object:
@@ -72,10 +28,6 @@ def derivative(op: Op, j: int, row: tuple[float, ...]) -> object:
         return in_mp(op.primal, **{f"x{k}": x if k == j else value for k, value in enumerate(operands)})
 
     return mp.diff(along, operands[j], h=mp.mpf(10) ** -25)
-
-
-def is_close(value: object, expected: object, tolerance: float) -> bool:
-    return bool(mp.fabs(mp.mpf(value) - expected) <= tolerance * mp.fabs(expected))
 
 
 @pytest.mark.parametrize(("op", "j"), PARTIALS)

@@ -1,7 +1,7 @@
 """How often `check_grads` errs: tables of right and of wrong functions, each with several seeds.
 
 No wrong function may pass, and no right one may be called wrong. Where the numbers cannot tell, it says so: that is no
-error, but of the long tables they must tell. ``python tests/test_check_grads_rates.py SEEDS`` prints the rates.
+error, but of the long tables they must tell. ``python tests/testing/test_check_grads_rates.py SEEDS`` prints the rates.
 """
 
 import sys

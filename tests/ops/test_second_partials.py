@@ -1,0 +1,96 @@
+"""Second derivatives: the text of a partial, differentiated by the rows that it names, against mpmath.
+
+This is what derivatives of higher order on Tensors do, in the plainest form: numbers that carry a tangent.
+"""
+
+import itertools
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, is_close, operands_in_mp, points
+from helpers.second_partials import FAR, KINKS, differentiated, second
+from tapegrad.engine.reference import evaluate_numpy
+from tapegrad.ops import BY_NAME, CONSTANTS, PRIMALS, Op, names_in
+
+
+def expected(op: Op, j: int, k: int, operands):
+    exact = operands_in_mp(operands)
+
+    def along(x):
+        values = {f"x{i}": x if i == k else value for i, value in enumerate(exact)}
+        return in_mp(op.partials[j], **values, y=in_mp(op.primal, **values))
+
+    return mp.diff(along, exact[k], h=mp.mpf(10) ** -25)
+
+
+PAIRS = [
+    pytest.param(op, j, k, id=f"{op.name}-{j}{k}")
+    for op in DIFFERENTIABLE
+    for j, k in itertools.product(differentiated(op), repeat=2)
+]
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
+def test_every_function_in_a_partial_is_a_row(op: Op) -> None:
+    for text in op.partials:
+        assert names_in(text) - PRIMALS - CONSTANTS.keys() <= BY_NAME.keys()
+
+
+@pytest.mark.parametrize(("op", "j", "k"), PAIRS)
+def test_second_derivative(op: Op, j: int, k: int) -> None:
+    with mp.workdps(60):
+        for row in points(op, 6):
+            want = expected(op, j, k, row)
+            value = second(op, j, k, row)
+            assert is_close(value, want, 2e-11) or abs(value - want) < 1e-13, (row, value, want)
+
+
+@pytest.mark.parametrize(("name", "places"), FAR, ids=[name for name, _ in FAR])
+def test_second_derivative_at_special_places(name: str, places: list) -> None:
+    op = BY_NAME[name]
+    with mp.workdps(400):
+        for place in places:
+            row = place if isinstance(place, tuple) else (place,)
+            for j, k in itertools.product(range(op.arity), repeat=2):
+                want = expected_exactly(op, j, k, row)
+                value = second(op, j, k, row)
+                assert is_close(value, want, 1e-10) or abs(value - want) < 1e-280, (row, j, k, value, want)
+
+
+def expected_exactly(op: Op, j: int, k: int, row):
+    """The second derivative of the primal itself, in a form that mpmath evaluates there."""
+    exact = operands_in_mp(row)
+
+    def along(*x):
+        return PRIMALS_IN_MP.get(
+            op.name, lambda *x: in_mp(op.primal, **{f"x{i}": v for i, v in enumerate(x)})
+        )(*x)
+
+    orders = tuple((i == j) + (i == k) for i in range(op.arity))
+    scale = max(1, *[abs(x) for x in exact])
+    return mp.diff(along, tuple(exact), orders, h=scale * mp.mpf(10) ** -110)
+
+
+# Where the text of the primal has a case for one point that differences step over.
+PRIMALS_IN_MP = {
+    "sinc": lambda x: mp.sin(mp.pi * x) / (mp.pi * x) if x else mp.mpf(1),
+    "softplus": lambda x: mp.log(1 + mp.exp(x)),
+}
+
+
+@pytest.mark.parametrize(("name", "operands", "hessian"), KINKS)
+def test_second_derivative_at_a_kink(name: str, operands, hessian) -> None:
+    op = BY_NAME[name]
+    for j, row in enumerate(hessian):
+        for k, want in enumerate(row):
+            if want is not None:
+                assert second(op, j, k, operands) == pytest.approx(want, rel=1e-14)
+
+
+def test_nan_stays_nan() -> None:
+    for op in DIFFERENTIABLE:
+        if op.arity == 1 and op.partials[0] not in ("0", "1", "-1") and "x0>0" not in op.partials[0]:
+            partial = evaluate_numpy(op.partials[0], x0=np.asarray(np.nan), y=np.asarray(np.nan))
+            assert np.isnan(partial), op.name
