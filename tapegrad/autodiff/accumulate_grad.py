@@ -99,9 +99,8 @@ def gradient_tensor(slot: int) -> Tensor | None:
         return None
     geometry = Geometry.of(EAGER, slot)
     _take_in(slot, attachment, geometry)
-    if len(geometry.shape) == 1 and geometry.whole:
-        return attachment.gradient
-    return region_of(attachment.gradient, *geometry.place)
+    gradient: Tensor = attachment.gradient
+    return gradient if len(geometry.shape) == 1 and geometry.whole else region_of(gradient, *geometry.place)
 
 
 def _take_in(slot: int, attachment: Attachment, geometry: Geometry) -> None:
@@ -121,6 +120,6 @@ def clear_gradient(slot: int, keep: bool) -> None:
         drop_gradient(slot)
         return
     attachment = ensure_attachment(slot)
-    whole = attachment.gradient.data_or_traced().copy()  # type: ignore[union-attr]
+    whole = attachment.gradient.data_or_traced().copy()
     attachment.gradient = from_array(whole, constant=True)
     region_of(attachment.gradient, *Geometry.of(EAGER, slot).place).data_or_traced()[...] = 0

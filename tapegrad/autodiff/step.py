@@ -88,7 +88,7 @@ class Step:
             self.tape.header, self.result, self._instruction.params, start, count, id(words)
         ):
             raise FreedGraphError(FREED_MEANWHILE)
-        return words.tolist()  # type: ignore[no-any-return]
+        return words.tolist()
 
 
 def is_active(geometry: Geometry, active: set[int] | None) -> bool:

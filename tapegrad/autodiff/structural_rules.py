@@ -83,7 +83,7 @@ def _shares(step: Step) -> Tensor:
     where, dtype = elementwise.where, x.dtype
     one, zero = np.ones((), dtype), np.zeros((), dtype)
     taken = where(x == y, one, where(elementwise.FUNCTIONS["isnan"](x), one, zero))
-    return taken / reductions.sum(taken, -1, keepdims=True)  # type: ignore[no-any-return]
+    return taken / reductions.sum(taken, -1, keepdims=True)
 
 
 def _weighted_reverse(weights: Weights) -> Callable[..., dict[int, Value]]:

@@ -57,7 +57,8 @@ def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
     kind = export.hold_to_show(tape.header, slot, cotangent)
     name = _SHOWN.get(kind)
     if name is not None:
-        return getattr(export, name)(tape.header, slot, cotangent, _destructor())  # type: ignore[no-any-return]
+        shown: np.ndarray = getattr(export, name)(tape.header, slot, cotangent, _destructor())
+        return shown
     if kind == export.NOTHING:
         return None
     return _show_by_interface(tape, slot, cotangent)

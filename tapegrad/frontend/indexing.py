@@ -114,7 +114,7 @@ def _in_place(operate: Callable[[Any, Any], Any]) -> Any:
     return update
 
 
-def _update(x: Any, result: Any) -> Any:
+def _update(x: Tensor, result: Any) -> Tensor:
     """Write the result of an in-place operator, a Tensor or an array, back."""
     if result.shape != x.shape:
         raise ValueError(f"in-place operator: a result of shape {result.shape} does not fit shape {x.shape}")

@@ -4,13 +4,16 @@ import functools
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator, nullcontext
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from tapegrad.engine import kernel_table, verify
 from tapegrad.engine.runtime.compiler import make_ready
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.tape import entries, slots
 from tapegrad.engine.tape.tape import Tape
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 EAGER = Tape(kernel_table.tables())
 make_ready(slots.drop, entries.next_orphan, entries.reuse_orphan)  # for Tensors that go
@@ -69,14 +72,14 @@ def _count(active: int, entered: int) -> None:
         )  # fmt: skip
 
 
-def restoring(function: Callable[..., Any]) -> Any:
+def restoring(function: Callable[P, R]) -> Callable[P, R]:
     """Have a function leave the thread's modes as they were, though it is interrupted while it enters or leaves one.
 
     Python itself calls what leaves a mode, ``__exit__``, and may be interrupted before it has begun.
     """
 
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         entered, active = thread.entered, thread.active
         before = (thread.tape, thread.differentiate, thread.leaves, thread.anomaly)
         around = (thread.outside, thread.hidden)

@@ -201,7 +201,7 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
     replayed reads arrays where they lie.
     """
     if is_tensor(value):
-        return value if value.dtype == dtype else cast(value, dtype, tape)  # type: ignore[no-any-return]
+        return value if value.dtype == dtype else cast(value, dtype, tape)
     if type(value) in _NUMBERS:
         return from_slot(tape, slots.number(tape.header, float(value), DTYPE_CODES[dtype]))
     array = np.asarray(value, dtype)
@@ -231,7 +231,7 @@ def as_boolean(value: Any, tape: Tape) -> Tensor:
         return _truth(value, tape)
     if value.dtype.kind == "f":
         return apply(CODES["not_equal"], value, 0)
-    return value if value.dtype == bool else cast(value, _BOOLEAN, tape)  # type: ignore[no-any-return]
+    return value if value.dtype == bool else cast(value, _BOOLEAN, tape)
 
 
 def _truth(value: Any, tape: Tape) -> Tensor:

@@ -22,7 +22,7 @@ from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 def as_tensor(value: Any, name: str) -> Tensor:
     """An operand of a structural op: a Tensor as it is, anything else as a constant."""
     if is_tensor(value):
-        return value  # type: ignore[no-any-return]
+        return value
     array = plain(value, name)
     check_dtype(array.dtype, name)
     if array.dtype.kind != "f":

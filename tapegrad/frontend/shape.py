@@ -24,7 +24,7 @@ def _through_numpy(x: Tensor, view: np.ndarray) -> Tensor:
 def _tensor(a: Any, name: str) -> Tensor:
     """A Tensor of any dtype."""
     if is_tensor(a):
-        return a  # type: ignore[no-any-return]
+        return a
     array = plain(a, name)
     return as_tensor(array, name) if array.dtype.kind == "f" else from_array(array, constant=True)
 

@@ -5,7 +5,7 @@ number of in-place writes that this one had seen; after another write it takes a
 """
 
 import atexit
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -158,7 +158,7 @@ class Tensor(TensorMethods):
             self._array = show(self._tape, self._slot_on(self._tape), False)
             if self._array is None:
                 raise TracedValueError(_ENDED)
-        return self._array  # type: ignore[return-value]
+        return self._array
 
     @property
     def data(self) -> np.ndarray:
@@ -189,7 +189,7 @@ class Tensor(TensorMethods):
         if is_same_memory(values, own):  # an in-place operator has written there already
             return
         with no_grad():
-            self[...] = values  # type: ignore[index]
+            self[...] = values
 
     def escaped(self, what: str) -> np.ndarray:
         """The primal for what asks for it as plain numbers; an error where this would lose a gradient."""
@@ -379,6 +379,6 @@ def view_of(tensor: Tensor, array: np.ndarray) -> Tensor:
     return view  # type: ignore[no-any-return]
 
 
-def is_tensor(value: object) -> bool:
+def is_tensor(value: object) -> TypeGuard[Tensor]:
     """Whether a value is a Tensor."""
     return isinstance(value, Tensor)

@@ -99,7 +99,7 @@ def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
     """A value for a recorded Tensor of integers or booleans: computed or read anew by each replay, or guarded."""
     if is_tensor(value):
         if value.dtype.kind != "f":
-            return value if value.dtype == dtype else cast(value, dtype, tape)  # type: ignore[no-any-return]
+            return value if value.dtype == dtype else cast(value, dtype, tape)
         if dtype.kind == "b":
             return as_boolean(value, tape)
         if value._traced():

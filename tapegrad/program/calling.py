@@ -67,7 +67,7 @@ def one_array(name: str, value: Any) -> np.ndarray:
     array = value.data_or_traced() if is_tensor(value) else np.asarray(value)
     if array.dtype.kind == "b":
         raise TypeError(f"{name}: the function returned booleans, not a Tensor of floats")
-    return array  # type: ignore[no-any-return]
+    return array
 
 
 def check_scalar(name: str, array: Any) -> None:

@@ -26,14 +26,14 @@ class Listing:
 
     def __init__(self, tape: Tape) -> None:
         self.op = tape.column("op").tolist()
-        self.result = tape.column("result").tolist()
+        self.result: list[int] = tape.column("result").tolist()
         columns = [tape.column(f"operand{j}").tolist() for j in range(3)]
         self.operands = [
             tuple(slot for slot in slots if slot != NONE) for slots in zip(*columns, strict=True)
         ]
-        self.buffer_of = tape.column("slot_buffer").tolist()
+        self.buffer_of: list[int] = tape.column("slot_buffer").tolist()
         self.offset = tape.column("slot_offset").tolist()
-        self.bytes = tape.column("bytes").tolist()
+        self.bytes: list[int] = tape.column("bytes").tolist()
         self.primal = tape.column("primal").tolist()
         self.flags = tape.column("flags").tolist()
         self.writers: dict[int, list[int]] = {}

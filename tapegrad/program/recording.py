@@ -113,7 +113,7 @@ class RecordedTape(Tape):
     def occupied(self) -> int:
         """Memory that the tape occupies, with the arrays that it alone has."""
         entries = sum(width * max(len(self), 256) for _, width in COLUMNS.values())
-        own = [*self.owners.values(), *self.expected, *(array for _, array in self._narrow)]
+        own: list[np.ndarray] = [*self.owners.values(), *self.expected, *(array for _, array in self._narrow)]
         return entries + sum(array.nbytes for array in own if sys.getrefcount(array) <= _OWN_REFERENCES)
 
     def add_input(

@@ -36,7 +36,7 @@ class InstructionStream:
     """Rows of kernels with their frames."""
 
     def __init__(self, capacity: int) -> None:
-        self.frames = np.zeros((max(capacity, 1), word.WORDS), np.int64)
+        self.frames: np.ndarray = np.zeros((max(capacity, 1), word.WORDS), np.int64)
         self.kernels: list[int] = []
         self.grains: list[int] = []
 
@@ -47,7 +47,8 @@ class InstructionStream:
         """The frame of the row that is about to be added."""
         if len(self.kernels) == len(self.frames):
             self.frames = np.concatenate([self.frames, np.zeros_like(self.frames)])
-        return self.frames[len(self.kernels)]
+        frame: np.ndarray = self.frames[len(self.kernels)]
+        return frame
 
     def add(self, kernel: int, parallel_threshold: int) -> None:
         self.kernels.append(kernel)

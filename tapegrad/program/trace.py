@@ -59,7 +59,7 @@ class Trace(Uncopied):
         self._listing: Listing | None = None
         self._free: dict[Any, list[Workspace]] = {}
         self._looks = arguments.looks
-        with recording_on(self.recording):  # type: ignore[arg-type]
+        with recording_on(self.recording):
             tensors = [
                 self.recording.add_input(array.copy(), look.dtype, look.weak, look.wraps)
                 for array, look in zip(arguments.arrays, arguments.looks, strict=True)

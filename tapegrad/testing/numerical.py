@@ -145,7 +145,8 @@ def _errors(spectrum: np.ndarray, rounding: np.ndarray) -> np.ndarray:
 
 
 def _level(coefficients: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.mean(coefficients**2, axis=0))
+    level: np.ndarray = np.sqrt(np.mean(coefficients**2, axis=0))
+    return level
 
 
 def complex_step(

@@ -46,7 +46,8 @@ class Numerical:
     @property
     def nothing(self) -> np.ndarray:
         """Errors by which it is told that there is no dependence: small beside the function's values."""
-        return np.maximum(self.negligible, NOTHING / self.unit * self.negligible)
+        errors: np.ndarray = np.maximum(self.negligible, NOTHING / self.unit * self.negligible)
+        return errors
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
         """For each element the number with the least error, and that error."""

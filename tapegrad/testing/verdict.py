@@ -153,7 +153,8 @@ class _Evidence:
         size = self.at_best(self.size)[0]
         is_flat = self.suspect & self.agrees & (np.abs(self.exact) <= _EXCUSED * size)
         close = self.slack <= np.maximum(self._enough, _DOUBT * size)
-        return np.any((self._longer_and_noisy | is_flat) & close, axis=0)
+        found: np.ndarray = np.any((self._longer_and_noisy | is_flat) & close, axis=0)
+        return found
 
     def may_oscillate(self) -> np.ndarray:
         """Where even the shortest steps find noise only, and the derivative is too steep to be seen by them."""

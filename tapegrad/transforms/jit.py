@@ -249,7 +249,8 @@ def execute(
 
 def _entry(purpose: ProgramSpec) -> Callable[[int, int], int]:
     """The entry point that runs a program; looked up by name, for the first call replaces it."""
-    return getattr(replay, _ENTRIES[purpose.kind])  # type: ignore[no-any-return]
+    entry: Callable[[int, int], int] = getattr(replay, _ENTRIES[purpose.kind])
+    return entry
 
 
 _ENTRIES = {

@@ -1,6 +1,7 @@
 """What the instructions of one op with operands of certain shapes have in common, and how Python executes them."""
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class Call(Uncopied):
         self.cell = np.zeros(CELL_WORDS, np.int64)
         self.address = int(self.cell.ctypes.data)
         self.compiled: dict[int, Any] = {}  # by direction, `None` where it cannot be compiled
-        self.derived: dict[str, Any] = {}  # vjp and jvp as functions of Tensors
+        self.derived: dict[str, Callable[..., Any]] = {}  # vjp and jvp as functions of Tensors
         _calls[self.address] = self
 
     # --- the directions, on flat arrays ------------------------------------------------------------------------

@@ -116,7 +116,7 @@ class Functions:
                 f"custom op {self.name!r}: {role} computed with a Tensor that a gradient flows back to, which is not"
                 " an argument of the op, so that its gradient would be lost: pass it by position, or detach() it"
             )
-        return value.data  # type: ignore[no-any-return]
+        return value.data
 
     def _counted(self, role: str, what: str, values: Any, count: int) -> Sequence[Any]:
         if not isinstance(values, tuple | list):

@@ -146,7 +146,7 @@ class CustomOp:
                     self._tokens.popitem(last=False)
             else:
                 self._tokens.move_to_end(key)
-        return token  # type: ignore[no-any-return]
+        return token
 
     def _new_token(self, key: Any, statics: Statics) -> Tensor:
         _, inputs, outputs, single, dtype = key

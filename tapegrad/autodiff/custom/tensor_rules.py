@@ -143,12 +143,13 @@ def _piece(call: Call, what: str, value: Any, part: Part) -> Tensor:
 def _function(call: Call, role: str) -> Callable[..., Any]:
     """The vjp or the jvp as a function of Tensors."""
     functions = call.functions
-    function = getattr(functions, role)
+    function: Callable[..., Any] | None = getattr(functions, role)
     if function is not None and (functions.differentiable or is_op(function)):
-        return function  # type: ignore[no-any-return]
-    if role not in call.derived:
-        call.derived[role] = _vjp_as_op(call) if role == "vjp" else _jvp_as_op(call)
-    return call.derived[role]  # type: ignore[no-any-return]
+        return function
+    made = call.derived.get(role)
+    if made is None:
+        made = call.derived[role] = _vjp_as_op(call) if role == "vjp" else _jvp_as_op(call)
+    return made
 
 
 def _vjp_as_op(call: Call) -> Callable[..., Any]:

@@ -197,4 +197,5 @@ def bind({names}):
         "_content": content, "_slot": slot_value, "_all": all, "_map": map, "_is": is_,
     }  # fmt: skip
     exec(text, names_of)
-    return names_of["bind"]  # type: ignore[no-any-return]
+    bind: Callable[..., Callable[[], bool]] = names_of["bind"]
+    return bind

@@ -311,8 +311,6 @@ class _Target:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Target) and other._id == self._id
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def _parts_of_partial(partial: Any) -> tuple[int, ...]:
     return id(partial.func), id(partial.args), id(partial.keywords)
