@@ -19,11 +19,12 @@ _BEFORE = "  recorded before detect_anomaly() was entered"
 
 
 class detect_anomaly(ContextDecorator):
-    """Raise where a nan or an inf first appears, in a primal, a tangent or a cotangent: for the calling thread.
+    """Context manager and decorator that raises where a nan or an inf first appears, in the calling thread.
 
-    The error names the op and the line of the program that recorded it. Inside, every instruction's result is looked
-    at, ``jit``ted functions are run instead of replayed, and reverse sweeps go instruction by instruction in Python:
-    it is slow, and meant for finding a fault.
+    Primals, tangents and cotangents are looked at. The error names the op and the line of the program that
+    recorded it. Inside, the result of every instruction is looked at, functions made by `jit` are run instead of
+    replayed, and reverse sweeps are made instruction by instruction in Python: this is slow, and meant for finding
+    a fault.
 
     Raises
     ------
@@ -33,7 +34,7 @@ class detect_anomaly(ContextDecorator):
     Notes
     -----
     A result that is infinite on purpose, to be masked afterwards, is an anomaly as well. As elsewhere, a zero
-    cotangent contributes zero through an infinite partial, which is none.
+    cotangent contributes zero through an infinite partial, which is no anomaly.
 
     Examples
     --------
@@ -44,7 +45,7 @@ class detect_anomaly(ContextDecorator):
     Traceback (most recent call last):
         ...
     tapegrad.errors.AnomalyError: log gave -inf at index (1,), of shape (2,)
-      recorded in <module> at <doctest>, line 1
+      recorded in <module> at ...: tg.log(x)
     """
 
     def __init__(self) -> None:

@@ -67,14 +67,31 @@ def _one_element(tensor: Any, what: str) -> None:
 
 
 def item(x: Tensor, *index: Any) -> Any:
-    """The one element, or the one at an index, as a Python number.
+    """Return an element as a Python number.
+
+    Parameters
+    ----------
+    *index : int or tuple of int
+        Which element: a number counts in C order, several numbers or a tuple are an index. It may be left out where
+        there is only one element.
+
+    Returns
+    -------
+    float, int or bool
+        A plain number; no gradient flows through it.
 
     Raises
     ------
     ValueError
         Without an index, if there is not exactly one element.
     TracedValueError
-        While the function that computed it is being recorded.
+        While a function is being recorded or differentiated by a transform, for a value that depends on its arguments.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([1.0, 2.0]).item(1)
+    2.0
     """
     if not index and x.size != 1:
         raise ValueError(
@@ -117,12 +134,46 @@ def _bool(x: Tensor) -> bool:
 
 
 def numpy(x: Tensor) -> np.ndarray:
-    """The primal as a NumPy array on the same memory; the same as `data`."""
+    """Return the primal as a NumPy array on the Tensor's own memory.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same as the property `data`: what is computed with it is not differentiated.
+
+    Raises
+    ------
+    TracedValueError
+        While a function is being recorded or differentiated by a transform, for a value that depends on its arguments.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([1.0, 2.0]).numpy()
+    array([1., 2.])
+    """
     return x.escaped("numpy()")
 
 
 def tolist(x: Tensor) -> Any:
-    """Elements as nested lists of Python numbers."""
+    """Return the elements as nested lists of Python numbers.
+
+    Returns
+    -------
+    list or number
+        Nested as deep as the Tensor has dimensions; a number if it has none.
+
+    Raises
+    ------
+    TracedValueError
+        While a function is being recorded or differentiated by a transform, for a value that depends on its arguments.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([[1.0], [2.0]]).tolist()
+    [[1.0], [2.0]]
+    """
     return concrete_array(x, "tolist()").tolist()
 
 
@@ -160,7 +211,25 @@ def _copy(x: Tensor) -> Tensor:
 
 @modes.restoring
 def detach(x: Tensor) -> Tensor:
-    """A constant with a copy of the contents: no gradient flows through it."""
+    """Return a constant with a copy of the contents: no gradient flows through it.
+
+    Returns
+    -------
+    Tensor
+        Of the same shape and dtype, in C order.
+
+    See Also
+    --------
+    tapegrad.stop_gradient : The same for structures of Tensors.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor(3.0)
+    >>> (x * x.detach()).backward()
+    >>> x.grad
+    array(3.)
+    """
     if x.dtype.kind != "f":
         return contiguous(x)
     with modes.no_grad():
@@ -168,7 +237,27 @@ def detach(x: Tensor) -> Tensor:
 
 
 def copy(x: Tensor, order: str = "C") -> Tensor:
-    """A copy on memory of its own; the gradient flows through."""
+    """Return a copy on memory of its own; the gradient flows through it.
+
+    Parameters
+    ----------
+    order : {'C', 'K', 'A'}, default 'C'
+        Accepted because ``numpy.ndarray.copy`` has it; the copy is in C order.
+
+    Returns
+    -------
+    Tensor
+        Of the same shape and dtype.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0])
+    >>> y = x.copy()
+    >>> y[0] = 5.0
+    >>> x
+    Tensor([1., 2.])
+    """
     check_order(order, "copy")
     return contiguous(x)
 
@@ -176,14 +265,38 @@ def copy(x: Tensor, order: str = "C") -> Tensor:
 def astype(
     x: Tensor, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Tensor:
-    """Elements converted to another dtype; to integers and booleans without a gradient.
+    """Convert the elements to another dtype.
 
     Parameters
     ----------
-    dtype
+    dtype : data-type
         float64 or float32, or integers or booleans; always taken in the machine's byte order.
-    order, casting, subok, copy
-        As for ``numpy.ndarray.astype``.
+    order : {'C', 'K', 'A'}, default 'K'
+        Accepted because ``numpy.ndarray.astype`` has it; a converted copy is in C order.
+    casting : str, default 'unsafe'
+        Which conversions are allowed, as for ``numpy.ndarray.astype``.
+    subok : bool, default True
+        Accepted because ``numpy.ndarray.astype`` has it; ignored.
+    copy : bool, default True
+        If False, return the Tensor itself where it has the dtype already.
+
+    Returns
+    -------
+    Tensor
+        Gradients flow through conversions between float64 and float32. Integers and booleans are constants.
+
+    Raises
+    ------
+    TypeError
+        If `casting` does not allow the conversion, and for dtypes that are not supported (`UnsupportedError`).
+    UnsupportedError
+        While a function is being recorded, for integers made of floats that depend on its arguments.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([1.5, 2.5]).astype("float32")
+    Tensor([1.5, 2.5], dtype=float32)
     """
     target = np.dtype(dtype).newbyteorder("=")
     check_dtype(target, "astype")

@@ -8,6 +8,8 @@ import numpy as np
 
 from tapegrad.frontend.array_checks import check_dtype, plain, refuse_subclass
 from tapegrad.frontend.modes import modes, thread
+from tapegrad.frontend.numpy_docs import CREATION as WORDS
+from tapegrad.frontend.numpy_docs import describe
 from tapegrad.frontend.record import as_float, read_now, unary
 from tapegrad.frontend.shape import check_order
 from tapegrad.frontend.tensor import Tensor, bind_methods, copy_of, from_array, is_tensor
@@ -33,32 +35,45 @@ def _checked(array: np.ndarray, constant: bool | None) -> Tensor:
 
 
 def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: bool = True) -> Tensor:
-    """A Tensor with a copy of `data`.
+    """Create a Tensor with a copy of `data`.
 
     Parameters
     ----------
-    data
-        Array, number, nested sequence or Tensor. From a Tensor the contents are taken, not the graph.
-    dtype
+    data : array_like or Tensor
+        Array, number or nested sequence. From a Tensor the contents are taken, not the graph.
+    dtype : data-type, optional
         float64 or float32 to be differentiable; integers and booleans are constants. NumPy's choice by default.
-    constant
-        ``True``: no gradient flows into it.
-    copy
-        ``False``: use an array's own memory where that is possible. What is written to the array afterwards, the
-        tape does not know of: see `asarray`.
+    constant : bool, optional
+        If True, no gradient flows into the Tensor.
+    copy : bool, default True
+        If False, use an array's own memory where that is possible. The tape does not see what is written to the array
+        afterwards: see `asarray`.
+
+    Returns
+    -------
+    Tensor
+        Has the shape of `data`, and is a leaf of the graph, or a constant.
 
     Raises
     ------
     UnsupportedError
-        For float16, complex and other dtypes that are not supported.
+        For float16, complex numbers and other dtypes that are not supported.
     ValueError
         For ``constant=False`` with integers or booleans.
+
+    See Also
+    --------
+    asarray : Use the memory of an array instead of copying it.
 
     Examples
     --------
     >>> import tapegrad as tg
-    >>> tg.tensor([1, 2], dtype=float)
+    >>> x = tg.tensor([1, 2], dtype=float)
+    >>> x
     Tensor([1., 2.])
+    >>> (x * x).backward()
+    >>> x.grad
+    array([2., 4.])
     """
     if type(data) is np.ndarray and data.dtype is _FLOAT64 and dtype is None and constant is None and copy:
         made = copy_of(data, False) if not modes.active else None
@@ -94,23 +109,48 @@ def asarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> Tensor:
-    """`a` as a Tensor: a Tensor as it is, an array without a copy of its memory.
+    """Convert the input to a Tensor: return a Tensor as it is, and use the memory of an array.
 
     Parameters
     ----------
-    a
+    a : array_like or Tensor
         Array, number, nested sequence or Tensor.
-    dtype, order, device, copy, like
+    dtype : data-type, optional
+        As for ``numpy.asarray``; float64 and float32 are differentiable.
+    order : {'C', 'K', 'A'}, optional
         As for ``numpy.asarray``.
-    constant
-        ``True``: no gradient flows into it.
+    constant : bool, optional
+        If True, no gradient flows into the Tensor.
+    device, copy, like
+        As for ``numpy.asarray``.
+
+    Returns
+    -------
+    Tensor
+        `a` itself if it is a Tensor that has the dtype and is a constant as asked for.
+
+    Raises
+    ------
+    UnsupportedError
+        For dtypes that are not supported, and classes of arrays with an arithmetic of their own.
+    ValueError
+        If ``copy=False`` and a copy is needed, and for ``constant=False`` with integers or booleans.
 
     Notes
     -----
     The Tensor and the array share memory, so each sees what is written to the other. The tape keeps old contents
-    where a write goes through the Tensor, but it does not see one that goes through the array, nor one to
+    where a write is made through the Tensor, but it does not see one that is made through the array, nor one to
     ``t.data``: a graph that was recorded before gives wrong gradients after it. With ``TAPEGRAD_CHECK=1`` in the
-    environment `backward` says so instead: it raises `ChangedValueError`.
+    environment, `backward` raises `ChangedValueError` instead.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> a = np.zeros(2)
+    >>> t = tg.asarray(a)
+    >>> t[0] = 5.0
+    >>> a
+    array([5., 0.])
     """
     _check_constant(constant)
     if not is_tensor(a):
@@ -163,31 +203,23 @@ def _described(make: Callable[..., Any], function: Callable[..., Any]) -> Callab
     """Give a function the name and the arguments of NumPy's."""
     name = function.__name__
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"{_SUMMARIES[name]} A Tensor, with the arguments of ``numpy.{name}`` and `constant`."
-    try:
-        known = inspect.signature(function)
-    except ValueError:  # NumPy before 2.4 does not say it of what is written in C
-        return make
-    constant = inspect.Parameter("constant", inspect.Parameter.KEYWORD_ONLY, default=None)
-    vars(make)["__signature__"] = known.replace(parameters=[*known.parameters.values(), constant])
+    known = _signature(function)
+    if known is not None:
+        constant = inspect.Parameter("constant", inspect.Parameter.KEYWORD_ONLY, default=None)
+        vars(make)["__signature__"] = known.replace(parameters=[*known.parameters.values(), constant])
+    describe(make, name)
     return make
 
 
-_SUMMARIES = {
-    "zeros": "Zeros.",
-    "ones": "Ones.",
-    "empty": "Memory whose contents are not set.",
-    "full": "`fill_value` everywhere.",
-    "eye": "Ones on the `k`-th diagonal, zeros elsewhere.",
-    "arange": "Numbers from `start` to before `stop` in steps.",
-    "linspace": "`num` numbers at equal distances from `start` to `stop`.",
-    "zeros_like": "Zeros of the shape and dtype of `a`.",
-    "ones_like": "Ones of the shape and dtype of `a`.",
-    "empty_like": "Memory of the shape and dtype of `prototype` whose contents are not set.",
-    "full_like": "`fill_value` in the shape and dtype of `a`.",
-}
-_LIKE = {name: _maker_like(getattr(np, name)) for name in _SUMMARIES if name.endswith("_like")}
-_MADE = {name: _maker(getattr(np, name)) for name in _SUMMARIES if name not in _LIKE}
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except ValueError:  # NumPy before 2.4 does not say it of what is written in C
+        return None
+
+
+_LIKE = {name: _maker_like(getattr(np, name)) for name in WORDS if name.endswith("_like")}
+_MADE = {name: _maker(getattr(np, name)) for name in WORDS if name not in _LIKE}
 CREATION: dict[str, Callable[..., Any]] = {"tensor": tensor, "asarray": asarray, **_MADE, **_LIKE}
 FUNCTIONS = _LIKE
 

@@ -104,14 +104,47 @@ FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in _ALIASES.items()})
 
 
 def where(condition: Any, x: Any, y: Any, /) -> Tensor:
-    """Elements of `x` where `condition`, a number that is not 0, holds, of `y` elsewhere."""
+    """Select from `x` where `condition`, a number that is not 0, holds, from `y` elsewhere."""
     return apply(CODES["where"], condition, x, y)
 
 
 def clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None
 ) -> Tensor:
-    """Limit elements to the closed interval from `a_min` to `a_max`, or from `min` to `max`; `None` is no limit."""
+    """Limit elements to a closed interval.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to limit.
+    a_min, a_max : Tensor or array_like, optional
+        Ends of the interval; they broadcast with `a`. None is no limit. Where `a_min` is greater than `a_max`, the
+        result is `a_max`.
+    out : None
+        Not supported.
+    min, max : Tensor or array_like, optional
+        Other names of `a_min` and `a_max`.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to.
+
+    Notes
+    -----
+    The derivative by an element is 1 on the closed interval, ends included, and 0 outside. There it is 1 by the limit.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([-1.0, 0.0, 3.0])
+    >>> y = tg.clip(x, 0.0, 2.0)
+    >>> y
+    Tensor([0., 0., 2.])
+    >>> y.backward()
+    >>> x.grad
+    array([0., 1., 0.])
+    """
     if out is not None:
         raise UnsupportedError("clip: the argument 'out' is not supported for Tensors; use the result")
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
@@ -174,7 +207,30 @@ def _refuse_remainder(x: Tensor, other: Any) -> Tensor:
 
 
 def _clip_method(x: Tensor, min: Any = None, max: Any = None, out: None = None) -> Tensor:
-    """Limit elements to the closed interval from `min` to `max`; `None` is no limit."""
+    """Limit elements to a closed interval.
+
+    Parameters
+    ----------
+    min, max : Tensor or array_like, optional
+        Ends of the interval; they broadcast with the Tensor. None is no limit.
+    out : None
+        Not supported.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to.
+
+    See Also
+    --------
+    tapegrad.clip : The same as a function, with the derivatives at the ends.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([-1.0, 0.5, 3.0]).clip(0.0, 2.0)
+    Tensor([0. , 0.5, 2. ])
+    """
     return clip(x, min, max, out)
 
 

@@ -8,10 +8,17 @@ Tape.as_text = printing.as_text
 
 
 def tape() -> Tape:
-    """The tape of what is computed eagerly and can still be differentiated; print it to see its instructions.
+    """Return the eager tape: what has been computed and can still be differentiated.
 
-    Values are named after the instruction that computes them; ``x0, x1, ...`` are Tensors that gradients flow into,
-    ``c0, c1, ...`` constants. For what `jit` has recorded see `Jit.tape`.
+    Returns
+    -------
+    Tape
+        Print it to see its instructions. Values are named after the instruction that computes them; ``x0, x1, ...``
+        are Tensors that gradients flow into, ``c0, c1, ...`` constants.
+
+    See Also
+    --------
+    Jit.tape : The tape of what `jit` has recorded.
 
     Examples
     --------
@@ -26,14 +33,20 @@ def tape() -> Tape:
 
 
 def check_tape() -> None:
-    """Raise if the tape of what is computed eagerly is not legal: a fault of tapegrad, never of its user.
+    """Check that the eager tape is legal, and raise if it is not.
 
-    With ``TAPEGRAD_CHECK=1`` in the environment this is done before every ``backward()``, and every recording is
-    checked before it is replayed.
+    An illegal tape is a fault of tapegrad, never of its user. With ``TAPEGRAD_CHECK=1`` in the environment this check
+    is done before every `backward`, and every recording is checked before it is replayed.
 
     Raises
     ------
     IllegalTapeError
-        Naming what is wrong.
+        Names what is wrong.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> y = tg.sin(tg.tensor([1.0, 2.0]))
+    >>> tg.check_tape()
     """
     verify.check(EAGER)

@@ -31,23 +31,30 @@ def concatenate(
     dtype: Any = None,
     casting: Any = "same_kind",
 ) -> Tensor:
-    """Join along an axis that is there already; with ``axis=None``, join the flattened arrays.
+    """Join a sequence of Tensors along an existing axis.
 
     Parameters
     ----------
-    arrays
-        Tensors and arrays that agree in all extents but the one along `axis`.
-    axis
-        Axis along which to join.
-    out
+    arrays : sequence of Tensor or array_like
+        They agree in all extents but the one along `axis`.
+    axis : int or None, default 0
+        Axis along which to join. If None, the arrays are flattened first.
+    out : None
         Not supported.
-    dtype, casting
-        Dtype of the result, and which conversions to it are allowed, as for ``numpy.concatenate``.
+    dtype : data-type, optional
+        Dtype of the result. By default the one that the arrays promote to.
+    casting : str, default 'same_kind'
+        Which conversions to `dtype` are allowed, as for ``numpy.concatenate``.
+
+    Returns
+    -------
+    Tensor
+        The joined elements. The cotangent of each array is its part of the result's.
 
     Raises
     ------
     ValueError
-        If there is nothing to join or the other extents differ.
+        If there is nothing to join, an array is 0-dimensional, or other extents differ.
 
     Examples
     --------
@@ -107,12 +114,37 @@ def _join(pieces: list[Tensor], axis: int, shape: tuple[int, ...], dtype: np.dty
 def stack(
     arrays: Sequence[Any], axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Tensor:
-    """Join along a new axis, with the arguments of `concatenate`.
+    """Join a sequence of Tensors along a new axis.
+
+    Parameters
+    ----------
+    arrays : sequence of Tensor or array_like
+        All have the same shape.
+    axis : int, default 0
+        Position of the new axis in the result.
+    out : None
+        Not supported.
+    dtype : data-type, optional
+        Dtype of the result. By default the one that the arrays promote to.
+    casting : str, default 'same_kind'
+        Which conversions to `dtype` are allowed, as for ``numpy.stack``.
+
+    Returns
+    -------
+    Tensor
+        Has one dimension more than the arrays.
 
     Raises
     ------
     ValueError
         If there is nothing to join or the shapes differ.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.stack([tg.zeros(2), tg.ones(2)], axis=1)
+    Tensor([[0., 1.],
+            [0., 1.]])
     """
     pieces = [_piece(as_tensor(a, "stack"), out, dtype, casting, "stack") for a in arrays]
     if not pieces:

@@ -16,20 +16,40 @@ _MATMUL = CODES["matmul"]
 
 
 def matmul(x1: Any, x2: Any, /) -> Tensor:
-    """Matrix product with NumPy's rules: vectors, matrices, and batches of matrices that broadcast.
+    """Multiply matrices, vectors, or batches of matrices.
 
-    A zero cotangent times an infinite element of a matrix is NaN here, as BLAS computes it.
+    Parameters
+    ----------
+    x1 : Tensor or array_like, shape (..., m, k) or (k,)
+        Left operand. A vector is taken as a row.
+    x2 : Tensor or array_like, shape (..., k, n) or (k,)
+        Right operand. A vector is taken as a column. Leading dimensions broadcast.
+
+    Returns
+    -------
+    Tensor, shape (..., m, n)
+        The product, without the dimensions that vectors do not have.
 
     Raises
     ------
     ValueError
-        If an operand is 0-dimensional or the inner extents differ.
+        If an operand is 0-dimensional, the inner extents differ, or leading dimensions do not broadcast.
+
+    Notes
+    -----
+    The product is computed by BLAS, and so are the cotangents ``y_bar @ x2.T`` and ``x1.T @ y_bar``. A zero cotangent
+    times an infinite element of a matrix is nan there, while elsewhere zero times anything is zero.
 
     Examples
     --------
     >>> import tapegrad as tg
-    >>> tg.matmul(tg.eye(2), tg.tensor([3.0, 4.0]))
-    Tensor([3., 4.])
+    >>> a = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tg.matmul(a, tg.tensor([1.0, 10.0]))
+    Tensor([21., 43.])
+    >>> (a @ a).sum().backward()
+    >>> a.grad
+    array([[ 7., 11.],
+           [ 9., 13.]])
     """
     a, b = as_tensor(x1, "matmul"), as_tensor(x2, "matmul")
     if a.ndim == 0 or b.ndim == 0:
@@ -86,7 +106,37 @@ def _addressable(x: Tensor) -> Tensor:
 
 
 def dot(a: Any, b: Any, out: None = None) -> Tensor:
-    """Product of arrays over the last axis of `a` and the second-to-last of `b`, as NumPy's `dot`."""
+    """Return the dot product of two Tensors.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., k)
+        Left operand; its last axis is summed over.
+    b : Tensor or array_like, shape (..., k, n) or (k,)
+        Right operand; its second-to-last axis, or its only one, is summed over.
+    out : None
+        Not supported.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``. If an operand is 0-dimensional, it is ``a * b``.
+
+    Raises
+    ------
+    ValueError
+        If the extents that are summed over differ.
+
+    See Also
+    --------
+    matmul : Differs in that leading dimensions broadcast.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.dot(tg.tensor([1.0, 2.0]), tg.tensor([3.0, 4.0]))
+    Tensor(11.)
+    """
     if out is not None:
         raise UnsupportedError("dot: the argument 'out' is not supported for Tensors; use the result")
     x, y = as_tensor(a, "dot"), as_tensor(b, "dot")

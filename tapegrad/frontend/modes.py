@@ -95,9 +95,9 @@ def restoring(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class no_grad(ContextDecorator):
-    """Do not record derivatives: a context manager and a decorator, for the calling thread.
+    """Context manager and decorator that turns off the recording of derivatives in the calling thread.
 
-    Results of operations on Tensors are constants inside.
+    Results of operations on Tensors are constants inside. `no_autodiff` is the same class.
 
     Examples
     --------

@@ -18,6 +18,7 @@ from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.function_names import full_name
 from tapegrad.frontend.modes import no_grad
+from tapegrad.frontend.numpy_docs import LOOKS, STRUCTURE, TESTS, describe
 from tapegrad.frontend.outcomes import at_once, is_computed, is_recording, look
 from tapegrad.frontend.record import apply
 from tapegrad.frontend.reductions import max as largest
@@ -63,7 +64,25 @@ def _count(x: Any, axis: Axis, keepdims: bool) -> Any:
 
 
 def any(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
-    """Whether any element along `axis` is true, as ``numpy.any``.
+    """Test whether any element along axes is true.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to test; those that are not 0 are true.
+    axis : int or tuple of int, optional
+        Axes to test along; all by default.
+    out : numpy.ndarray, optional
+        Array to write the result to; not supported while a function is being recorded.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    where : array_like of bool, default True
+        Which elements to test; broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    numpy.ndarray of bool or numpy.bool
+        While a function is being recorded, a Tensor of booleans that each replay computes.
 
     Examples
     --------
@@ -81,7 +100,32 @@ def any(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, w
 
 
 def all(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
-    """Whether all elements along `axis` are true, as ``numpy.all``."""
+    """Test whether all elements along axes are true.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to test; those that are not 0 are true.
+    axis : int or tuple of int, optional
+        Axes to test along; all by default.
+    out : numpy.ndarray, optional
+        Array to write the result to; not supported while a function is being recorded.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    where : array_like of bool, default True
+        Which elements to test; broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    numpy.ndarray of bool or numpy.bool
+        While a function is being recorded, a Tensor of booleans that each replay computes.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.all(tg.tensor([1.0, -1.0]) < 0)
+    np.False_
+    """
     if not _is_recorded(a, where):
         return look(np.all, a, axis, out, keepdims, where=where)
     _refuse_out("all", out)
@@ -92,7 +136,33 @@ def all(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, w
 
 
 def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """How many elements along `axis` are not zero, as ``numpy.count_nonzero``."""
+    """Count the elements along axes that are not zero.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to count.
+    axis : int or tuple of int, optional
+        Axes to count along; all by default.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+
+    Returns
+    -------
+    int or numpy.ndarray of int
+        Plain numbers, through which no gradient flows.
+
+    Notes
+    -----
+    While a function is being recorded, the result becomes a guard: a replay computes it again, and other data
+    are replayed as long as it is the same.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.count_nonzero(tg.tensor([0.0, 5.0, 6.0]))
+    np.int64(2)
+    """
     if _is_recorded(a):
         with no_grad():
             guarded_array(_count(truths(a), axis, keepdims))
@@ -119,15 +189,29 @@ def _in_order(mask: Any) -> Any:
 
 
 def where(condition: Any, /, *choices: Any) -> Any:
-    """Elements of `x` where `condition` holds, of `y` elsewhere: ``where(condition, x, y)``.
-
-    An element that is not selected gets the gradient 0, whatever its partial.
+    """Select elements of `x` where `condition` holds, and of `y` elsewhere: ``where(condition, x, y)``.
 
     Parameters
     ----------
-    condition, x, y
-        Tensors, arrays or numbers that broadcast. `condition` is taken as true where it is not 0. Without `x` and
-        `y` the positions where it holds are returned, as by `nonzero`.
+    condition : Tensor or array_like
+        Taken as true where it is not 0.
+    *choices : Tensor or array_like
+        `x` and `y`; they broadcast with `condition`. Without them the indices where it holds are returned, as by
+        `nonzero`.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to and the dtype that `x` and `y` promote to.
+
+    Raises
+    ------
+    ValueError
+        If only one of `x` and `y` is given.
+
+    Notes
+    -----
+    An element that is not selected has the derivative 0, however it was computed: zero times anything is zero.
 
     Examples
     --------
@@ -144,6 +228,41 @@ def where(condition: Any, /, *choices: Any) -> Any:
     return select(condition, *choices)
 
 
+_POSITION = """Return the index of the {extreme} along an axis, the first of several.
+
+Parameters
+----------
+a : Tensor or array_like
+    Elements to compare. A nan among them is the {extreme}.
+axis : int, optional
+    Axis to compare along; by default the index is that of the flattened elements.
+out : numpy.ndarray, optional
+    Array to write the result to; not supported while a function is being recorded.
+keepdims : bool, default False
+    Keep the reduced axis with extent 1.
+
+Returns
+-------
+numpy.ndarray of int or numpy.int64
+    Plain numbers, through which no gradient flows.
+
+See Also
+--------
+numpy.{name} : Does the same when it is called with a Tensor.
+
+Notes
+-----
+While a function is being recorded, the result becomes a guard: a replay computes it again, and other data
+are replayed as long as it is the same.
+
+Examples
+--------
+>>> import tapegrad as tg
+>>> tg.{name}(tg.tensor([1.0, 3.0, 2.0]))
+np.int64({at})
+"""
+
+
 def _extreme_at(name: str, extreme: Callable[..., Any]) -> Callable[..., Any]:
     function = getattr(np, name)
 
@@ -157,9 +276,7 @@ def _extreme_at(name: str, extreme: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     position.__name__ = position.__qualname__ = name
-    position.__doc__ = (
-        f"Position of the {name[3:]}imum along `axis`, the first of several, as ``numpy.{name}``."
-    )
+    position.__doc__ = _POSITION.format(name=name, extreme=f"{name[3:]}imum", at=1 if name == "argmax" else 0)
     return position
 
 
@@ -177,7 +294,28 @@ argmax, argmin = _extreme_at("argmax", largest), _extreme_at("argmin", smallest)
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether elements are equal within tolerances, as ``numpy.isclose``."""
+    """Test which elements are equal within tolerances: ``abs(a - b) <= atol + rtol * abs(b)``.
+
+    Parameters
+    ----------
+    a, b : Tensor or array_like
+        Elements to compare; they broadcast.
+    rtol, atol : array_like, optional
+        Relative and absolute tolerance.
+    equal_nan : bool, default False
+        Whether nan equals nan.
+
+    Returns
+    -------
+    numpy.ndarray of bool
+        While a function is being recorded, a Tensor of booleans that each replay computes.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.isclose(tg.tensor([1.0, 2.0]), [1.0 + 1e-9, 2.1])
+    array([ True, False])
+    """
     if not _is_recorded(a, b):
         return look(np.isclose, a, b, rtol, atol, equal_nan)
     with no_grad():
@@ -193,14 +331,54 @@ def _float(x: Any) -> Any:
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether all elements are equal within tolerances, as ``numpy.allclose``."""
+    """Test whether all elements are equal within tolerances.
+
+    Parameters
+    ----------
+    a, b : Tensor or array_like
+        Elements to compare; they broadcast.
+    rtol, atol : array_like, optional
+        Relative and absolute tolerance, as for `isclose`.
+    equal_nan : bool, default False
+        Whether nan equals nan.
+
+    Returns
+    -------
+    bool
+        While a function is being recorded, a Tensor of one boolean that each replay computes.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.allclose(tg.tensor([1.0, 2.0]), [1.0, 2.0 + 1e-9])
+    True
+    """
     if not _is_recorded(a, b):
         return look(np.allclose, a, b, rtol, atol, equal_nan)
     return all(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Whether shapes and elements are the same, as ``numpy.array_equal``."""
+    """Test whether two Tensors have the same shape and the same elements.
+
+    Parameters
+    ----------
+    a1, a2 : Tensor or array_like
+        What to compare.
+    equal_nan : bool, default False
+        Whether nan equals nan.
+
+    Returns
+    -------
+    bool
+        While a function is being recorded, a Tensor of one boolean that each replay computes.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.array_equal(tg.tensor([1.0, 2.0]), [1.0, 2.0])
+    True
+    """
     if not _is_recorded(a1, a2):
         return look(np.array_equal, a1, a2, equal_nan)
     if np.shape(a1) != np.shape(a2):
@@ -211,7 +389,24 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether elements are the same after broadcasting, as ``numpy.array_equiv``."""
+    """Test whether two Tensors have the same elements after broadcasting.
+
+    Parameters
+    ----------
+    a1, a2 : Tensor or array_like
+        What to compare.
+
+    Returns
+    -------
+    bool
+        While a function is being recorded, a Tensor of one boolean that each replay computes.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.array_equiv(tg.tensor([1.0, 1.0]), 1.0)
+    True
+    """
     if not _is_recorded(a1, a2):
         return look(np.array_equiv, a1, a2)
     try:
@@ -236,7 +431,12 @@ def _infinite(name: str, infinity: float) -> Callable[..., Any]:
 
 def _of_values(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy's that NumPy computes, guarded by its outcome while recording."""
-    return functools.wraps(function)(functools.partial(look, function))
+
+    @functools.wraps(function)
+    def of_values(*args: Any, **kwargs: Any) -> Any:
+        return look(function, *args, **kwargs)
+
+    return of_values
 
 
 def _of_integers(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -276,7 +476,6 @@ def _logical(name: str) -> Callable[..., Any]:
             return combine(*map(truths, operands))
 
     logical.__name__ = logical.__qualname__ = name
-    logical.__doc__ = f"{function.__name__}, element by element, as ``numpy.{name}``."
     return logical
 
 
@@ -312,6 +511,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "isposinf": _infinite("isposinf", np.inf),
     "isneginf": _infinite("isneginf", -np.inf),
 }  # fmt: skip
+for _name in (*TESTS, *LOOKS, *STRUCTURE):
+    describe(FUNCTIONS[_name], _name)
 # Operators of an array on the left and a Tensor on the right come as these.
 _OPERATORS: dict[Any, Callable[..., Any]] = {
     np.bitwise_and: operator.and_, np.bitwise_or: operator.or_, np.bitwise_xor: operator.xor,
@@ -332,17 +533,92 @@ matrix_rank = _of_values(np.linalg.matrix_rank)
 
 
 def argsort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Any:
-    """Positions of the elements in ascending order along `axis`."""
+    """Return the indices that would sort the elements along an axis.
+
+    Parameters
+    ----------
+    axis : int or None, default -1
+        Axis to sort along. If None, the elements are flattened first.
+    kind : str, optional
+        Sorting algorithm, as for ``numpy.argsort``.
+    stable : bool, optional
+        Whether elements that are equal keep their order.
+
+    Returns
+    -------
+    numpy.ndarray of int
+        Plain numbers, through which no gradient flows.
+
+    See Also
+    --------
+    tapegrad.argsort : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([3.0, 1.0, 2.0]).argsort()
+    array([1, 2, 0])
+    """
     return look(np.argsort, a, axis, kind, stable=stable)
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
-    """Positions in an order that puts the element `kth` where sorting would."""
+    """Return indices that put the `kth` element where sorting would put it.
+
+    Parameters
+    ----------
+    kth : int or sequence of int
+        Which element in ascending order: smaller ones come before it, the others after.
+    axis : int or None, default -1
+        Axis to sort along. If None, the elements are flattened first.
+    kind : str, default 'introselect'
+        Selection algorithm, as for ``numpy.argpartition``.
+
+    Returns
+    -------
+    numpy.ndarray of int
+        Plain numbers, through which no gradient flows.
+
+    See Also
+    --------
+    tapegrad.argpartition : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([3.0, 1.0, 2.0]).argpartition(0)[0]
+    np.int64(1)
+    """
     return look(np.argpartition, a, kth, axis, kind)
 
 
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    """Where the elements of `v` would have to be inserted to keep the order."""
+    """Return where the elements of `v` would have to be inserted to keep the order.
+
+    Parameters
+    ----------
+    v : array_like
+        Elements to insert.
+    side : {'left', 'right'}, default 'left'
+        Before or after equal elements.
+    sorter : array_like of int, optional
+        Indices that sort the Tensor, if it is not sorted.
+
+    Returns
+    -------
+    int or numpy.ndarray of int
+        Plain numbers, through which no gradient flows.
+
+    See Also
+    --------
+    tapegrad.searchsorted : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([1.0, 2.0, 3.0]).searchsorted(2.5)
+    np.int64(2)
+    """
     return look(np.searchsorted, a, v, side, sorter)
 
 

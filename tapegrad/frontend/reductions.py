@@ -63,30 +63,44 @@ def sum(
     initial: Any = None,
     where: Any = True,
 ) -> Tensor:
-    """Sum over `axis` (all axes by default), accumulated in blocks for accuracy.
+    """Return the sum of elements along axes.
 
     Parameters
     ----------
-    a
-        Tensor or array.
-    axis
-        Axis or axes to sum over; negative ones count from the last.
-    dtype
+    a : Tensor or array_like
+        Elements to sum.
+    axis : int or tuple of int, optional
+        Axes to sum over; negative ones count from the last. All axes by default.
+    dtype : data-type, optional
         Dtype in which to sum.
-    out
+    out : None
         Not supported.
-    keepdims
-        Keep the axes with extent 1.
-    initial
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    initial : scalar, optional
         Number to begin with.
-    where
-        Booleans: which elements to sum.
+    where : array_like of bool, default True
+        Which elements to sum; broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `a`, without the reduced axes. The sum of integers or booleans is a constant.
+
+    Notes
+    -----
+    Elements are accumulated in blocks, and the sums of blocks are added, so that rounding errors grow slowly.
 
     Examples
     --------
     >>> import tapegrad as tg
-    >>> tg.sum(tg.ones((2, 3)), axis=0)
-    Tensor([2., 2., 2.])
+    >>> x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tg.sum(x, axis=0)
+    Tensor([4., 6.])
+    >>> x.sum().backward()
+    >>> x.grad
+    array([[1., 1.],
+           [1., 1.]])
     """
     plain = dtype is None and out is None and initial is None and where is True
     if plain and axis is None and is_tensor(a) and a._tape is EAGER and not modes.active:
@@ -116,7 +130,37 @@ def mean(
     *,
     where: Any = True,
 ) -> Tensor:
-    """Arithmetic mean over `axis` (all axes by default) of the elements that `where` names."""
+    """Compute the arithmetic mean along axes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to average. Integers and booleans are averaged in float64.
+    axis : int or tuple of int, optional
+        Axes to average over; all by default.
+    dtype : data-type, optional
+        Dtype in which to compute.
+    out : None
+        Not supported.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    where : array_like of bool, default True
+        Which elements to average; broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `a`, without the reduced axes. The mean of no elements is nan.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0, 6.0])
+    >>> x.mean()
+    Tensor(3.)
+    >>> x.mean(where=[True, True, False])
+    Tensor(1.5)
+    """
     x = _operand(a, "mean", dtype, out)
     if not _is_float(x):
         x = x.astype(np.float64)
@@ -152,7 +196,42 @@ def prod(
     initial: Any = None,
     where: Any = True,
 ) -> Tensor:
-    """Product over `axis`, from `initial` on; its gradient is right where elements are zero."""
+    """Return the product of elements along axes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to multiply.
+    axis : int or tuple of int, optional
+        Axes to multiply over; all by default.
+    dtype : data-type, optional
+        Dtype in which to multiply.
+    out : None
+        Not supported.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    initial : scalar, optional
+        Number to begin with.
+    where : array_like of bool, default True
+        Which elements to multiply; broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `a`, without the reduced axes. The product of integers or booleans is a constant.
+
+    Notes
+    -----
+    The derivative by an element is the product of all others, and is right where elements are zero.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([2.0, 0.0, 4.0])
+    >>> x.prod().backward()
+    >>> x.grad
+    array([0., 8., 0.])
+    """
     x = _operand(a, "prod", dtype, out)
     if not _is_float(x):
         return _constant(np.prod, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
@@ -198,7 +277,45 @@ def max(
     initial: Any = None,
     where: Any = True,
 ) -> Tensor:
-    """Maximum over `axis`, and of `initial`; elements that tie share the gradient equally."""
+    """Return the maximum along axes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to compare. A nan among them is the maximum.
+    axis : int or tuple of int, optional
+        Axes to compare along; all by default.
+    out : None
+        Not supported.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    initial : scalar, optional
+        A further number to compare with; the maximum of no elements.
+    where : array_like of bool, default True
+        Which elements to compare; broadcasts to the shape of `a`, and needs `initial`.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `a`, without the reduced axes. The maximum of integers or booleans is a constant.
+
+    Raises
+    ------
+    ValueError
+        If there are no elements and no `initial`, and for `where` without `initial`.
+
+    Notes
+    -----
+    Elements that tie for the maximum share its cotangent equally.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 3.0, 3.0])
+    >>> x.max().backward()
+    >>> x.grad
+    array([0. , 0.5, 0.5])
+    """
     return _extreme(_LARGEST, a, axis, out, keepdims, initial, where)
 
 
@@ -210,12 +327,82 @@ def min(
     initial: Any = None,
     where: Any = True,
 ) -> Tensor:
-    """Minimum over `axis`, and of `initial`; elements that tie share the gradient equally."""
+    """Return the minimum along axes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to compare. A nan among them is the minimum.
+    axis : int or tuple of int, optional
+        Axes to compare along; all by default.
+    out : None
+        Not supported.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    initial : scalar, optional
+        A further number to compare with; the minimum of no elements.
+    where : array_like of bool, default True
+        Which elements to compare; broadcasts to the shape of `a`, and needs `initial`.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `a`, without the reduced axes. The minimum of integers or booleans is a constant.
+
+    Raises
+    ------
+    ValueError
+        If there are no elements and no `initial`, and for `where` without `initial`.
+
+    Notes
+    -----
+    Elements that tie for the minimum share its cotangent equally.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 1.0, 3.0])
+    >>> x.min().backward()
+    >>> x.grad
+    array([0.5, 0.5, 0. ])
+    """
     return _extreme(_SMALLEST, a, axis, out, keepdims, initial, where)
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Tensor:
-    """Cumulative sum along `axis`; of the flattened array by default."""
+    """Return the cumulative sum along an axis.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to sum.
+    axis : int, optional
+        Axis to sum along. By default the elements are flattened first.
+    dtype : data-type, optional
+        Dtype in which to sum.
+    out : None
+        Not supported.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `a`, or of shape ``(a.size,)`` without `axis`.
+
+    Notes
+    -----
+    The derivative is the cumulative sum of the cotangent from the other end.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0, 3.0])
+    >>> y = x.cumsum()
+    >>> y
+    Tensor([1., 3., 6.])
+    >>> y.backward()
+    >>> x.grad
+    array([3., 2., 1.])
+    """
     x = _operand(a, "cumsum", dtype, out)
     if not _is_float(x):
         return _constant(np.cumsum, x, axis=axis, dtype=dtype)

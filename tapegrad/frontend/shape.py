@@ -43,24 +43,36 @@ def check_order(order: Any, name: str) -> None:
 
 
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Tensor:
-    """The same elements in another shape: a view where the memory allows it, otherwise a recorded copy.
+    """Give a new shape to a Tensor without changing its elements.
 
     Parameters
     ----------
-    a
-        Tensor or array.
-    shape
-        Integer or tuple of integers, one of which may be -1.
-    order
-        Which elements are neighbours: "C", "F" or "A", as for ``numpy.reshape``.
-    copy
-        ``True``: always copy. ``False``: raise `ValueError` instead of copying.
+    a : Tensor or array_like
+        Elements to see in another shape.
+    shape : int or tuple of int
+        The new shape. One extent may be -1: it follows from the others.
+    order : {'C', 'F', 'A'}, default 'C'
+        Which elements are neighbours, as for ``numpy.reshape``.
+    copy : bool, optional
+        If True, always copy; if False, raise instead of copying. By default a copy is made only where the memory
+        does not allow a view.
+
+    Returns
+    -------
+    Tensor
+        A view that shares the memory of `a`, or a recorded copy.
+
+    Raises
+    ------
+    ValueError
+        If the number of elements differs, and for ``copy=False`` where a copy is needed.
 
     Examples
     --------
     >>> import tapegrad as tg
-    >>> tg.reshape(tg.arange(4.0), (2, -1)).shape
-    (2, 2)
+    >>> tg.reshape(tg.arange(4.0), (2, -1))
+    Tensor([[0., 1.],
+            [2., 3.]])
     """
     x = _tensor(a, "reshape")
     array = x.data_or_traced()
@@ -83,7 +95,31 @@ def _is_by_columns(array: np.ndarray, order: str) -> bool:
 
 
 def ravel(a: Any, order: str = "C") -> Tensor:
-    """All elements in one dimension: a view if they lie side by side in C order, otherwise a recorded copy."""
+    """Return all elements in one dimension.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to flatten.
+    order : {'C', 'F', 'A', 'K'}, default 'C'
+        In which order to read them, as for ``numpy.ravel``.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(a.size,)``: a view of `a` if its elements are contiguous in that order, otherwise a recorded copy.
+
+    Raises
+    ------
+    UnsupportedError
+        For order 'K' where the elements are not contiguous.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.ravel(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    Tensor([1., 2., 3., 4.])
+    """
     x = _tensor(a, "ravel")
     if order == "K" and not x.data_or_traced().flags.forc:
         raise UnsupportedError(
@@ -95,37 +131,167 @@ def ravel(a: Any, order: str = "C") -> Tensor:
 
 
 def transpose(a: Any, axes: Any = None) -> Tensor:
-    """Dimensions in another order, reversed by default."""
+    """Permute the dimensions; reverse them by default.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Input.
+    axes : tuple or list of int, optional
+        A permutation of the dimensions: dimension ``k`` of the result is dimension ``axes[k]`` of `a`.
+
+    Returns
+    -------
+    Tensor
+        A view of `a`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.transpose(tg.zeros((2, 3, 4)), (0, 2, 1)).shape
+    (2, 4, 3)
+    """
     x = _tensor(a, "transpose")
     return _through_numpy(x, np.transpose(x.data_or_traced(), axes))
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
-    """Two dimensions exchanged."""
+    """Interchange two dimensions.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Input.
+    axis1, axis2 : int
+        The two dimensions; negative ones count from the last.
+
+    Returns
+    -------
+    Tensor
+        A view of `a`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.swapaxes(tg.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     x = _tensor(a, "swapaxes")
     return _through_numpy(x, np.swapaxes(x.data_or_traced(), axis1, axis2))
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
-    """Dimensions moved to other places."""
+    """Move dimensions to new positions; the others keep their order.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Input.
+    source : int or sequence of int
+        Dimensions to move.
+    destination : int or sequence of int
+        Their positions in the result.
+
+    Returns
+    -------
+    Tensor
+        A view of `a`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.moveaxis(tg.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     x = _tensor(a, "moveaxis")
     return _through_numpy(x, np.moveaxis(x.data_or_traced(), source, destination))
 
 
 def squeeze(a: Any, axis: int | tuple[int, ...] | None = None) -> Tensor:
-    """Dimensions of extent 1 left out."""
+    """Remove dimensions of extent 1.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Input.
+    axis : int or tuple of int, optional
+        Which of them to remove; all by default.
+
+    Returns
+    -------
+    Tensor
+        A view of `a`.
+
+    Raises
+    ------
+    ValueError
+        If a dimension named by `axis` has another extent.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.squeeze(tg.zeros((1, 3, 1))).shape
+    (3,)
+    """
     x = _tensor(a, "squeeze")
     return _through_numpy(x, np.squeeze(x.data_or_traced(), axis))
 
 
 def expand_dims(a: Any, axis: int | tuple[int, ...]) -> Tensor:
-    """Dimensions of extent 1 put in."""
+    """Insert dimensions of extent 1.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Input.
+    axis : int or tuple of int
+        Their positions in the result.
+
+    Returns
+    -------
+    Tensor
+        A view of `a`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.expand_dims(tg.zeros(3), 0).shape
+    (1, 3)
+    """
     x = _tensor(a, "expand_dims")
     return _through_numpy(x, np.expand_dims(x.data_or_traced(), axis))
 
 
 def broadcast_to(array: Any, shape: int | tuple[int, ...], subok: bool = False) -> Tensor:
-    """Elements repeated along new or extended dimensions, without copying them."""
+    """Broadcast to a shape without copying the elements.
+
+    Parameters
+    ----------
+    array : Tensor or array_like
+        Input.
+    shape : int or tuple of int
+        The shape of the result.
+    subok : bool, default False
+        Accepted because ``numpy.broadcast_to`` has it; ignored.
+
+    Returns
+    -------
+    Tensor
+        A view of `array`. Its cotangent is summed over the dimensions that were broadcast.
+
+    Raises
+    ------
+    ValueError
+        If `array` does not broadcast to `shape`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0])
+    >>> tg.broadcast_to(x, (3, 2)).backward()
+    >>> x.grad
+    array([3., 3.])
+    """
     x = _tensor(array, "broadcast_to")
     return _through_numpy(x, np.broadcast_to(x.data_or_traced(), shape))
 
@@ -137,21 +303,85 @@ FUNCTIONS = {
 
 
 def _reshape_method(a: Tensor, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
-    """The same elements in another shape, given as a tuple or as separate numbers."""
+    """Give a new shape to the Tensor without changing its elements.
+
+    Parameters
+    ----------
+    *shape : int or tuple of int
+        The new shape, as a tuple or as separate numbers. One extent may be -1.
+    order : {'C', 'F', 'A'}, default 'C'
+        Which elements are neighbours, as for ``numpy.reshape``.
+    copy : bool, optional
+        If True, always copy; if False, raise instead of copying.
+
+    Returns
+    -------
+    Tensor
+        A view that shares the memory, or a recorded copy where the memory does not allow a view.
+
+    See Also
+    --------
+    tapegrad.reshape : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.arange(4.0).reshape(2, -1)
+    Tensor([[0., 1.],
+            [2., 3.]])
+    """
     if not shape:
         raise TypeError("reshape() takes the new shape; write reshape(()) for a 0-dimensional Tensor")
     return reshape(a, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
 def _transpose_method(a: Tensor, *axes: Any) -> Tensor:
-    """Dimensions in another order, given as a tuple or as separate numbers."""
+    """Permute the dimensions; reverse them by default.
+
+    Parameters
+    ----------
+    *axes : int, tuple of int or None
+        A permutation of the dimensions, as a tuple or as separate numbers.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    See Also
+    --------
+    tapegrad.transpose : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.zeros((2, 3, 4)).transpose(0, 2, 1).shape
+    (2, 4, 3)
+    """
     if len(axes) > 1:
         return transpose(a, axes)
     return transpose(a, axes[0] if axes else None)
 
 
 def _flatten(a: Tensor, order: str = "C") -> Tensor:
-    """All elements in one dimension, always a copy."""
+    """Return a copy with all elements in one dimension.
+
+    Parameters
+    ----------
+    order : {'C', 'F', 'A', 'K'}, default 'C'
+        In which order to read the elements, as for ``numpy.ndarray.flatten``.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(size,)``, always a recorded copy; `ravel` returns a view where that is possible.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([[1.0, 2.0], [3.0, 4.0]]).flatten("F")
+    Tensor([1., 3., 2., 4.])
+    """
     flat = ravel(a, order)
     return contiguous(flat) if np.may_share_memory(flat.data_or_traced(), a.data_or_traced()) else flat
 

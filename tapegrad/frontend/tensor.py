@@ -57,8 +57,12 @@ class Tensor(TensorMethods):
 
     Parameters
     ----------
-    data, dtype, constant, copy
+    data : array_like or Tensor
         As for `tapegrad.tensor`.
+    dtype : data-type, optional
+        As for `tapegrad.tensor`.
+    **arguments
+        ``constant`` and ``copy``, as for `tapegrad.tensor`.
 
     Examples
     --------
@@ -152,7 +156,7 @@ class Tensor(TensorMethods):
     # --- what NumPy sees ---------------------------------------------------------------------------------------
 
     def data_or_traced(self) -> np.ndarray:
-        """The primal as a NumPy array, whoever asks; in a recording, what it happens to be this time."""
+        """Return the primal without recording a guard. While tracing, it is the value of the current run only."""
         if self._array is None:
             assert self._tape is not None
             self._array = show(self._tape, self._slot_on(self._tape), False)
@@ -162,7 +166,7 @@ class Tensor(TensorMethods):
 
     @property
     def data(self) -> np.ndarray:
-        """The primal as a NumPy array on the Tensor's own memory. What is done with it is not differentiated.
+        """The primal, as a NumPy array on the Tensor's own memory. What is done with it is not differentiated.
 
         ``t.data = values`` and ``t.data -= step`` write without a gradient, as ``t[...] = values`` does inside
         `no_grad`.
@@ -175,10 +179,17 @@ class Tensor(TensorMethods):
 
         Notes
         -----
-        What is written into the array itself (``t.data[0] = v``, ``t.data -= step``) the tape does not see: a graph
+        The tape does not see what is written into the array itself (``t.data[0] = v``, ``t.data -= step``): a graph
         that was recorded before, and that reads the old contents, gives wrong gradients after it. Write between
         `backward` and the next forward pass, or through the Tensor, whose old contents are kept. With
         ``TAPEGRAD_CHECK=1`` in the environment `backward` raises `ChangedValueError` instead.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([1.0, 2.0])
+        >>> x.data
+        array([1., 2.])
         """
         return self.escaped("data")
 
@@ -192,14 +203,14 @@ class Tensor(TensorMethods):
             self[...] = values
 
     def escaped(self, what: str) -> np.ndarray:
-        """The primal for what asks for it as plain numbers; an error where this would lose a gradient."""
+        """Return the primal for a use as plain numbers; raise where this would lose a gradient."""
         if self._traced():
             self._refuse(what)
         self.check_escape(what)
         return self.data_or_traced()
 
     def check_escape(self, what: str) -> None:
-        """Refuse to leave the graph with a value that a transform is differentiating."""
+        """Raise if a transform is differentiating the Tensor: to leave the graph would lose its gradient."""
         if (thread.leaves or thread.outside) and thread.differentiate and self._is_differentiated():
             raise TracedValueError(
                 f"{what} of a Tensor was asked for while a function of it is being differentiated: its gradient"
@@ -240,44 +251,59 @@ class Tensor(TensorMethods):
 
     @property
     def constant(self) -> bool:
-        """Whether no gradient flows into this Tensor."""
+        """Whether no gradient flows into this Tensor.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.tensor([1.0]).constant, tg.tensor([1]).constant
+        (False, True)
+        """
         if self._slot >= 0:
             return not self._describe().flags & DIFFERENTIABLE
         return self._constant if self._base is None else self._base.constant
 
     @property
     def base(self) -> "Tensor | None":
-        """The Tensor whose memory this one is a view of; `None` if it has its own."""
+        """The Tensor that owns the memory which this one is a view of; None if it has its own.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.zeros(4)
+        >>> x[1:].base is x
+        True
+        """
         return self._base
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extents of the dimensions."""
+        """The extents of the dimensions, as a tuple."""
         return self._array.shape if self._array is not None else self._describe().shape
 
     @property
     def ndim(self) -> int:
-        """Number of dimensions."""
+        """The number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's dtype of the elements."""
+        """The dtype of the elements."""
         return self._array.dtype if self._array is not None else self._describe().dtype
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """The number of bytes of an element."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """The number of bytes of all elements."""
         return self.size * self.itemsize
 
     def __repr__(self) -> str:

@@ -1,0 +1,286 @@
+"""Docstrings of the functions that are made from NumPy's at run time: their words and examples, by name."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Words(NamedTuple):
+    """A summary, and an example: an expression and what Python prints for it."""
+
+    summary: str
+    expression: str
+    printed: str
+
+
+CREATION: dict[str, Words] = {
+    "zeros": Words("Return a new Tensor of zeros.", "tg.zeros(2)", "Tensor([0., 0.])"),
+    "ones": Words("Return a new Tensor of ones.", "tg.ones(2)", "Tensor([1., 1.])"),
+    "empty": Words("Return a new Tensor whose contents are not set.", "tg.empty((2, 3)).shape", "(2, 3)"),
+    "full": Words("Return a new Tensor filled with `fill_value`.", "tg.full(2, 7.0)", "Tensor([7., 7.])"),
+    "eye": Words(
+        "Return a new matrix with ones on the `k`-th diagonal and zeros elsewhere.",
+        "tg.eye(2)",
+        "Tensor([[1., 0.],\n        [0., 1.]])",
+    ),
+    "arange": Words(
+        "Return evenly spaced numbers from `start` to before `stop`.",
+        "tg.arange(3.0)",
+        "Tensor([0., 1., 2.])",
+    ),
+    "linspace": Words(
+        "Return `num` evenly spaced numbers from `start` to `stop`.",
+        "tg.linspace(0, 1, 3)",
+        "Tensor([0. , 0.5, 1. ])",
+    ),
+    "zeros_like": Words(
+        "Return a new Tensor of zeros with the shape and dtype of `a`.",
+        "tg.zeros_like(tg.ones(2))",
+        "Tensor([0., 0.])",
+    ),
+    "ones_like": Words(
+        "Return a new Tensor of ones with the shape and dtype of `a`.",
+        "tg.ones_like(tg.zeros(2))",
+        "Tensor([1., 1.])",
+    ),
+    "empty_like": Words(
+        "Return a new Tensor with the shape and dtype of `prototype` whose contents are not set.",
+        "tg.empty_like(tg.zeros((2, 3))).shape",
+        "(2, 3)",
+    ),
+    "full_like": Words(
+        "Return a new Tensor filled with `fill_value`, with the shape and dtype of `a`.",
+        "tg.full_like(tg.zeros(2), 7.0)",
+        "Tensor([7., 7.])",
+    ),
+}
+
+LOOKS: dict[str, Words] = {
+    "argsort": Words(
+        "Return the indices that would sort the elements along an axis.",
+        "tg.argsort(tg.tensor([3.0, 1.0, 2.0]))",
+        "array([1, 2, 0])",
+    ),
+    "argpartition": Words(
+        "Return indices that put the `kth` element where sorting would put it.",
+        "tg.argpartition(tg.tensor([3.0, 1.0, 2.0]), 0)[0]",
+        "np.int64(1)",
+    ),
+    "lexsort": Words(
+        "Return the indices that sort by several keys, the last of which counts most.",
+        "tg.lexsort((tg.tensor([2.0, 1.0]), tg.tensor([0.0, 0.0])))",
+        "array([1, 0])",
+    ),
+    "searchsorted": Words(
+        "Return where elements would have to be inserted to keep the order.",
+        "tg.searchsorted(tg.tensor([1.0, 2.0, 3.0]), 2.5)",
+        "np.int64(2)",
+    ),
+    "digitize": Words(
+        "Return the number of the bin that each element belongs to.",
+        "tg.digitize(tg.tensor([0.5, 1.5]), [0.0, 1.0, 2.0])",
+        "array([1, 2])",
+    ),
+    "isin": Words(
+        "Test which elements are among others.",
+        "tg.isin(tg.tensor([1.0, 2.0]), [2.0, 3.0])",
+        "array([False,  True])",
+    ),
+    "nanargmax": Words(
+        "Return the index of the maximum along an axis, nan left out.",
+        "tg.nanargmax(tg.tensor([1.0, tg.nan, 3.0]))",
+        "np.int64(2)",
+    ),
+    "nanargmin": Words(
+        "Return the index of the minimum along an axis, nan left out.",
+        "tg.nanargmin(tg.tensor([tg.nan, 1.0, 3.0]))",
+        "np.int64(1)",
+    ),
+    "signbit": Words(
+        "Test which elements have the sign bit set.",
+        "tg.signbit(tg.tensor([-0.0, 1.0]))",
+        "array([ True, False])",
+    ),
+    "min_scalar_type": Words(
+        "Return the smallest dtype that holds the elements.",
+        "tg.min_scalar_type(tg.tensor([1.0, 2.0]))",
+        "dtype('float64')",
+    ),
+    "array2string": Words(
+        "Return the elements as text.", "tg.array2string(tg.tensor([1.0, 2.0]))", "'[1. 2.]'"
+    ),
+    "array_repr": Words(
+        "Return the text that represents the elements as an array.",
+        "tg.array_repr(tg.tensor([1.0, 2.0]))",
+        "'array([1., 2.])'",
+    ),
+    "array_str": Words(
+        "Return the elements as the text that `print` shows.",
+        "tg.array_str(tg.tensor([1.0, 2.0]))",
+        "'[1. 2.]'",
+    ),
+    "nonzero": Words(
+        "Return the indices of the elements that are not zero.",
+        "tg.nonzero(tg.tensor([0.0, 5.0, 6.0]))",
+        "(array([1, 2]),)",
+    ),
+    "flatnonzero": Words(
+        "Return the indices of the elements that are not zero, in the flattened Tensor.",
+        "tg.flatnonzero(tg.tensor([[0.0, 5.0], [6.0, 0.0]]))",
+        "array([1, 2])",
+    ),
+    "argwhere": Words(
+        "Return the indices of the elements that are not zero, a row for each.",
+        "tg.argwhere(tg.tensor([[0.0, 5.0], [6.0, 0.0]]))",
+        "array([[0, 1],\n       [1, 0]])",
+    ),
+    "unique": Words(
+        "Return the distinct elements in ascending order, of integers or booleans.",
+        "tg.unique(tg.tensor([3, 1, 3]))",
+        "array([1, 3])",
+    ),
+    "bincount": Words(
+        "Count how often each number occurs among non-negative integers.",
+        "tg.bincount(tg.tensor([0, 2, 2]))",
+        "array([1, 0, 2])",
+    ),
+}
+
+TESTS: dict[str, Words] = {
+    "logical_and": Words(
+        "Compute the logical AND of two operands, element by element.",
+        "tg.logical_and(tg.tensor([0.0, 2.0]), True)",
+        "array([False,  True])",
+    ),
+    "logical_or": Words(
+        "Compute the logical OR of two operands, element by element.",
+        "tg.logical_or(tg.tensor([0.0, 2.0]), False)",
+        "array([False,  True])",
+    ),
+    "logical_xor": Words(
+        "Compute the logical XOR of two operands, element by element.",
+        "tg.logical_xor(tg.tensor([0.0, 2.0]), True)",
+        "array([ True, False])",
+    ),
+    "logical_not": Words(
+        "Test which elements are zero.", "tg.logical_not(tg.tensor([0.0, 2.0]))", "array([ True, False])"
+    ),
+    "isposinf": Words(
+        "Test which elements are positive infinity.",
+        "tg.isposinf(tg.tensor([1.0, tg.inf]))",
+        "array([False,  True])",
+    ),
+    "isneginf": Words(
+        "Test which elements are negative infinity.",
+        "tg.isneginf(tg.tensor([1.0, -tg.inf]))",
+        "array([False,  True])",
+    ),
+}
+
+STRUCTURE: dict[str, Words] = {
+    "shape": Words("Return the shape of a Tensor.", "tg.shape(tg.zeros((2, 3)))", "(2, 3)"),
+    "ndim": Words("Return the number of dimensions of a Tensor.", "tg.ndim(tg.zeros((2, 3)))", "2"),
+    "size": Words(
+        "Return the number of elements of a Tensor, or along an axis.", "tg.size(tg.zeros((2, 3)), 1)", "3"
+    ),
+    "result_type": Words(
+        "Return the dtype that the arguments promote to.",
+        "tg.result_type(tg.zeros(2, dtype='float32'), 'float64')",
+        "dtype('float64')",
+    ),
+    "can_cast": Words(
+        "Test whether a dtype can be converted to another one.", "tg.can_cast('float32', 'float64')", "True"
+    ),
+    "common_type": Words(
+        "Return the floating-point type that the arguments have in common.",
+        "tg.common_type(tg.zeros(2, dtype='float32'))",
+        "<class 'numpy.float32'>",
+    ),
+    "iscomplexobj": Words(
+        "Test whether the dtype is complex, which that of a Tensor never is.",
+        "tg.iscomplexobj(tg.zeros(2))",
+        "False",
+    ),
+    "isrealobj": Words(
+        "Test whether the dtype is not complex, which holds of every Tensor.",
+        "tg.isrealobj(tg.zeros(2))",
+        "True",
+    ),
+    "iscomplex": Words(
+        "Test which elements have an imaginary part: of a Tensor, none.",
+        "tg.iscomplex(tg.zeros(2))",
+        "array([False, False])",
+    ),
+    "isreal": Words(
+        "Test which elements have no imaginary part: of a Tensor, all.",
+        "tg.isreal(tg.zeros(2))",
+        "array([ True,  True])",
+    ),
+    "shares_memory": Words(
+        "Test whether two Tensors or arrays share memory.",
+        "x = tg.zeros(4)\n>>> tg.shares_memory(x, x[1:])",
+        "True",
+    ),
+    "may_share_memory": Words(
+        "Test whether the memory bounds of two Tensors or arrays overlap.",
+        "x = tg.zeros(4)\n>>> tg.may_share_memory(x, x[1:])",
+        "True",
+    ),
+    "diag_indices_from": Words(
+        "Return the indices of the main diagonal.",
+        "tg.diag_indices_from(tg.zeros((2, 2)))",
+        "(array([0, 1]), array([0, 1]))",
+    ),
+    "tril_indices_from": Words(
+        "Return the indices of the lower triangle.",
+        "tg.tril_indices_from(tg.zeros((2, 2)))",
+        "(array([0, 1, 1]), array([0, 0, 1]))",
+    ),
+    "triu_indices_from": Words(
+        "Return the indices of the upper triangle.",
+        "tg.triu_indices_from(tg.zeros((2, 2)))",
+        "(array([0, 0, 1]), array([0, 1, 1]))",
+    ),
+}
+
+_PLAIN = "    As ``numpy.{name}`` returns it: plain numbers, through which no gradient flows."
+_RETURNS = (
+    (CREATION, "Tensor\n    A leaf of the graph, or a constant."),
+    (LOOKS, f"numpy.ndarray, number or text\n{_PLAIN}"),
+    (
+        TESTS,
+        "numpy.ndarray of bool\n    While a function is being recorded, a Tensor of booleans that each replay"
+        " computes.",
+    ),
+    (STRUCTURE, f"object\n{_PLAIN}"),
+)
+_NOTES = (
+    "\n\nNotes\n-----\nWhile a function is being recorded, the result becomes a guard: a replay computes it again, and"
+    " other data\nare replayed as long as it is the same."
+)
+_CONSTANT = "\nconstant : bool, optional\n    If True, no gradient flows into the Tensor."
+
+
+def describe(function: Callable[..., Any], name: str) -> None:
+    """Give a function the docstring of its name."""
+    table, returns = next((table, returns) for table, returns in _RETURNS if name in table)
+    words = table[name]
+    rest = _CONSTANT if table is CREATION else ""
+    notes = _NOTES if table is LOOKS else ""
+    function.__doc__ = (
+        f"{words.summary}\n\nParameters\n----------\n{_parameters(function)}\n    As for ``numpy.{name}``; Tensors may"
+        f" stand for arrays.{rest}\n\nReturns\n-------\n{returns.format(name=name)}\n\nSee Also\n--------\n"
+        f"numpy.{name} : Does the same when it is called with a Tensor.{notes}\n\n"
+        f"Examples\n--------\n>>> import tapegrad as tg\n>>> {words.expression}\n{words.printed}\n"
+    )
+
+
+def _parameters(function: Callable[..., Any]) -> str:
+    """The names of the arguments that are NumPy's."""
+    try:
+        known = inspect.signature(function).parameters.values()
+    except ValueError:  # NumPy before 2.4 does not say it of what is written in C
+        return "*args, **kwargs"
+    return ", ".join(
+        str(p.replace(annotation=p.empty, default=p.empty)) for p in known if p.name != "constant"
+    )
