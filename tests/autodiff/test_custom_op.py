@@ -831,8 +831,8 @@ def test_compiled_functions_are_called_without_python() -> None:
     before = set(calls._calls)
     both(X / 4)
     (call,) = [calls._calls[cell] for cell in set(calls._calls) - before]
-    assert call.cell[0] != 0
-    assert call.cell[1] != 0
+    assert call.descriptor[0] != 0
+    assert call.descriptor[1] != 0
     call.functions.forward = None
     value, gradient = both(X / 5)
     np.testing.assert_allclose(value, PLAIN[of_cube](X / 5))

@@ -1,7 +1,7 @@
-"""Functions by which compiled code asks Python to execute an instruction of a user's op.
+"""C callbacks by which compiled code has Python execute an instruction of a custom op.
 
-They take the GIL if it is not held, as in a replay. What a user's function is given are copies, which it may keep.
-An exception is kept for the thread and a status returned; whoever sees the status raises the exception.
+They acquire the GIL, which a replay does not hold. The user's functions get copies, which they may keep. An exception
+is stored for the thread and a status is returned; the caller of the compiled code raises it (`failure`).
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from tapegrad.engine.kernels.callback import CALL_FAILED, DIRECTIONS, DONE, FORW
 from tapegrad.engine.kernels.frame import PARAMS, STORE, WORDS, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.tape.tape import words_at
 
-_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -29,24 +29,24 @@ _failed = _Failed()
 
 
 def failure() -> BaseException:
-    """The exception because of which a function has returned its status to this thread."""
+    """Return the exception that the last callback in this thread stored, and forget it."""
     error, _failed.error = _failed.error, None
     return error or RuntimeError("a custom op was interrupted")
 
 
 class _Frame:
-    """A frame's memory as arrays."""
+    """The operands of an instruction that is bound to a frame, as arrays."""
 
     def __init__(self, words: np.ndarray, call: Call) -> None:
         self.words = words.tolist()
         self._call = call
 
     def copy(self, word: int, size: int) -> np.ndarray:
-        """A copy of what lies at an address; zeros where there is none."""
+        """Return a copy of the array whose address is in a word; zeros if the address is 0."""
         return _copied(self.words[word], size, self._call.dtype)
 
     def at(self, word: int, size: int) -> np.ndarray:
-        """The memory itself."""
+        """Return the array whose address is in a word, without a copy."""
         return words_at(self.words[word], size, self._call.dtype)
 
     @property
@@ -63,7 +63,7 @@ class _Frame:
 
 
 def _copied(address: int, size: int, dtype: np.dtype[Any]) -> np.ndarray:
-    """A read-only array with what lies at an address; zeros if that is 0."""
+    """Return a read-only copy of the memory at an address; zeros if the address is 0."""
     if not address or not size:
         return np.zeros(size, dtype)
     return np.frombuffer(ctypes.string_at(address, size * dtype.itemsize), dtype, size)
@@ -77,11 +77,11 @@ def _reverse(frame: _Frame, call: Call) -> None:
     x_bar = call.reverse(frame.x, frame.rest, frame.y, frame.copy(Y_BAR, call.y_size))
     if not frame.words[X_BAR]:
         return
-    place = frame.at(X_BAR, call.x_size)
+    x_bar_memory = frame.at(X_BAR, call.x_size)
     if frame.words[STORE] & 1:
-        place[...] = 0 if x_bar is None else x_bar
+        x_bar_memory[...] = 0 if x_bar is None else x_bar
     elif x_bar is not None:
-        place += x_bar
+        x_bar_memory += x_bar
 
 
 def _tangent(frame: _Frame, call: Call) -> None:
@@ -89,33 +89,33 @@ def _tangent(frame: _Frame, call: Call) -> None:
     frame.at(Y_BAR, call.y_size)[...] = y_dot
 
 
-def _entry(execute: Callable[[_Frame, Call], None], direction: int) -> Callable[[int, int], int]:
-    def entry(frame: int, cell: int) -> int:
+def _callback(execute: Callable[[_Frame, Call], None], direction: int) -> Callable[[int, int], int]:
+    def callback(frame: int, descriptor: int) -> int:
         try:
-            call = call_at(cell)
+            call = call_at(descriptor)
             execute(_Frame(words_at(frame, WORDS), call), call)
             njit_calls.compile_once(call, direction)
-        except BaseException as error:  # it must not get lost in compiled code
+        except BaseException as error:  # compiled code cannot propagate it
             _failed.error = error
             return CALL_FAILED
         return DONE
 
-    return entry
+    return callback
 
 
-_entries = [
-    _ENTRY(_entry(execute, direction))
+_callbacks = [
+    _CALLBACK(_callback(execute, direction))
     for direction, execute in ((FORWARD, _forward), (REVERSE, _reverse), (TANGENT, _tangent))
 ]
 
 
 def reverse(frame: np.ndarray) -> None:
-    """Execute an instruction backwards that is bound to the frame in an array; exceptions pass through."""
+    """Run the vjp of an instruction that is bound to a frame. Exceptions propagate."""
     call = call_at(ctypes.c_int64.from_address(int(frame[PARAMS])).value)
     _reverse(_Frame(frame, call), call)
 
 
-def equip(call: Call) -> None:
-    """Write the addresses of these functions into a cell."""
-    for direction, function in enumerate(_entries):
-        call.cell[DIRECTIONS + direction] = ctypes.cast(function, ctypes.c_void_p).value or 0
+def install(call: Call) -> None:
+    """Write the addresses of the callbacks to the descriptor of a call."""
+    for direction, function in enumerate(_callbacks):
+        call.descriptor[DIRECTIONS + direction] = ctypes.cast(function, ctypes.c_void_p).value or 0

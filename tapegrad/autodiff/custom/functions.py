@@ -1,4 +1,4 @@
-"""A user's functions, called on arrays: what they are given, and what they may return."""
+"""Call the functions of a custom op on arrays, and check what they return."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from tapegrad.autodiff.custom.packing import Part
+from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import NoForwardModeError, UnsupportedError
 from tapegrad.frontend.modes import EAGER, modes, recording, restoring, thread
 from tapegrad.frontend.tensor import is_tensor
 
-_NOT_APART = nullcontext()
+_NO_CHANGE = nullcontext()
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Statics = Mapping[str, Any]
 
 
 @dataclass(eq=False)
 class Functions:
-    """The functions of an op, under its name.
+    """The functions of a custom op.
 
     Attributes
     ----------
@@ -37,37 +37,37 @@ class Functions:
 
     @restoring
     def call(self, role: str, *args: Any, statics: Statics) -> Any:
-        """Call one of the functions. Its exceptions pass through, with a note that names the op."""
+        """Call a function. Its exceptions propagate with a note that names the op."""
         function = self.on_arrays(role)
         if function is None:
             raise self.lacks(role)
         try:
-            with _Apart() if modes.entered else _NOT_APART:
+            with _isolated() if modes.entered else _NO_CHANGE:
                 return function(*args, **statics)
         except Exception as error:
             error.add_note(f"raised by the {role} of custom op {self.name!r}")
             raise
 
     def lacks(self, role: str) -> UnsupportedError:
-        """The error that says that a derivative is missing."""
+        """Return the error for a missing vjp or jvp."""
         mode, error = ("forward", NoForwardModeError) if role == "jvp" else ("reverse", UnsupportedError)
         return error(
             f"custom op {self.name!r} has no {role}, which {mode} mode asks for: custom_op(..., {role}=...)"
         )
 
     def on_arrays(self, role: str) -> Any:
-        """A function that computes on arrays; of one that is a custom op, its forward."""
+        """Return the function `role` on arrays: the forward of a custom op, otherwise itself."""
         function = getattr(self, role)
         return getattr(function, "on_arrays", function)
 
     def is_compiled(self, role: str) -> bool:
-        """Whether a function is one of Numba's, which may write to what it is given and so is given copies."""
+        """Return whether a function is compiled by Numba. Such a function gets copies, for it may write to them."""
         return isinstance(self.on_arrays(role), Dispatcher)
 
     # --- what they return --------------------------------------------------------------------------------------
 
     def outputs(self, result: Any) -> tuple[list[np.ndarray], bool]:
-        """The arrays that `forward` has returned, and whether it was a single one."""
+        """Return the arrays that `forward` returned, and whether it returned a single one."""
         single = not isinstance(result, tuple | list)
         values = [result] if single else list(result)
         if not values:
@@ -83,32 +83,32 @@ class Functions:
             )
         return array
 
-    def expect(self, role: str, what: str, result: Any, parts: Sequence[Part]) -> list[np.ndarray]:
-        """Arrays that a function has returned, if each is what it must be."""
-        values = [result] if len(parts) == 1 and not isinstance(result, tuple | list) else result
+    def expect(self, role: str, what: str, result: Any, specs: Sequence[ArraySpec]) -> list[np.ndarray]:
+        """Return the arrays that a function returned, after a check of their number, shapes and dtypes."""
+        values = [result] if len(specs) == 1 and not isinstance(result, tuple | list) else result
         return [
-            self._checked(role, f"{what} {k}", value, part)
-            for k, (value, part) in enumerate(
-                zip(self._counted(role, what, values, len(parts)), parts, strict=True)
+            self._checked(role, f"{what} {k}", value, spec)
+            for k, (value, spec) in enumerate(
+                zip(self._counted(role, what, values, len(specs)), specs, strict=True)
             )
         ]
 
-    def cotangents(self, result: Any, inputs: Sequence[Part]) -> list[np.ndarray | None]:
-        """The cotangents of the float operands that `vjp` has returned; `None` where there is none."""
+    def cotangents(self, result: Any, inputs: Sequence[ArraySpec]) -> list[np.ndarray | None]:
+        """Return the cotangents of the float inputs, `None` for one that `vjp` left out."""
         values = [result] if len(inputs) == 1 and not isinstance(result, tuple | list) else result
         found: list[np.ndarray | None] = []
         values = self._counted("vjp", "cotangent", values, len(inputs))
-        for k, (value, part) in enumerate(zip(values, inputs, strict=True)):
-            if part.dtype.kind == "f":
-                found.append(None if value is None else self._checked("vjp", f"cotangent {k}", value, part))
+        for k, (value, spec) in enumerate(zip(values, inputs, strict=True)):
+            if spec.dtype.kind == "f":
+                found.append(None if value is None else self._checked("vjp", f"cotangent {k}", value, spec))
             elif value is not None:
                 raise TypeError(
-                    f"custom op {self.name!r}: input {k} is {part}, which has no gradient: vjp must return None for it"
+                    f"custom op {self.name!r}: input {k} is {spec}, which has no gradient: vjp must return None for it"
                 )
         return found
 
     def as_array(self, role: str, value: Any) -> np.ndarray:
-        """What a function has returned as an array; a constant Tensor counts as what it holds."""
+        """Return what a function returned as an array. A constant Tensor stands for its array."""
         if not is_tensor(value):
             return np.asarray(value)
         if not value.constant:
@@ -131,22 +131,22 @@ class Functions:
             )
         return values
 
-    def _checked(self, role: str, what: str, value: Any, part: Part) -> np.ndarray:
-        array = np.asarray(value, part.dtype) if type(value) in (int, float) else self.as_array(role, value)
-        if array.dtype != part.dtype:
+    def _checked(self, role: str, what: str, value: Any, spec: ArraySpec) -> np.ndarray:
+        array = np.asarray(value, spec.dtype) if type(value) in (int, float) else self.as_array(role, value)
+        if array.dtype != spec.dtype:
             raise TypeError(
-                f"custom op {self.name!r}: {what} of {role} is {_described(value, array)} instead of {part.dtype};"
-                f" convert it with .astype(np.{part.dtype})"
+                f"custom op {self.name!r}: {what} of {role} is {_described(value, array)} instead of {spec.dtype};"
+                f" convert it with .astype(np.{spec.dtype})"
             )
-        if array.shape != part.shape:
+        if array.shape != spec.shape:
             raise ValueError(
-                f"custom op {self.name!r}: {what} of {role} has shape {array.shape} instead of {part.shape}"
+                f"custom op {self.name!r}: {what} of {role} has shape {array.shape} instead of {spec.shape}"
             )
         return array
 
 
-class _Apart(recording):
-    """What a user's function does itself has nothing to do with the recording or the gradient around it."""
+class _isolated(recording):
+    """Isolate what a function of the user's computes from the recording or the gradient around it."""
 
     def __init__(self) -> None:
         super().__init__(EAGER)
@@ -165,5 +165,5 @@ class _Apart(recording):
 
 
 def _described(value: Any, array: np.ndarray) -> str:
-    """A value of the wrong type in words."""
+    """Describe a value of a wrong type."""
     return "None" if value is None else f"{type(value).__name__} of dtype {array.dtype}"

@@ -1,8 +1,8 @@
-"""A user's functions that are compiled by Numba, called by the sweep without Python.
+"""Calls of Numba-compiled functions from the sweeps, without Python.
 
-For an op with operands of certain shapes a function is generated that finds the operands in the frame's memory,
-calls the user's and puts what it returns into place. What goes wrong there is left to Python, which does the same
-again and says what it was; so is everything that cannot be compiled like this.
+For each call a function is generated that loads the operands from the frame, calls the user's function and stores its
+results. If it fails, or cannot be compiled, the sweep asks Python to execute the instruction (see `callbacks`), which
+repeats the call and raises the exception.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from numba.core.errors import NumbaError, TypingError
 from numba.extending import intrinsic, overload
 
 from tapegrad.autodiff.custom.call import Call
-from tapegrad.autodiff.custom.packing import EXACT, Part
+from tapegrad.autodiff.custom.packing import EXACT, ArraySpec
 from tapegrad.engine.kernels.callback import FORWARD, REVERSE, TANGENT
 from tapegrad.engine.kernels.frame import STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64
@@ -31,7 +31,7 @@ _PLAIN = (int, float, bool, str)
 
 @intrinsic
 def _pointer(typingctx: Any, address: Any, zero: Any) -> Any:
-    """An address as a pointer to elements of the type of `zero`."""
+    """Convert an address to a pointer to elements of the type of `zero`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         element = context.get_value_type(zero)
@@ -43,13 +43,13 @@ def _pointer(typingctx: Any, address: Any, zero: Any) -> Any:
 
 @numba.njit(error_model="numpy")
 def _piece(address: int, start: int, shape: Any, size: int, zero: Any, dtype: Any) -> Any:
-    """A copy of the array of `shape` that lies `start` elements after an address."""
+    """Return a copy of the array of `shape` that begins `start` elements after an address."""
     return numba.carray(_pointer(address, zero), start + size)[start:].astype(dtype).reshape(shape)
 
 
 @numba.njit(error_model="numpy")
 def _are_exact(address: int, size: int) -> bool:
-    """Whether the integers that lie at an address as float64 are those that were given."""
+    """Return whether the float64 numbers at an address represent their integers exactly."""
     exact = True
     for k in range(size):
         exact &= abs(load_f64(address, k)) < EXACT
@@ -57,7 +57,7 @@ def _are_exact(address: int, size: int) -> bool:
 
 
 def _put(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
-    """Write an array or a number to a flat array; whether it has the shape."""
+    """Write an array or a number to a flat array. Return whether it has the expected shape."""
     raise NotImplementedError
 
 
@@ -86,7 +86,7 @@ def _put_number(place: Any, start: Any, shape: Any, value: Any, expected: Any) -
 
 
 class _Source:
-    """Text of a function ``function(frame, cell)``, and what its names stand for."""
+    """The source of a function ``function(frame, descriptor)``, and its globals."""
 
     def __init__(self, call: Call, role: str) -> None:
         self.call = call
@@ -98,20 +98,20 @@ class _Source:
         self.lines: list[str] = []
 
     def name(self, value: Any) -> str:
-        """A name for a constant."""
+        """Define a global for a constant and return its name."""
         name = f"k{len(self.names)}"
         self.names[name] = value
         return name
 
-    def pieces(self, word: int, parts: tuple[Part, ...], zero: str = "zero") -> list[str]:
-        """Names of the arrays that lie end to end at the address in a word of the frame."""
+    def pieces(self, word: int, specs: tuple[ArraySpec, ...], zero: str = "zero") -> list[str]:
+        """Unpack the arrays at the address in a word of the frame. Return the names of their variables."""
         found, start = [], 0
-        for part in parts:
+        for spec in specs:
             array = f"a{len(self.lines)}"
-            of = f"{self.name(part.shape)}, {part.size}, {zero}, {self.name(part.dtype)}"
+            of = f"{self.name(spec.shape)}, {spec.size}, {zero}, {self.name(spec.dtype)}"
             self.lines.append(f"    {array} = piece(load(frame, {word}), {start}, {of})")
             found.append(array)
-            start += part.size
+            start += spec.size
         return found
 
     def inputs(self) -> list[str]:
@@ -120,7 +120,7 @@ class _Source:
             self.lines.append(f"        return {_FAILED}")
         floats = iter(self.pieces(X, self.call.floats))
         others = iter(self.pieces(X + 2, self.call.others, "zero_rest"))
-        return [next(floats) if part.dtype.kind == "f" else next(others) for part in self.call.inputs]
+        return [next(floats) if spec.dtype.kind == "f" else next(others) for spec in self.call.inputs]
 
     def outputs(self, word: int) -> str:
         arrays = self.pieces(word, self.call.outputs)
@@ -131,7 +131,7 @@ class _Source:
         return f"({', '.join(next(arrays) if p.dtype.kind == 'f' else 'None' for p in self.call.inputs)},)"
 
     def run(self, arguments: list[str]) -> None:
-        """Call the user's function."""
+        """Append the call of the user's function."""
         statics = [f"{key}={self.name(value)}" for key, value in self.call.statics.items()]
         self.lines += [
             "    try:",
@@ -140,23 +140,20 @@ class _Source:
             f"        return {_FAILED}",
         ]
 
-    def put(self, word: int, parts: tuple[Part, ...], results: list[str]) -> None:
-        """Put the results into place."""
-        size = sum(part.size for part in parts)
+    def put(self, word: int, specs: tuple[ArraySpec, ...], results: list[str]) -> None:
+        """Append the stores of the results."""
+        size = sum(spec.size for spec in specs)
         self.lines.append(f"    place = carray(pointer(load(frame, {word}), zero), {max(size, 1)})")
         start = 0
-        for part, result in zip(parts, results, strict=True):
-            of = f"{start}, {self.name(part.shape)}, {result}, {self.name(np.empty(1, part.dtype))}"
+        for spec, result in zip(specs, results, strict=True):
+            of = f"{start}, {self.name(spec.shape)}, {result}, {self.name(np.empty(1, spec.dtype))}"
             self.lines += [f"    if not put(place, {of}):", f"        return {_FAILED}"]
-            start += part.size
+            start += spec.size
 
     def compiled(self) -> Any:
-        """The function as a C callback of Numba's."""
-        text = "\n".join(["def function_of_frame(frame, cell):", *self.lines, "    return 0"])
-        namespace = {
-            "__name__": __name__,
-            **self.names,
-        }  # the module of the function, which announcements ask for
+        """Compile the function as a C callback."""
+        text = "\n".join(["def function_of_frame(frame, descriptor):", *self.lines, "    return 0"])
+        namespace = {"__name__": __name__, **self.names}  # the module's name, for messages about compilations
         exec(text, namespace)
         return compiler.compile_call(namespace["function_of_frame"])
 
@@ -180,27 +177,27 @@ def _tangent(call: Call) -> Any:
 
 
 def _reverse(call: Call) -> Any:
-    """Results are checked and put one after another, so several of them go by way of a flat array of their own."""
+    """Store to a temporary array first: all results are checked before the first is accumulated."""
     source = _Source(call, "vjp")
     source.run([source.outputs(Y_BAR), source.outputs(Y), *source.inputs()])
-    places = [k for k, part in enumerate(call.inputs) if part.dtype.kind == "f"]
-    results = [f"result[{k}]" for k in places] if len(call.inputs) > 1 else ["result"]
+    floats = [k for k, spec in enumerate(call.inputs) if spec.dtype.kind == "f"]
+    results = [f"result[{k}]" for k in floats] if len(call.inputs) > 1 else ["result"]
     source.names["zeros"] = np.zeros
     source.lines.append(f"    place = zeros({call.x_size}, {source.name(call.dtype)})")
     return _finished_reverse(source, results)
 
 
 def _is_plain(values: Any) -> bool:
-    """Whether all static arguments are ones that compiled code can have as constants."""
+    """Return whether compiled code can have all static arguments as constants."""
     return all(type(v) in _PLAIN or (type(v) is tuple and v and _is_plain(v)) for v in values)
 
 
 def _finished_reverse(source: _Source, results: list[str]) -> Any:
     start = 0
-    for part, result in zip(source.call.floats, results, strict=True):
-        of = f"{start}, {source.name(part.shape)}, {result}, {source.name(np.empty(1, part.dtype))}"
+    for spec, result in zip(source.call.floats, results, strict=True):
+        of = f"{start}, {source.name(spec.shape)}, {result}, {source.name(np.empty(1, spec.dtype))}"
         source.lines += [f"    if not put(place, {of}):", f"        return {_FAILED}"]
-        start += part.size
+        start += spec.size
     source.lines += [
         f"    if load(frame, {X_BAR}) == 0:",
         "        return 0",
@@ -217,7 +214,7 @@ _COMPILE = {FORWARD: _forward, REVERSE: _reverse, TANGENT: _tangent}
 
 
 def compile_once(call: Call, direction: int) -> None:
-    """Compile a direction, if its function is one of Numba's and this has not been tried."""
+    """Compile a direction once, if its function is compiled by Numba."""
     if direction in call.compiled:
         return
     call.compiled[direction] = None
@@ -225,6 +222,6 @@ def compile_once(call: Call, direction: int) -> None:
         return
     try:
         call.compiled[direction] = compiled = _COMPILE[direction](call)
-        call.cell[direction] = compiled.address
+        call.descriptor[direction] = compiled.address
     except (NumbaError, TypingError):
-        pass  # Python calls the function, and knows what to say of what it returns
+        pass  # Python calls the function, and raises a readable error if its result is wrong

@@ -1,4 +1,4 @@
-"""Ops of the user's own, recorded as single instructions."""
+"""Custom ops: functions of the user's, recorded as single instructions."""
 
 import itertools
 from collections import OrderedDict
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.custom import callbacks
-from tapegrad.autodiff.custom.call import Call, Token, unpacked
+from tapegrad.autodiff.custom.call import Call, CallHandle, unpack_inputs
 from tapegrad.autodiff.custom.functions import Functions, Statics
 from tapegrad.autodiff.custom.operands import Operands
-from tapegrad.autodiff.custom.packing import Part, common_dtype, put, total
+from tapegrad.autodiff.custom.packing import ArraySpec, common_dtype, pack_into, packed_size
 from tapegrad.engine.printing import custom_ops
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.sweep import eager
@@ -24,7 +24,7 @@ from tapegrad.frontend.tensor import Tensor, from_array, is_tensor, view_of
 from tapegrad.ops import CODES
 
 _CUSTOM = CODES["custom"]
-_REMEMBERED = 64  # calls with different shapes or static arguments that an op keeps for the next time
+_MAX_CALLS = 64  # specializations that an op keeps
 _numbers = itertools.count(1)
 
 
@@ -42,7 +42,7 @@ class CustomOp:
     def __init__(self, functions: Functions, shape: Callable[..., Any] | None = None) -> None:
         self.functions, self.shape = functions, shape
         self._number = next(_numbers)
-        self._tokens: OrderedDict[Any, Any] = OrderedDict()
+        self._handles: OrderedDict[Any, Any] = OrderedDict()
         self._lock = lock()
         custom_ops[self._number] = functions
         self.__doc__ = functions.forward.__doc__
@@ -55,7 +55,7 @@ class CustomOp:
 
     @property
     def on_arrays(self) -> Callable[..., Any]:
-        """What the op does to arrays."""
+        """The function that computes the op on arrays."""
         return self.functions.forward
 
     @property
@@ -81,23 +81,25 @@ class CustomOp:
         return function
 
     def __call__(self, *args: Any, **statics: Any) -> Any:
-        """Run `forward` on Tensors, arrays and numbers; a Tensor, or a tuple of Tensors if it returns several."""
+        """Run `forward` on Tensors, arrays and numbers. Return a Tensor, or a tuple of Tensors."""
         key = self._statics_key(statics)
         tape, differentiate = current()
         operands = Operands(self.name, args, tape)
         outputs, single = self._outputs(operands, statics)
-        parts = tuple([Part.of(output) for output in outputs])
-        dtype = common_dtype(operands.dtypes.union([part.dtype for part in parts]))
-        token = self._token((key, operands.inputs, parts, single, dtype), statics)
-        result = allocate(tape, dtype, (total(parts),), self.name)
-        put(outputs, parts, result.data_or_traced())
-        self._append(tape, result, operands, token, differentiate)
-        tensors = _in_parts(result, parts, single)
+        specs = tuple([ArraySpec.of(output) for output in outputs])
+        dtype = common_dtype(operands.dtypes.union([spec.dtype for spec in specs]))
+        handle = self._handle((key, operands.inputs, specs, single, dtype), statics)
+        result = allocate(tape, dtype, (packed_size(specs),), self.name)
+        pack_into(outputs, specs, result.data_or_traced())
+        self._append(tape, result, operands, handle, differentiate)
+        tensors = _unpack_result(result, specs, single)
         return tensors[0] if single else tuple(tensors)
 
     def _outputs(self, operands: Operands, statics: Statics) -> tuple[list[np.ndarray], bool]:
-        """What `forward` returns for these operands."""
-        arrays = unpacked(self.functions, "forward", operands.inputs, operands.x_array, operands.rest_array)
+        """Run `forward`. Return its arrays, and whether it returned a single one."""
+        arrays = unpack_inputs(
+            self.functions, "forward", operands.inputs, operands.x_array, operands.rest_array
+        )
         version = operands.version
         result = self.functions.call("forward", *arrays, statics=statics)
         operands.check_version(version)
@@ -110,7 +112,7 @@ class CustomOp:
         self, operands: Operands, statics: Statics, shapes: list[tuple[int, ...]], single: bool
     ) -> None:
         assert self.shape is not None
-        stated = self.shape(*[part.shape for part in operands.inputs], **statics)
+        stated = self.shape(*[spec.shape for spec in operands.inputs], **statics)
         expected = [tuple(stated)] if single else [tuple(each) for each in stated]
         if expected != shapes:
             raise ValueError(
@@ -127,7 +129,7 @@ class CustomOp:
                     f"custom op {self.name!r}: keyword arguments are static; pass the array {name!r} by position"
                 )
         try:
-            key = tuple((name, _exactly(statics[name])) for name in sorted(statics))
+            key = tuple((name, _exact_key(statics[name])) for name in sorted(statics))
             hash(key)
         except TypeError:
             raise TypeError(
@@ -136,65 +138,65 @@ class CustomOp:
             ) from None
         return key
 
-    def _token(self, key: Any, statics: Statics) -> Tensor:
-        """The constant operand that stands for a call of this op with certain shapes and static arguments."""
+    def _handle(self, key: Any, statics: Statics) -> Tensor:
+        """Return the handle of the call for these shapes and static arguments."""
         with self._lock:
-            token = self._tokens.get(key)
-            if token is None:
-                token = self._tokens[key] = self._new_token(key, statics)
-                if len(self._tokens) > _REMEMBERED:
-                    self._tokens.popitem(last=False)
+            handle = self._handles.get(key)
+            if handle is None:
+                handle = self._handles[key] = self._new_handle(key, statics)
+                if len(self._handles) > _MAX_CALLS:
+                    self._handles.popitem(last=False)
             else:
-                self._tokens.move_to_end(key)
-        return token
+                self._handles.move_to_end(key)
+        return handle
 
-    def _new_token(self, key: Any, statics: Statics) -> Tensor:
+    def _new_handle(self, key: Any, statics: Statics) -> Tensor:
         _, inputs, outputs, single, dtype = key
         call = Call(self.functions, self._number, statics, inputs, outputs, single, dtype)
-        callbacks.equip(call)
+        callbacks.install(call)
         with eager_mode():
-            return from_array(Token.of(call), constant=True)
+            return from_array(CallHandle.of(call), constant=True)
 
     def _append(
-        self, tape: Tape, result: Tensor, operands: Operands, token: Tensor, differentiate: bool
+        self, tape: Tape, result: Tensor, operands: Operands, handle: Tensor, differentiate: bool
     ) -> None:
-        """Append the instruction; its result is there already."""
-        call = token.data_or_traced().call  # type: ignore[attr-defined]
+        """Append the instruction, whose result is computed already."""
+        call = handle.data_or_traced().call  # type: ignore[attr-defined]
         x = operands.x if operands.x.dtype == call.dtype else operands.x.astype(call.dtype)
-        slots = [t._slot_on(tape) for t in (x, token, operands.rest)]
+        slots = [t._slot_on(tape) for t in (x, handle, operands.rest)]
         params = np.array([call.address, self._number], np.int64)
         eager.append_call(tape.header, _CUSTOM, result._slot, *slots, id(params), differentiate)
         watch(tape, result._slot, self.name)
 
 
-def _in_parts(result: Tensor, parts: tuple[Part, ...], single: bool) -> list[Tensor]:
-    """The outputs: all of the result in its shape, or views of parts of it."""
+def _unpack_result(result: Tensor, specs: tuple[ArraySpec, ...], single: bool) -> list[Tensor]:
+    """Return the outputs: the result in its shape, or views of pieces of it."""
     if single:
-        tensors = [result if result.shape == parts[0].shape else in_shape(result, parts[0].shape)]
+        tensors = [result if result.shape == specs[0].shape else in_shape(result, specs[0].shape)]
     else:
         array, start, tensors = result.data_or_traced(), 0, []
-        for part in parts:
-            tensors.append(view_of(result, array[start : start + part.size].reshape(part.shape)))
-            start += part.size
-    return [t if t.dtype == p.dtype else t.astype(p.dtype) for t, p in zip(tensors, parts, strict=True)]
+        for spec in specs:
+            tensors.append(view_of(result, array[start : start + spec.size].reshape(spec.shape)))
+            start += spec.size
+    return [t if t.dtype == p.dtype else t.astype(p.dtype) for t, p in zip(tensors, specs, strict=True)]
 
 
-def _exactly(value: Any) -> Any:
-    """A static argument as a key that differs wherever it does: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+def _exact_key(value: Any) -> Any:
+    """Return a key that tells apart values that compare equal: 1, 1.0 and True, or 0.0 and -0.0."""
     if type(value) in (tuple, frozenset):
-        return type(value), tuple(map(_exactly, value)) if type(value) is tuple else frozenset(
-            map(_exactly, value)
+        return type(value), tuple(map(_exact_key, value)) if type(value) is tuple else frozenset(
+            map(_exact_key, value)
         )
     return type(value), repr(value) if isinstance(value, float | complex) else value
 
 
 def is_op(function: Any) -> bool:
-    """Whether a function of the user's is a custom op."""
+    """Return whether a function is a custom op."""
     return isinstance(function, CustomOp)
 
 
 def as_function(function: Any, name: str, role: str) -> Any:
-    """A function of the user's, if it is one."""
+    """Return `function` if it can be called, otherwise raise."""
     if not callable(function):
         raise TypeError(f"custom op {name!r}: {role} must be a function, not {type(function).__name__}")
     return function

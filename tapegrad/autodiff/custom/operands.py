@@ -1,10 +1,10 @@
-"""What a user's op is called with, made into the operands of an instruction."""
+"""The arguments of a custom op as operands of one instruction."""
 
 from typing import Any
 
 import numpy as np
 
-from tapegrad.autodiff.custom.packing import Part, common_dtype
+from tapegrad.autodiff.custom.packing import ArraySpec, common_dtype
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.array_checks import check_dtype, plain
 from tapegrad.frontend.joining import concatenate
@@ -18,16 +18,16 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 class Operands:
-    """Float operands end to end in one Tensor, all others converted to float64 in another.
+    """Float arguments packed in one Tensor, all others in another one of float64.
 
     Attributes
     ----------
     inputs
-        Shapes and dtypes of the operands.
+        Shapes and dtypes of the arguments.
     x, rest
-        The two Tensors, contiguous and in one dimension.
+        The two Tensors, flat and contiguous.
     dtypes
-        The dtype of the float operands, if there are any.
+        The dtypes of the float arguments.
     """
 
     def __init__(self, name: str, args: tuple[Any, ...], tape: Tape) -> None:
@@ -38,25 +38,25 @@ class Operands:
         if float in map(type, args):
             values = _with_numbers(values, args)
         self.inputs = tuple(
-            [Part.of(value.data_or_traced() if is_tensor(value) else value) for value in values]
+            [ArraySpec.of(value.data_or_traced() if is_tensor(value) else value) for value in values]
         )
-        self.dtypes = {part.dtype for part in self.inputs if part.dtype.kind == "f"}
+        self.dtypes = {spec.dtype for spec in self.inputs if spec.dtype.kind == "f"}
         floats, rest = [], []
-        for value, part in zip(values, self.inputs, strict=True):
-            if part.dtype.kind == "f":
+        for value, spec in zip(values, self.inputs, strict=True):
+            if spec.dtype.kind == "f":
                 floats.append(_flat(value, tape))
             else:
                 rest.append(_flat_rest(value, tape))
-        self.x, self.rest = _joined(floats), _joined(rest)
+        self.x, self.rest = _packed(floats), _packed(rest)
         self.x_array, self.rest_array = self.x.data_or_traced(), self.rest.data_or_traced()
 
     @property
     def version(self) -> int:
-        """How often the float operands have been written to in place."""
+        """Number of in-place writes to the float arguments so far."""
         return (self.x if self.x._base is None else self.x._base)._version
 
     def check_version(self, before: int) -> None:
-        """Make sure that `forward` has not written to the operands in place."""
+        """Raise if `forward` has written to its arguments in place."""
         if self.version != before:
             raise RuntimeError(
                 f"custom op {self._name!r}: an input was written to in place while forward was running"
@@ -66,21 +66,21 @@ class Operands:
 def _array(value: Any, name: str) -> np.ndarray:
     array = plain(value, f"custom op {name!r}")
     check_dtype(array.dtype, f"custom op {name!r}")
-    entry_point = np.dtype(array.dtype.type)  # see Part.of
-    return array.view(entry_point) if array.dtype == entry_point else array
+    dtype = np.dtype(array.dtype.type)  # NumPy's own object, see ArraySpec.of
+    return array.view(dtype) if array.dtype == dtype else array
 
 
 def _with_numbers(values: list[Any], args: tuple[Any, ...]) -> list[Any]:
-    """The operands, Python's floats in the dtype of the other float operands."""
-    decide = [
+    """Cast Python floats to the promoted dtype of the other float arguments."""
+    dtypes = [
         v.dtype for v, a in zip(values, args, strict=True) if v.dtype.kind == "f" and type(a) is not float
     ]
-    dtype = common_dtype(decide or [_FLOAT64])
+    dtype = common_dtype(dtypes or [_FLOAT64])
     return [v.astype(dtype) if type(a) is float else v for v, a in zip(values, args, strict=True)]
 
 
 def _flat(value: Any, tape: Tape) -> Tensor:
-    """A float operand in one dimension."""
+    """Return a float argument as a flat, contiguous Tensor."""
     tensor = value if is_tensor(value) else as_float(value, np.dtype(value.dtype.type), tape, True)
     array = tensor.data_or_traced()
     flat = tensor if array.ndim == 1 else reshape(tensor, -1)
@@ -88,7 +88,7 @@ def _flat(value: Any, tape: Tape) -> Tensor:
 
 
 def _flat_rest(value: Any, tape: Tape) -> Tensor:
-    """An operand of integers or booleans, in one dimension of float64. A replay converts what it then finds."""
+    """Return integers or booleans as a flat Tensor of float64. A replay casts the values of its own call."""
     if not is_tensor(value):
         return _flat(as_float(value, _FLOAT64, tape, False), tape)
     if not tape.recording:
@@ -96,10 +96,10 @@ def _flat_rest(value: Any, tape: Tape) -> Tensor:
     return _flat(from_slot(tape, run(tape, _CAST, [value._slot_on(tape)], False)), tape)
 
 
-_NOTHING = from_array(np.empty(0), constant=True)
+_EMPTY = from_array(np.empty(0), constant=True)
 
 
-def _joined(pieces: list[Tensor]) -> Tensor:
+def _packed(pieces: list[Tensor]) -> Tensor:
     if not pieces:
-        return _NOTHING
+        return _EMPTY
     return pieces[0] if len(pieces) == 1 else concatenate(pieces)

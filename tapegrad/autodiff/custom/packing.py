@@ -1,71 +1,65 @@
-"""Several arrays end to end in one: what an instruction has as a single operand or result."""
+"""Pack several arrays into one flat array, which is what an instruction has as a single operand or result."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-EXACT = 2**53  # integers below are numbers in float64
+EXACT = 2**53  # float64 represents every smaller integer
 
 
-class Part(NamedTuple):
-    """One of the arrays.
-
-    Attributes
-    ----------
-    size
-        Number of elements.
-    """
+class ArraySpec(NamedTuple):
+    """Shape, dtype and number of elements of a packed array."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     size: int
 
     @classmethod
-    def of(cls, array: Any) -> "Part":
-        # Unpickled arrays have dtype objects of their own, by which they seem to be of another dtype.
+    def of(cls, array: Any) -> "ArraySpec":
+        # An unpickled array has a dtype object of its own; compiled code compares dtype objects by identity.
         return cls(array.shape, np.dtype(array.dtype.type), array.size)
 
     def __str__(self) -> str:
         return f"{self.dtype} of shape {self.shape}"
 
 
-def total(parts: Iterable[Part]) -> int:
-    """Number of elements of all parts."""
-    return sum([part.size for part in parts])
+def packed_size(specs: Iterable[ArraySpec]) -> int:
+    """Return the number of elements of all arrays together."""
+    return sum([spec.size for spec in specs])
 
 
 def common_dtype(dtypes: Iterable[np.dtype[Any]]) -> np.dtype[Any]:
-    """The dtype in which all of them can be."""
+    """Return the promoted dtype."""
     different = set(dtypes)
     return different.pop() if len(different) == 1 else np.result_type(*different)
 
 
-def split(flat: np.ndarray, parts: Sequence[Part], own: bool) -> list[np.ndarray]:
-    """The arrays that lie in a flat one: copies of their `own`, otherwise read-only and views where they can be."""
+def unpack(flat: np.ndarray, specs: Sequence[ArraySpec], copy: bool) -> list[np.ndarray]:
+    """Return the packed arrays: writable copies, or read-only arrays that are views where the dtype allows it."""
     arrays, start = [], 0
-    for part in parts:
-        end = start + part.size
-        piece = (flat if part.size == flat.size else flat[start:end]).reshape(part.shape)
+    for spec in specs:
+        end = start + spec.size
+        piece = (flat if spec.size == flat.size else flat[start:end]).reshape(spec.shape)
         start = end
-        array = piece if not own and piece.dtype == part.dtype else piece.astype(part.dtype)
-        array.setflags(write=own)
+        array = piece if not copy and piece.dtype == spec.dtype else piece.astype(spec.dtype)
+        array.setflags(write=copy)
         arrays.append(array)
     return arrays
 
 
-def join(arrays: Sequence[np.ndarray | None], parts: Sequence[Part], dtype: np.dtype[Any]) -> np.ndarray:
-    """Arrays end to end; zeros where there is none."""
-    flat = np.zeros(total(parts), dtype)
-    put(arrays, parts, flat)
+def pack(arrays: Sequence[np.ndarray | None], specs: Sequence[ArraySpec], dtype: np.dtype[Any]) -> np.ndarray:
+    """Return a new flat array that holds `arrays`, and zeros in place of those that are `None`."""
+    flat = np.zeros(packed_size(specs), dtype)
+    pack_into(arrays, specs, flat)
     return flat
 
 
-def put(arrays: Sequence[np.ndarray | None], parts: Sequence[Part], flat: np.ndarray) -> None:
-    """Write arrays end to end to a flat one, except where there is none."""
+def pack_into(arrays: Sequence[np.ndarray | None], specs: Sequence[ArraySpec], flat: np.ndarray) -> None:
+    """Write `arrays` to a flat array, which keeps its elements where an array is `None`."""
     start = 0
-    for array, part in zip(arrays, parts, strict=True):
-        end = start + part.size
+    for array, spec in zip(arrays, specs, strict=True):
+        end = start + spec.size
         if array is not None:
             flat[start:end] = array.reshape(-1)
         start = end

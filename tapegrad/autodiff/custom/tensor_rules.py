@@ -1,8 +1,8 @@
-"""The derivatives of a user's op as expressions on Tensors, for derivatives of derivatives.
+"""Derivative rules of custom ops on Tensors, for derivatives of higher order.
 
-If `vjp` and `jvp` may be called with Tensors, they are: an op that was declared so, or functions that are custom ops
-themselves. Otherwise the call of `vjp` is recorded as an op in turn, which has no derivative: whoever asks for it is
-told what to write. A sweep that is not to be differentiated just calls `vjp` with arrays.
+`vjp` and `jvp` are called with Tensors if they allow it: if the op is declared ``differentiable``, or if they are
+custom ops themselves. Otherwise their call is recorded as an op without derivatives, and differentiating that op raises
+an error which says what to write. A sweep that is not recorded calls `vjp` with arrays.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad.autodiff.custom.call import Call, call_at
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp, is_op
-from tapegrad.autodiff.custom.packing import Part
+from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.engine.tape.layout import CALLS
 from tapegrad.engine.tape.tape import Tape, words_at
 from tapegrad.errors import UnsupportedError
@@ -26,13 +26,12 @@ from tapegrad.ops import CODES
 _CUSTOM = CODES["custom"]
 
 
-def reverse_rule(cell: int, x: Tensor, rest: Tensor, y: Tensor, y_bar: Tensor) -> Tensor | None:
-    """The cotangent of operand 0 of an instruction, from its operands 0 and 2, its result and that's cotangent.
+def reverse_rule(descriptor: int, x: Tensor, rest: Tensor, y: Tensor, y_bar: Tensor) -> Tensor | None:
+    """Return the cotangent of operand 0 (`x`); operand 2 is `rest`. `None` if it is zero.
 
-    `cell` is the instruction's first parameter, the address of the cell of its call. All Tensors are flat. `None`: it
-    is zero.
+    `descriptor` is the address of the descriptor of the call: the instruction's first parameter. All Tensors are flat.
     """
-    call = call_at(cell)
+    call = call_at(descriptor)
     tape, differentiate = current()
     if not tape.recording and not differentiate:
         x_bar = call.reverse(*(tensor.data_or_traced().copy() for tensor in (x, rest, y, y_bar)))
@@ -44,33 +43,33 @@ def reverse_rule(cell: int, x: Tensor, rest: Tensor, y: Tensor, y_bar: Tensor) -
         raise ValueError(
             f"custom op {call.functions.name!r}: vjp returned {len(values)} cotangents instead of {len(call.inputs)}"
         )
-    floats = [value for value, part in zip(values, call.inputs, strict=True) if part.dtype.kind == "f"]
-    return _joined(call, "cotangent", floats, call.floats)
+    floats = [value for value, spec in zip(values, call.inputs, strict=True) if spec.dtype.kind == "f"]
+    return _pack(call, "cotangent", floats, call.floats)
 
 
-def forward_rule(cell: int, x: Tensor, rest: Tensor, y: Tensor, x_dot: Tensor) -> Tensor:
-    """The tangent of the result of an instruction, from the tangent of its operand 0; see `reverse_rule`."""
-    call = call_at(cell)
-    parts = iter(_split(x_dot, call.floats))
-    x_dots = tuple(next(parts) if part.dtype.kind == "f" else None for part in call.inputs)
+def forward_rule(descriptor: int, x: Tensor, rest: Tensor, y: Tensor, x_dot: Tensor) -> Tensor:
+    """Return the tangent of the result from that of operand 0; see `reverse_rule`."""
+    call = call_at(descriptor)
+    specs = iter(_unpack(x_dot, call.floats))
+    x_dots = tuple(next(specs) if spec.dtype.kind == "f" else None for spec in call.inputs)
     result = _function(call, "jvp")(x_dots, _output(call, y), *_inputs(call, x, rest), **call.statics)
-    return _joined(call, "tangent", [result] if call.single else list(result), call.outputs)
+    return _pack(call, "tangent", [result] if call.single else list(result), call.outputs)
 
 
 def all_have_forward_rules(tape: Tape) -> bool:
-    """Whether there is a forward mode through all users' ops on a tape."""
+    """Return whether all custom ops on a tape have a jvp."""
     return all(functions.jvp is not None for functions in _functions_on(tape))
 
 
 def check_forward_rules(recorded: Any) -> None:
-    """Refuse a recording with users' ops through which there is no forward mode."""
+    """Raise for a recorded custom op without a jvp."""
     for functions in _functions_on(recorded.recording):
         if functions.jvp is None:
             raise functions.lacks("jvp")
 
 
 def _functions_on(tape: Tape) -> list[Functions]:
-    """The functions of the users' ops on a tape."""
+    """Return the functions of the custom ops on a tape."""
     if not tape.words[CALLS]:
         return []
     called = tape.column("params")[tape.column("op") == _CUSTOM]
@@ -78,35 +77,35 @@ def _functions_on(tape: Tape) -> list[Functions]:
 
 
 def _call(params: int) -> Call:
-    """The call of an instruction, from the address of its parameters."""
+    """Return the call of an instruction, given the address of its parameters."""
     return call_at(int(words_at(params, 1)[0]))
 
 
-# --- Tensors in their shapes, and end to end -------------------------------------------------------------------
+# --- Tensors, packed and unpacked ------------------------------------------------------------------------------
 
 
-def _split(flat: Tensor, parts: Sequence[Part]) -> list[Tensor]:
+def _unpack(flat: Tensor, specs: Sequence[ArraySpec]) -> list[Tensor]:
     tensors, start = [], 0
-    for part in parts:
-        tensor = reshape(flat[start : start + part.size], part.shape)
-        tensors.append(tensor if tensor.dtype == part.dtype else tensor.astype(part.dtype))
-        start += part.size
+    for spec in specs:
+        tensor = reshape(flat[start : start + spec.size], spec.shape)
+        tensors.append(tensor if tensor.dtype == spec.dtype else tensor.astype(spec.dtype))
+        start += spec.size
     return tensors
 
 
 def _output(call: Call, flat: Tensor) -> Any:
-    tensors = _split(flat, call.outputs)
+    tensors = _unpack(flat, call.outputs)
     return tensors[0] if call.single else tuple(tensors)
 
 
 def _inputs(call: Call, x: Tensor, rest: Tensor) -> list[Any]:
-    """The float inputs as Tensors, the others as they are."""
-    floats, others = iter(_split(x, call.floats)), iter(_other_inputs(call, rest))
-    return [next(floats) if part.dtype.kind == "f" else next(others) for part in call.inputs]
+    """Unpack the inputs: floats to Tensors, others to arrays."""
+    floats, others = iter(_unpack(x, call.floats)), iter(_other_inputs(call, rest))
+    return [next(floats) if spec.dtype.kind == "f" else next(others) for spec in call.inputs]
 
 
 def _other_inputs(call: Call, rest: Tensor) -> list[Any]:
-    """Integers and booleans: arrays, which while recording are guarded, for the vjp may compute with them."""
+    """Unpack integers and booleans to arrays. Raise if they are traced, for the vjp may compute with them."""
     if not call.others:
         return []
     arrays = call.other_arrays(rest.data_or_traced())
@@ -118,22 +117,24 @@ def _other_inputs(call: Call, rest: Tensor) -> list[Any]:
     return arrays
 
 
-def _joined(call: Call, what: str, values: list[Any], parts: Sequence[Part]) -> Tensor:
+def _pack(call: Call, what: str, values: list[Any], specs: Sequence[ArraySpec]) -> Tensor:
     pieces = [
-        _piece(call, f"{what} {k}", value, part)
-        for k, (value, part) in enumerate(zip(values, parts, strict=True))
+        _piece(call, f"{what} {k}", value, spec)
+        for k, (value, spec) in enumerate(zip(values, specs, strict=True))
     ]
     flat = pieces[0] if len(pieces) == 1 else concatenate(pieces)
     return flat if flat.dtype == call.dtype else flat.astype(call.dtype)
 
 
-def _piece(call: Call, what: str, value: Any, part: Part) -> Tensor:
-    """A result of the user's function in one dimension."""
+def _piece(call: Call, what: str, value: Any, spec: ArraySpec) -> Tensor:
+    """Return a result of the user's function as a flat Tensor."""
     if value is None:
-        return from_array(np.zeros(part.size, part.dtype), constant=True)
-    tensor = value if is_tensor(value) else from_array(np.asarray(value, part.dtype), constant=True)
-    if tensor.shape != part.shape or tensor.dtype != part.dtype:
-        raise ValueError(f"custom op {call.functions.name!r}: {what} is {Part.of(tensor)} instead of {part}")
+        return from_array(np.zeros(spec.size, spec.dtype), constant=True)
+    tensor = value if is_tensor(value) else from_array(np.asarray(value, spec.dtype), constant=True)
+    if tensor.shape != spec.shape or tensor.dtype != spec.dtype:
+        raise ValueError(
+            f"custom op {call.functions.name!r}: {what} is {ArraySpec.of(tensor)} instead of {spec}"
+        )
     return reshape(tensor, -1)
 
 
@@ -141,7 +142,7 @@ def _piece(call: Call, what: str, value: Any, part: Part) -> Tensor:
 
 
 def _function(call: Call, role: str) -> Callable[..., Any]:
-    """The vjp or the jvp as a function of Tensors."""
+    """Return the vjp or the jvp as a function of Tensors."""
     functions = call.functions
     function: Callable[..., Any] | None = getattr(functions, role)
     if function is not None and (functions.differentiable or is_op(function)):
@@ -153,14 +154,14 @@ def _function(call: Call, role: str) -> Callable[..., Any]:
 
 
 def _vjp_as_op(call: Call) -> Callable[..., Any]:
-    """The vjp as an op without derivatives."""
+    """Make the vjp an op without derivatives."""
     functions, inputs, count, single = call.functions, call.inputs, len(call.outputs), call.single
 
     def forward(*arrays: np.ndarray, **statics: Any) -> Any:
-        y_bar, y = _packed(arrays[:count], single), _packed(arrays[count : 2 * count], single)
+        y_bar, y = _from_tuple(arrays[:count], single), _from_tuple(arrays[count : 2 * count], single)
         result = functions.call("vjp", y_bar, y, *arrays[2 * count :], statics=statics)
         found = functions.cotangents(result, inputs)
-        floats = [part for part in inputs if part.dtype.kind == "f"]
+        floats = [spec for spec in inputs if spec.dtype.kind == "f"]
         return tuple(
             np.zeros(p.shape, p.dtype) if x_bar is None else x_bar
             for x_bar, p in zip(found, floats, strict=True)
@@ -169,30 +170,30 @@ def _vjp_as_op(call: Call) -> Callable[..., Any]:
     op = _without_derivative(functions, "vjp", forward)
 
     def apply(y_bar: Any, y: Any, *xs: Any, **statics: Any) -> list[Any]:
-        found = iter(op(*_unpacked(y_bar, single), *_unpacked(y, single), *xs, **statics))
-        return [next(found) if part.dtype.kind == "f" else None for part in inputs]
+        found = iter(op(*_to_tuple(y_bar, single), *_to_tuple(y, single), *xs, **statics))
+        return [next(found) if spec.dtype.kind == "f" else None for spec in inputs]
 
     return apply
 
 
 def _jvp_as_op(call: Call) -> Callable[..., Any]:
-    """The jvp as an op without derivatives."""
+    """Make the jvp an op without derivatives."""
     functions, inputs, count, single = call.functions, call.inputs, len(call.outputs), call.single
     outputs = call.outputs
-    floats = [k for k, part in enumerate(inputs) if part.dtype.kind == "f"]
+    floats = [k for k, spec in enumerate(inputs) if spec.dtype.kind == "f"]
 
     def forward(*arrays: np.ndarray, **statics: Any) -> Any:
         x_dots: list[Any] = [None] * len(inputs)
         for k, array in zip(floats, arrays, strict=False):
             x_dots[k] = array
-        y, xs = _packed(arrays[len(floats) : len(floats) + count], single), arrays[len(floats) + count :]
+        y, xs = _from_tuple(arrays[len(floats) : len(floats) + count], single), arrays[len(floats) + count :]
         result = functions.call("jvp", tuple(x_dots), y, *xs, statics=statics)
-        return _packed(functions.expect("jvp", "tangent", result, outputs), single)
+        return _from_tuple(functions.expect("jvp", "tangent", result, outputs), single)
 
     op = _without_derivative(functions, "jvp", forward)
 
     def apply(x_dots: Any, y: Any, *xs: Any, **statics: Any) -> Any:
-        return op(*[x_dots[k] for k in floats], *_unpacked(y, single), *xs, **statics)
+        return op(*[x_dots[k] for k in floats], *_to_tuple(y, single), *xs, **statics)
 
     return apply
 
@@ -209,9 +210,9 @@ def _without_derivative(functions: Functions, role: str, forward: Callable[..., 
     return CustomOp(Functions(f"{name}.{role}", forward, refuse, refuse))
 
 
-def _packed(arrays: Sequence[Any], single: bool) -> Any:
+def _from_tuple(arrays: Sequence[Any], single: bool) -> Any:
     return arrays[0] if single else tuple(arrays)
 
 
-def _unpacked(value: Any, single: bool) -> tuple[Any, ...]:
+def _to_tuple(value: Any, single: bool) -> tuple[Any, ...]:
     return (value,) if single else tuple(value)
