@@ -1,4 +1,4 @@
-"""Arguments of SciPy's that have a meaning of their own here."""
+"""SciPy's arguments that are checked before they are passed on."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tapegrad.pytree import flatten, paths
 
 
 def further(args: Any, name: str = "args") -> Any:
-    """The further arguments of the user's function: a tuple, or one argument by itself; named ones as they are.
+    """Return the further arguments of the user's function as a tuple; those by name as a dict.
 
     Raises
     ------
@@ -25,12 +25,12 @@ def further(args: Any, name: str = "args") -> Any:
 
 
 def without_defaults(options: dict[str, Any], derivative: str, who: str) -> dict[str, Any]:
-    """The options without those that say nothing: ``jac``, ``hess`` or ``hessp`` of `None`.
+    """Return the options without ``jac``, ``hess`` and ``hessp`` that are `None`.
 
     Raises
     ------
     TypeError
-        For an argument ``jac`` that says something.
+        For any other ``jac``: the derivative is computed.
     """
     if options.get("jac") is not None and options["jac"] is not False:
         raise TypeError(f"{who}: the {derivative} is computed; leave out the argument jac")

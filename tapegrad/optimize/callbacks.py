@@ -1,33 +1,24 @@
-"""Callbacks in the two forms that SciPy knows, on structures."""
+"""Callbacks in SciPy's two forms, called with structures."""
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 from tapegrad.optimize.ravel import Layout
 
-Report = Callable[[Any], None]
 
-
-def callback_on(callback: Any, layout: Layout, report: Report | None = None) -> Any:
-    """A callback for SciPy in place of the user's, which gets structures; `report` is called with vectors before it.
+def callback_on(callback: Any, layout: Layout) -> Any:
+    """Return a callback for SciPy that calls the user's with structures in place of vectors.
 
     SciPy tells its two forms apart by the name of the only parameter: ``callback(intermediate_result)`` gets a
     result, all others get the vector, and the state with ``method="trust-constr"``.
     """
-    if callback is None:
-        return None if report is None else lambda x, *state: report(x)
-    if report is None and layout.is_vector:
+    if callback is None or layout.is_vector:
         return callback
     if _takes_result(callback):
-        return _with_result(callback, layout, report)
-
-    def with_vector(x: Any, *state: Any) -> Any:
-        if report is not None:
-            report(x)
-        return callback(layout.unravel(x), *state)
-
-    return with_vector
+        return lambda intermediate_result: callback(
+            intermediate_result=structured(intermediate_result, layout)
+        )
+    return lambda x, *state: callback(layout.unravel(x), *state)
 
 
 def _takes_result(callback: Any) -> bool:
@@ -37,17 +28,8 @@ def _takes_result(callback: Any) -> bool:
         return False
 
 
-def _with_result(callback: Any, layout: Layout, report: Report | None) -> Any:
-    def with_result(intermediate_result: Any) -> Any:
-        if report is not None:
-            report(intermediate_result.x)
-        return callback(intermediate_result=structured(intermediate_result, layout))
-
-    return with_result
-
-
 def structured(result: Any, layout: Layout) -> Any:
-    """A copy of SciPy's result with what has an element for each parameter in their structure."""
+    """Return a copy of SciPy's result in which all that has an element for each parameter is unraveled."""
     copy = type(result)(result)
     copy.x = layout.unravel(result.x)
     for name in ("jac", "grad"):

@@ -1,4 +1,4 @@
-"""Functions of structures as functions of one vector, recorded and replayed as such."""
+"""Functions of structures as functions of one flat vector, which are recorded and replayed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,8 +21,8 @@ class NotScalarError(TypeError, ValueError):
     """
 
 
-class _OfVector(Transform):
-    """A function of a vector. It is taken apart on the tape, so that no Python runs for a leaf when it is replayed."""
+class _Flat(Transform):
+    """A function of a vector. The vector is unraveled on the tape, so a replay runs no Python for the leaves."""
 
     def __init__(self, function: Callable[..., Any], layout: Layout) -> None:
         super().__init__(function)
@@ -36,8 +36,8 @@ class _OfVector(Transform):
         return plain(self.function)(self._layout.trace(x), *args, **(kwargs or {}))
 
 
-class Scalar(_OfVector):
-    """An objective: its value is a scalar of float64."""
+class FlatScalar(_Flat):
+    """An objective, which returns a scalar of float64."""
 
     def __call__(self, x: Any, *args: Any) -> Any:
         value = self._value(x, args)
@@ -51,8 +51,8 @@ class Scalar(_OfVector):
         return _double(value.reshape(()) if value.ndim else value)
 
 
-class Vector(_OfVector):
-    """Residuals: a vector of float64 of everything that the function returns."""
+class FlatVector(_Flat):
+    """Residuals: all results of the function in one vector of float64."""
 
     def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         leaves, _ = flatten(self._value(x, args, kwargs))
@@ -69,7 +69,7 @@ def _double(value: Any) -> Any:
 
 
 def _constant(value: Any, x: Any, subject: str, wanted: str) -> Any:
-    """A result that does not depend on the arguments, such as an infinity for what is not allowed, as one that does."""
+    """Return a result that does not depend on `x`, such as ``np.inf``, as a Tensor that does, with derivative zero."""
     array = _numbers(value)
     if array is None:
         what = "None" if value is None else type(value).__name__
@@ -79,7 +79,7 @@ def _constant(value: Any, x: Any, subject: str, wanted: str) -> Any:
 
 
 def _numbers(value: Any) -> Any:
-    """Real numbers as an array of float64; `None` for anything else, a text of digits included."""
+    """Return real numbers as an array of float64, and `None` for anything else, such as text."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
@@ -87,8 +87,8 @@ def _numbers(value: Any) -> Any:
     return array.astype(np.float64) if array.dtype.kind in "biuf" else None
 
 
-def recorded(kind: type[_OfVector], function: Callable[..., Any], layout: Layout) -> Jit:
-    """The function of a vector, to be replayed. Its recordings are kept with a ``jit(f)``, or else with the result."""
+def flat_jit(kind: type[_Flat], function: Callable[..., Any], layout: Layout) -> Jit:
+    """Return the function of a vector, to be replayed. It shares its traces with `function` if that is a ``jit(f)``."""
     replayed = replayable(kind(jit(function), layout))
     assert replayed is not None
     return replayed

@@ -3,20 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on
 from tapegrad.optimize.objective import Residuals, residuals
-from tapegrad.optimize.progress import Progress
 
 
 def least_squares(
     fun: Callable[..., Any] | Residuals,
     x0: Any,
     args: Any = (),
-    *,
-    progress: bool = False,
     **options: Any,
 ) -> Any:
     """Solve a nonlinear least-squares problem by `scipy.optimize.least_squares`, with the exact Jacobian.
@@ -31,9 +26,6 @@ def least_squares(
         Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
     args
         Further arguments of `fun`: numbers, arrays, or anything that is no Tensor.
-    progress
-        Show iteration, half the sum of squares and the norm of its gradient on stderr, whenever the Jacobian is
-        evaluated.
     **options
         All other arguments as SciPy takes them: ``kwargs`` (arguments of `fun` by name), ``bounds``, ``method``,
         ``loss``, ``x_scale``, tolerances. What they say of the parameters they say of the vector of them all: the
@@ -73,34 +65,6 @@ def least_squares(
     target = residuals(fun, x0)
     if options.get("callback") is not None:  # SciPy has it from version 1.16 on
         options["callback"] = callback_on(options["callback"], target.layout)
-    shown = Progress("least_squares") if progress else None
-    f, jac = (target.fun, target.jac) if shown is None else _shown(target, shown)
-    try:
-        result = scipy_least_squares(f, target.layout.ravel(x0), jac, args=args, **options)
-    finally:
-        if shown is not None:
-            shown.close()
+    result = scipy_least_squares(target.fun, target.layout.ravel(x0), target.jac, args=args, **options)
     result.x = target.unravel(result.x)
     return result
-
-
-def _shown(target: Residuals, progress: Progress) -> tuple[Any, Any]:
-    """The residuals and their Jacobian, which shows where it is evaluated.
-
-    SciPy evaluates the Jacobian once an iteration, and the residuals at the same point before, but maybe not last.
-    """
-    known: dict[bytes, np.ndarray] = {}
-
-    def fun(x: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
-        known.clear()
-        known[x.tobytes()] = r = target.fun(x, *args, **kwargs)
-        return r
-
-    def jac(x: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
-        j = target.jac(x, *args, **kwargs)
-        r = known.get(x.tobytes())
-        r = target.fun(x, *args, **kwargs) if r is None else r
-        progress.step(0.5 * np.dot(r, r), j.T @ r)
-        return j
-
-    return fun, jac

@@ -6,9 +6,8 @@ from typing import Any
 from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on, structured
 from tapegrad.optimize.objective import Objective, objective
-from tapegrad.optimize.progress import Progress
 
-# What SciPy's methods use of the derivatives; those that are not named use the gradient.
+# SciPy's methods by the derivatives that they use. All others use the gradient.
 _VALUES = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
 _PRODUCTS = frozenset({"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"})
 _HESSIANS = frozenset({"dogleg", "trust-exact"})
@@ -20,7 +19,6 @@ def minimize(
     args: Any = (),
     method: Any = None,
     *,
-    progress: bool = False,
     callback: Any = None,
     **options: Any,
 ) -> Any:
@@ -38,8 +36,6 @@ def minimize(
     method
         As in SciPy. The gradient is given to the methods that use one, the Hessian to ``trust-exact`` and
         ``dogleg``, products with it to ``Newton-CG``, ``trust-ncg``, ``trust-krylov`` and ``trust-constr``.
-    progress
-        Show iteration, value and norm of the gradient on stderr.
     callback
         As in SciPy, in either form. It gets structures like `x0`.
     **options
@@ -81,36 +77,23 @@ def minimize(
     target = objective(fun, x0)
     kind = method.lower() if isinstance(method, str) else ""
     values_only = kind in _VALUES
-    shown = Progress(method if isinstance(method, str) else "minimize") if progress else None
-    report = None if shown is None else _reporter(shown, target, args, values_only)
-    try:
-        result = scipy_minimize(
-            target.value if values_only else target.fun,
-            target.layout.ravel(x0),
-            args,
-            method,
-            None if values_only else True,
-            callback=callback_on(callback, target.layout, report),
-            **_second_derivatives(kind, target, options),
-            **options,
-        )
-    finally:
-        if shown is not None:
-            shown.close()
+    result = scipy_minimize(
+        target.value if values_only else target.fun,
+        target.layout.ravel(x0),
+        args,
+        method,
+        None if values_only else True,
+        callback=callback_on(callback, target.layout),
+        **_second_derivatives(kind, target, options),
+        **options,
+    )
     return structured(result, target.layout)
 
 
 def _second_derivatives(kind: str, target: Objective, options: dict[str, Any]) -> dict[str, Any]:
-    """The Hessian or products with it, where the method uses them and the caller has not given his own."""
+    """Return the Hessian or products with it, if the method uses them and the caller gave none."""
     if "hess" in options or "hessp" in options:
         return {}
     if kind in _PRODUCTS:
         return {"hessp": target.hessp}
     return {"hess": target.hess} if kind in _HESSIANS else {}
-
-
-def _reporter(shown: Progress, target: Objective, args: tuple[Any, ...], values_only: bool) -> Any:
-    """What shows the state at a vector. It is evaluated anew there: SciPy does not say what it knows of it."""
-    if values_only:
-        return lambda x: shown.step(target.value(x, *args))
-    return lambda x: shown.step(*target.fun(x, *args))

@@ -1,11 +1,11 @@
-"""What an optimiser calls: values, gradients, Hessians and Jacobians by replay, of one vector."""
+"""Values, gradients, Hessians and Jacobians for optimisers: replayed functions of one vector."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tapegrad.optimize.flat import Scalar, Vector, recorded
+from tapegrad.optimize.flat import FlatScalar, FlatVector, flat_jit
 from tapegrad.optimize.ravel import Layout, layout_of
 from tapegrad.transforms.grad import value_and_grad
 from tapegrad.transforms.hessian import hessian, hvp
@@ -16,15 +16,15 @@ _FLOAT = np.dtype(np.float64)
 _ndarray = np.ndarray
 
 
-class _OfVector:
-    """A function of a vector that stands for a function of a structure.
+class _VectorFunction:
+    """A function of a structure, called with a vector.
 
     Attributes
     ----------
     function
-        The function as it was given.
+        The function of a structure, a ``jit(f)``.
     layout
-        Which part of the vector is which leaf of the structure.
+        The elements of the vector that belong to each leaf of the structure.
     """
 
     _kind: Any
@@ -34,7 +34,7 @@ class _OfVector:
         self._x0 = x0
         self._layout: Layout | None = None
         if x0 is not None:
-            self._take(layout_of(x0))
+            self._bind(layout_of(x0))
 
     def __reduce__(self) -> Any:
         return type(self), (self.function, self._x0)
@@ -42,13 +42,13 @@ class _OfVector:
     def __repr__(self) -> str:
         return f"{type(self).__name__.lower()}({self.function.function!r})"
 
-    def _take(self, layout: Layout) -> None:
-        """Be a function of vectors of that layout."""
+    def _bind(self, layout: Layout) -> None:
+        """Fix the layout of the vectors."""
         self._layout = layout
-        self._replayed = recorded(self._kind, self.function, layout)
+        self._replayed = flat_jit(self._kind, self.function, layout)
 
     def at(self, x0: Any) -> Any:
-        """The same function for structures like `x0`."""
+        """Return the same function for structures like `x0`."""
         layout = layout_of(x0)
         return self if layout == self._layout else type(self)(self.function, x0)
 
@@ -67,37 +67,37 @@ class _OfVector:
         return self.ravel(self._x0)
 
     def ravel(self, structure: Any) -> np.ndarray:
-        """A structure as a vector."""
+        """Return a structure as a vector."""
         return self.layout.ravel(structure)
 
     def unravel(self, vector: Any) -> Any:
-        """A vector as a structure like that of `x0`."""
+        """Return a vector as a structure like `x0`."""
         return self.layout.unravel(vector)
 
     def _vector(self, x: Any) -> np.ndarray:
-        """What the function is called with, as the vector that a replay reads."""
+        """Return the argument as a vector of float64. The first one fixes the layout if no `x0` was given."""
         layout = self._layout
         if layout is not None and type(x) is _ndarray and x.shape == (layout.size,):
             return x if x.dtype is _FLOAT else x.astype(_FLOAT)
         if self._x0 is None and (layout is None or layout.is_vector):
-            self._take(layout_of(x))
+            self._bind(layout_of(x))
         return self.ravel(x)
 
 
-class Objective(_OfVector):
+class Objective(_VectorFunction):
     """A scalar function of a vector with its derivatives; made by `objective`."""
 
-    _kind = Scalar
+    _kind = FlatScalar
 
-    def _take(self, layout: Layout) -> None:
-        super()._take(layout)
+    def _bind(self, layout: Layout) -> None:
+        super()._bind(layout)
         self._both = value_and_grad(self._replayed)
         self._hessian = hessian(self._replayed)
         self._product = hvp(self._replayed)
 
     def fun(self, x: Any, *args: Any) -> tuple[float, np.ndarray]:
         """The value at a vector, and the gradient, a new vector: for ``jac=True``."""
-        x = self._vector(x)  # before anything else: it may settle what the vector means
+        x = self._vector(x)  # first, for it may fix the layout
         return self._both(x, *args)  # type: ignore[no-any-return]
 
     def value(self, x: Any, *args: Any) -> float:
@@ -120,13 +120,13 @@ class Objective(_OfVector):
         return self._product(x, *args, v)  # type: ignore[no-any-return]
 
 
-class Residuals(_OfVector):
+class Residuals(_VectorFunction):
     """A vector-valued function of a vector with its Jacobian; made by `residuals`."""
 
-    _kind = Vector
+    _kind = FlatVector
 
-    def _take(self, layout: Layout) -> None:
-        super()._take(layout)
+    def _bind(self, layout: Layout) -> None:
+        super()._bind(layout)
         self._jacobian = jacobian(self._replayed)
 
     def fun(self, x: Any, *args: Any, **kwargs: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Structures of arrays as one vector, for optimisers know nothing else, and back again."""
+"""Ravel structures of arrays to one vector, which is what optimisers work on, and back."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _FLOAT = np.dtype(np.float64)
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the leaves of a structure lie in a vector of float64: one after the other, each in C order.
+    """How a vector of float64 holds the leaves of a structure: one after the other, each in C order.
 
     Layouts of structures that differ in nothing but the numbers in them are equal and have equal hashes.
 
@@ -42,27 +42,27 @@ class Layout:
         return self.definition is LEAF and len(self.shapes[0]) == 1 and self.dtypes[0] == _FLOAT
 
     def ravel(self, structure: Any) -> np.ndarray:
-        """A new vector with the elements of a structure.
+        """Return the elements of a structure as a new vector.
 
         Raises
         ------
         ValueError
             For a structure of another layout.
         """
-        leaves, layout = flatten_args(structure)
+        leaves, layout = _leaves_and_layout(structure)
         if layout.definition != self.definition or layout.shapes != self.shapes:
             raise ValueError(f"the structure has {layout}, but x0 has {self}")
         return np.concatenate([np.zeros(0), *(leaf.ravel() for leaf in leaves)])
 
     def unravel(self, vector: Any) -> Any:
-        """A new structure with the elements of a vector: arrays, NumPy scalars where a leaf has no dimensions."""
+        """Return a new structure of arrays, and of NumPy scalars for leaves without dimensions."""
         vector = np.asarray(vector)
         if vector.shape != (self.size,):
             raise ValueError(f"a vector of shape {vector.shape}, but x0 has {self.size} elements")
         return self._build(vector, lambda leaf, dtype: np.array(leaf, dtype)[()])
 
     def trace(self, vector: Any) -> Any:
-        """The structure of Tensors that show the parts of a Tensor: views, which cost nothing on a tape."""
+        """Return a structure of views of a Tensor, which cost nothing on a tape."""
         if self.is_vector:
             return vector
         return self._build(vector, lambda leaf, dtype: leaf.astype(dtype, copy=False))
@@ -81,12 +81,12 @@ class Layout:
 
 
 def layout_of(structure: Any) -> Layout:
-    """The layout of a structure of arrays and numbers."""
-    return flatten_args(structure)[1]
+    """Return the layout of a structure of arrays and numbers."""
+    return _leaves_and_layout(structure)[1]
 
 
-def flatten_args(structure: Any) -> tuple[list[np.ndarray], Layout]:
-    """The leaves of a structure as arrays, and its layout.
+def _leaves_and_layout(structure: Any) -> tuple[list[np.ndarray], Layout]:
+    """Return the leaves of a structure as arrays, and its layout.
 
     A list or tuple of plain numbers is a vector, as everywhere in SciPy. Integers become floats.
 
@@ -104,12 +104,12 @@ def flatten_args(structure: Any) -> tuple[list[np.ndarray], Layout]:
 
 
 def _is_plain(structure: Any) -> bool:
-    """Whether a sequence holds numbers only. A named tuple is a structure all the same."""
+    """Return whether a sequence holds numbers only. A named tuple counts as a structure."""
     return not hasattr(structure, "_fields") and all(isinstance(part, _NUMBERS) for part in structure)
 
 
 def _array(leaf: Any, name: str) -> np.ndarray:
-    """A leaf as an array of floats."""
+    """Return a leaf as an array of floats."""
     array = leaf.data if is_tensor(leaf) else np.asarray(leaf)
     if array.dtype.kind in "iub":
         return array.astype(_FLOAT)

@@ -1,4 +1,4 @@
-"""Optimisation: SciPy's results with derivatives by hand, structures, progress and callbacks."""
+"""Optimisation: SciPy's results with derivatives by hand, structures and callbacks."""
 
 import subprocess
 import sys
@@ -372,10 +372,9 @@ def test_arguments_by_name():
         return b[0] * tg.exp(-b[1] * times) + offset - measured
 
     named = {"measured": MEASURED, "offset": 0.1}
-    for progress in (False, True):
-        found = least_squares(model, [1.0, 1.0], (TIMES,), kwargs=named, progress=progress)
-        expected = scipy.optimize.least_squares(lambda b: decay(b) + 0.1, [1.0, 1.0])
-        np.testing.assert_allclose(found.x, expected.x, rtol=1e-5)
+    found = least_squares(model, [1.0, 1.0], (TIMES,), kwargs=named)
+    expected = scipy.optimize.least_squares(lambda b: decay(b) + 0.1, [1.0, 1.0])
+    np.testing.assert_allclose(found.x, expected.x, rtol=1e-5)
 
 
 def test_residuals_that_are_not_finite_are_scipys_to_judge():
@@ -443,48 +442,11 @@ def test_options_give_results_of_scipys_fields_and_types(method, name):
         assert ours.fun <= by_differences.fun + 1e-2
 
 
-# --- progress and callbacks -----------------------------------------------------------------------------------------
+# --- callbacks --------------------------------------------------------------------------------------------------------
 
 
-def test_progress_is_a_line_an_iteration(capsys):
-    found = minimize(rosenbrock, START, method="BFGS", progress=True)
-    lines = capsys.readouterr().err.splitlines()
-    lines = [line for line in lines if not line.startswith("tapegrad:")]
-    assert len(lines) == found.nit
-    assert lines[0].startswith("BFGS: iteration 1, value ")
-    assert ", gradient norm " in lines[0]
-    assert float(lines[-1].split("value ")[1].split(",")[0]) == pytest.approx(found.fun, abs=1e-9)
-
-
-@pytest.mark.parametrize("method", ["trust-constr", "Nelder-Mead", None])
-def test_progress_of_other_methods(method, capsys):
-    minimize(lambda x: tg.sum(x**2), [1.0, 2.0], method=method, progress=True)
-    err = capsys.readouterr().err
-    assert f"{method or 'minimize'}: iteration 2, value " in err
-    assert (", gradient norm " in err) == (method != "Nelder-Mead")
-
-
-def test_progress_of_least_squares(capsys):
-    found = least_squares(decay, [1.0, 1.0], progress=True)
-    lines = [x for x in capsys.readouterr().err.splitlines() if x.startswith("least_squares: iteration")]
-    assert len(lines) == found.njev
-    assert float(lines[-1].split("value ")[1].split(",")[0]) == pytest.approx(found.cost, rel=1e-6)
-
-
-def test_progress_on_a_terminal_is_one_line(monkeypatch, capsys):
-    minimize(rosenbrock, START, method="CG")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    capsys.readouterr()
-    found = minimize(rosenbrock, START, method="CG", progress=True)
-    err = capsys.readouterr().err
-    assert err.count("\r\x1b[K") == found.nit
-    assert err.count("\n") == 1
-    assert err.endswith("\n")
-
-
-@pytest.mark.parametrize("progress", [False, True])
 @pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B"])
-def test_callbacks_in_both_forms_get_structures(method, progress):
+def test_callbacks_in_both_forms_get_structures(method):
     positions, results = [], []
 
     def by_result(intermediate_result):
@@ -492,8 +454,8 @@ def test_callbacks_in_both_forms_get_structures(method, progress):
 
     start = {"x": START}
     loss = objective(lambda p: rosenbrock(p["x"]), start)
-    one = minimize(loss, start, method=method, callback=positions.append, progress=progress)
-    other = minimize(loss, start, method=method, callback=by_result, progress=progress)
+    one = minimize(loss, start, method=method, callback=positions.append)
+    other = minimize(loss, start, method=method, callback=by_result)
     assert len(positions) == one.nit == other.nit == len(results)
     np.testing.assert_array_equal(positions[-1]["x"], one.x["x"])
     np.testing.assert_array_equal(results[-1].x["x"], one.x["x"])
@@ -504,7 +466,7 @@ def test_a_callback_may_stop():
     def stop(x):
         raise StopIteration
 
-    assert minimize(rosenbrock, START, method="BFGS", callback=stop, progress=True).nit == 1
+    assert minimize(rosenbrock, START, method="BFGS", callback=stop).nit == 1
 
 
 def test_trust_constr_gives_its_callback_the_state():
