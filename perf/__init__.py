@@ -4,9 +4,9 @@
 workloads    the functions that are differentiated, as data, each with an independent answer
 second_order second derivatives of one of them, by hand
 regression   NIST's Gauss1 as a workload, with its Jacobian by hand
-trails       the 54 fits of NIST's regressions, and the points that they visit
+nist_fits    the 54 fits of NIST's regressions, and every point at which they evaluate a function
 peers        adapters: how each library gives a derivative of a workload, a file a derivative
-conditions   what all of them share: how memory is kept, how threads wait
+environment  settings of the process that all of them share: how memory is kept, how threads wait
 timer        one clock for all of them, interleaved in one run, every answer checked first
 figures      what is measured and what it must reach
 processes    runs a measurement that needs a process of its own (start-up, memory)

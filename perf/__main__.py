@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from perf.conditions import settle
+from perf.environment import configure
 from perf.figures import FIGURES, Figure, Settings
 from perf.machine import describe
 from perf.peers import Unavailable, tapegrad
@@ -50,7 +50,7 @@ def main(words: list[str] | None = None) -> int:
     """Measure, print, write; 1 if a figure failed or an answer was wrong. A missed target is no failure."""
     arguments = _arguments(words)
     settings = Settings(arguments.quick, frozenset(filter(None, arguments.without.split(","))))
-    settle()
+    configure()
     if "tapegrad" not in settings.without:
         try:
             tapegrad()

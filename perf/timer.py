@@ -44,7 +44,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Pace:
+class Budget:
     """How long is measured: seconds for each batch and each contender, and the bounds on the rounds."""
 
     batch: float = 0.005
@@ -52,7 +52,7 @@ class Pace:
     rounds: tuple[int, int] = (9, 200)
 
 
-QUICK = Pace(batch=0.002, contender=0.1, rounds=(5, 25))
+QUICK = Budget(batch=0.002, contender=0.1, rounds=(5, 25))
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def check(contender: Contender, reference: Answer, tolerance: float = 1e-9) -> N
 
 
 def race(
-    contenders: Sequence[Contender], references: Sequence[Answer] | Answer, pace: Pace | None = None
+    contenders: Sequence[Contender], references: Sequence[Answer] | Answer, budget: Budget | None = None
 ) -> list[Timing]:
     """Check, then time `contenders` in turns.
 
@@ -90,7 +90,7 @@ def race(
         What is timed.
     references : Answer or sequence of Answer
         The right answer: one for all, or a list with one for each contender.
-    pace : Pace, optional
+    budget : Budget, optional
         How long to measure.
 
     Returns
@@ -98,13 +98,13 @@ def race(
     list of Timing
         One for each contender, in their order.
     """
-    pace = pace or Pace()
+    budget = budget or Budget()
     answers = references if isinstance(references, list) else [references] * len(contenders)
     for contender, answer in zip(contenders, answers, strict=True):
         check(contender, answer)
     gc.collect()
-    calls = [_calibrate(contender, pace.batch) for contender in contenders]
-    rounds = _rounds(contenders, calls, pace)
+    calls = [_calibrate(contender, budget.batch) for contender in contenders]
+    rounds = _rounds(contenders, calls, budget)
     return [_timing(*row) for row in zip(contenders, calls, rounds, strict=True)]
 
 
@@ -127,14 +127,14 @@ def _calibrate(contender: Contender, seconds: float) -> int:
     return max(1, round(seconds / each))
 
 
-def _rounds(contenders: Sequence[Contender], calls: list[int], pace: Pace) -> list[list[float]]:
+def _rounds(contenders: Sequence[Contender], calls: list[int], budget: Budget) -> list[list[float]]:
     """Seconds a call, for each contender and round."""
     order = list(range(len(contenders)))
     samples: list[list[float]] = [[] for _ in order]
     shuffle = random.Random(0).shuffle
-    deadline = perf_counter() + pace.contender * len(order)
-    for done in range(pace.rounds[1]):
-        if done >= pace.rounds[0] and perf_counter() > deadline:
+    deadline = perf_counter() + budget.contender * len(order)
+    for done in range(budget.rounds[1]):
+        if done >= budget.rounds[0] and perf_counter() > deadline:
             break
         shuffle(order)
         for i in order:

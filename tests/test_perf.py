@@ -11,12 +11,12 @@ from perf.figures.derivatives import DERIVATIVES
 from perf.figures.fits import _pass, _sample, _scaled
 from perf.figures.races import RACES, Race
 from perf.figures.replay import LENGTHS, slope
+from perf.nist_fits import Evaluation, Fits, run_fits
 from perf.peers import FUNCTIONS, GRADIENTS, HESSIANS, JACOBIANS, PRODUCTS, RESIDUALS, Unavailable, enter
 from perf.regression import gauss1, residuals
 from perf.report import Report, figure_text, quantity
 from perf.second_order import direction, rosenbrock_hessian, rosenbrock_product
-from perf.timer import Contender, Pace, Timing, WrongAnswer, check, race
-from perf.trails import Trail, Visit, follow
+from perf.timer import Budget, Contender, Timing, WrongAnswer, check, race
 from tapegrad.examples.nist import load
 
 CASES = [
@@ -24,7 +24,7 @@ CASES = [
     *((workloads.arithmetic(length), width) for length in (1, 2, 3, 10, 30) for width in (1, 8)),
 ]
 IDS = [f"{workload.name}-{size}" for workload, size in CASES]
-BRIEF = Pace(batch=1e-5, contender=1e-4, rounds=(2, 3))
+BRIEF = Budget(batch=1e-5, contender=1e-4, rounds=(2, 3))
 SQUARE = 4.0, np.array([4.0])
 
 
@@ -115,8 +115,10 @@ def test_arithmetic_chain(workload, size, name):
 @pytest.mark.parametrize("peer", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_peer_gives_the_functions_of_a_fit(peer):
     names = ["Nelson", "Roszman1"]
-    visits = [Visit(load(name), kind, np.array(load(name).starts[1])) for name in names for kind in (0, 1)]
-    kept, answers = _sample(visits, 1)
+    evaluations = [
+        Evaluation(load(name), kind, np.array(load(name).starts[1])) for name in names for kind in (0, 1)
+    ]
+    kept, answers = _sample(evaluations, 1)
     assert len(kept) == 4
     scales = [np.max(np.abs(answer)) for answer in answers]
     try:
@@ -127,17 +129,17 @@ def test_peer_gives_the_functions_of_a_fit(peer):
 
 def test_overflowing_points_are_left_out():
     problem = load("Misra1a")
-    visits = [Visit(problem, 0, np.array([1.0, b])) for b in (1e-4, -1e4)]
-    assert _sample(visits, 1)[0] == visits[:1]
+    evaluations = [Evaluation(problem, 0, np.array([1.0, b])) for b in (1e-4, -1e4)]
+    assert _sample(evaluations, 1)[0] == evaluations[:1]
 
 
-def test_a_fit_leaves_a_trail():
-    trail = follow(["DanWood"])
-    residuals, jacobians = trail.calls
+def test_fits_are_timed_and_their_evaluations_listed():
+    fits = run_fits(["DanWood"])
+    residuals, jacobians = fits.calls
     assert residuals >= jacobians > 4
-    assert trail.digits > 8
-    assert 0 < sum(trail.seconds) < trail.whole
-    assert Trail().calls == (0, 0)
+    assert fits.digits > 8
+    assert 0 < sum(fits.seconds) < fits.total_seconds
+    assert Fits().calls == (0, 0)
 
 
 @pytest.mark.parametrize(

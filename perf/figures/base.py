@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from perf.timer import QUICK, Pace, Timing
+from perf.timer import QUICK, Budget, Timing
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,8 @@ class Settings:
     without: frozenset[str] = frozenset()  # packages to leave out
 
     @property
-    def pace(self) -> Pace:
-        return QUICK if self.quick else Pace()
+    def budget(self) -> Budget:
+        return QUICK if self.quick else Budget()
 
     def fewer(self, thorough: int, quick: int) -> int:
         """`thorough` repeats, or `quick` ones."""

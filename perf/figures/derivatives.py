@@ -46,7 +46,7 @@ class Comparison:
             contender = self.unit.peers[REPLAYED].enter(workload, x)
             contenders.append(replace(contender, name=f"{contender.name}, {self.unit.name}"))
             answers.append(self.unit.reference(x))
-        timings = race(contenders, answers, settings.pace)
+        timings = race(contenders, answers, settings.budget)
         return Outcome(self.targets(timings), timings, notes)
 
     def targets(self, timings: list[Timing]) -> list[Target]:

@@ -27,7 +27,7 @@ class Race:
         workload = WORKLOADS[self.workload]
         x = workload.build(self.size)
         contenders, notes = enter(GRADIENTS, workload, x, settings.without, self.peers)
-        timings = race(contenders, workload.reference(x), settings.pace)
+        timings = race(contenders, workload.reference(x), settings.budget)
         return Outcome(self.targets(timings), timings, notes)
 
     def targets(self, timings: list[Timing]) -> list[Target]:

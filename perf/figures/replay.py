@@ -33,7 +33,9 @@ def measure(settings: Settings) -> Outcome:
     if "tapegrad" in settings.without:
         raise Unavailable("tapegrad is left out")
     entries = [_enter(length, width) for width in WIDTHS for length in LENGTHS]
-    timings = race([contender for contender, _ in entries], [answer for _, answer in entries], settings.pace)
+    timings = race(
+        [contender for contender, _ in entries], [answer for _, answer in entries], settings.budget
+    )
     targets, notes = [], []
     for i, width in enumerate(WIDTHS):
         each, fixed = slope(timings[i * len(LENGTHS) : (i + 1) * len(LENGTHS)])

@@ -94,9 +94,9 @@ def _value_and_gradient(casadi: Any, value: Any, x: Any) -> list[Any]:
     return [value, casadi.gradient(value, x)]
 
 
-def _by_hand(workload: Workload, x: Array) -> tuple[Any, ...]:
+def _baseline(workload: Workload, x: Array) -> tuple[Any, ...]:
     load("numba")
-    loops = importlib.import_module("perf.by_hand").BY_HAND
+    loops = importlib.import_module("perf.fused_baselines").BASELINES
     if workload.name not in loops:
         raise Unavailable("nobody has written this one by hand")
     return (partial(loops[workload.name], x),)
@@ -112,5 +112,5 @@ GRADIENTS = table(
     Peer("HIPS autograd", "autograd", _autograd),
     Peer("MyGrad", "mygrad", _mygrad),
     Peer("CasADi, buffer API", "casadi", partial(casadi, _value_and_gradient), largest=1_000),
-    Peer("by hand, fused Numba loop", "numba", _by_hand),
+    Peer("by hand, fused Numba loop", "numba", _baseline),
 )

@@ -38,11 +38,11 @@ def _jacobian(casadi: Any, value: Any, x: Any) -> list[Any]:
     return [casadi.jacobian(value, x)]
 
 
-def _by_hand(workload: Workload, x: Array) -> tuple[Any, ...]:
+def _baseline(workload: Workload, x: Array) -> tuple[Any, ...]:
     load("numba")
     if workload.data is None:
         raise Unavailable("nobody has written this one by hand")
-    return partial(importlib.import_module("perf.by_hand").gauss_jacobian, x, workload.data[0]), one
+    return partial(importlib.import_module("perf.fused_baselines").gauss_jacobian, x, workload.data[0]), one
 
 
 RESIDUALS = table(Peer("tapegrad replay", "tapegrad", _residuals))
@@ -54,5 +54,5 @@ JACOBIANS = table(
     Peer("JAX jit, device arrays", "jax", jax_device(_jax)),
     Peer("HIPS autograd, reverse", "autograd", _autograd),
     Peer("CasADi, buffer API", "casadi", partial(casadi, _jacobian)),
-    Peer("by hand, fused Numba loop", "numba", _by_hand),
+    Peer("by hand, fused Numba loop", "numba", _baseline),
 )

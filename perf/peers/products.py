@@ -74,9 +74,9 @@ def _product(casadi: Any, value: Any, x: Any, v: Any) -> list[Any]:
     return [casadi.jtimes(casadi.gradient(value, x), x, v)]
 
 
-def _by_hand(workload: Workload, x: Array) -> tuple[Any, ...]:
+def _baseline(workload: Workload, x: Array) -> tuple[Any, ...]:
     load("numba")
-    return partial(importlib.import_module("perf.by_hand").rosenbrock_product, x, direction(x)), one
+    return partial(importlib.import_module("perf.fused_baselines").rosenbrock_product, x, direction(x)), one
 
 
 PRODUCTS = table(
@@ -89,5 +89,5 @@ PRODUCTS = table(
     Peer("JAX jit, device arrays", "jax", _with_direction(jax_device(_jax))),
     Peer("HIPS autograd", "autograd", _autograd),
     Peer("CasADi, buffer API", "casadi", _with_direction(partial(casadi, _product)), largest=1_000),
-    Peer("by hand, fused Numba loop", "numba", _by_hand),
+    Peer("by hand, fused Numba loop", "numba", _baseline),
 )

@@ -1,4 +1,4 @@
-"""The conditions that all contenders share. Both settings help the peers at least as much as tapegrad.
+"""Settings of the process that all contenders share. Both help the peers at least as much as tapegrad.
 
 Measured on two cores with 1,000,000 elements: where memory goes back to the system after every call, page
 faults cost more than the arithmetic; where two OpenMP threads come to share a core, one spins through whole
@@ -14,7 +14,7 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # parameters of glibc's mallopt
 _SPINS = "20000"  # about a millisecond: less leaves two threads waiting to be woken, more wastes time slices
 
 
-def settle() -> None:
+def configure() -> None:
     """Keep freed memory in the process and let OpenMP threads spin briefly; before any peer is imported."""
     os.environ.setdefault("GOMP_SPINCOUNT", _SPINS)
     if sys.platform == "linux":

@@ -1,4 +1,4 @@
-"""The 54 fits of NIST's regressions by `least_squares`: what they spend where, and every point that they visit."""
+"""The 54 fits of NIST's regressions by `least_squares`: where the time is spent, and every evaluation on the way."""
 
 import importlib
 from collections.abc import Iterable, Iterator
@@ -12,8 +12,8 @@ from perf.workloads import Array
 
 
 @dataclass(frozen=True)
-class Visit:
-    """One evaluation: of the residuals (0) or their Jacobian (1) of a problem at a point."""
+class Evaluation:
+    """An evaluation of the residuals (kind 0) or their Jacobian (1) of a problem at a point."""
 
     problem: Any
     kind: int
@@ -35,28 +35,40 @@ class Visit:
 
 
 @dataclass
-class Trail:
-    """The 54 fits: seconds in residuals and in Jacobians, seconds of everything, digits of the worst."""
+class Fits:
+    """What is known of the fits.
 
-    visits: list[Visit] = field(default_factory=list)
+    Attributes
+    ----------
+    evaluations
+        All of them, in order.
+    seconds
+        In the residuals, and in their Jacobian.
+    total_seconds
+        These, and the optimiser's own work.
+    digits
+        Digits to which the worst parameter of all agrees with the certified ones.
+    """
+
+    evaluations: list[Evaluation] = field(default_factory=list)
     seconds: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    whole: float = 0.0
+    total_seconds: float = 0.0
     digits: float = np.inf
 
     @property
     def calls(self) -> tuple[int, int]:
         """Evaluations of the residuals and of the Jacobian."""
-        jacobians = sum(visit.kind for visit in self.visits)
-        return len(self.visits) - jacobians, jacobians
+        jacobians = sum(each.kind for each in self.evaluations)
+        return len(self.evaluations) - jacobians, jacobians
 
 
-def follow(names: Iterable[str] | None = None) -> Trail:
+def run_fits(names: Iterable[str] | None = None) -> Fits:
     """Fit problems, all by default, from both starts. The functions are recorded before the clock starts."""
-    trail = Trail()
+    fits = Fits()
     with np.errstate(all="ignore"):  # a trial step may overflow: the optimiser takes a shorter one
         for problem, start in _fits(names):
-            _fit(problem, start, trail)
-    return trail
+            _fit(problem, start, fits)
+    return fits
 
 
 def _fits(names: Iterable[str] | None) -> Iterator[tuple[Any, Array]]:
@@ -67,29 +79,29 @@ def _fits(names: Iterable[str] | None) -> Iterator[tuple[Any, Array]]:
             yield problem, start
 
 
-def _fit(problem: Any, start: Array, trail: Trail) -> None:
+def _fit(problem: Any, start: Array, fits: Fits) -> None:
     nist, optimize = (
         importlib.import_module(f"tapegrad.{name}") for name in ("examples.nist.fit", "optimize")
     )
     residuals = optimize.residuals(problem.residuals, start)
     residuals.fun(residuals.x0), residuals.jac(residuals.x0)
-    residuals.fun = _timed(residuals.fun, problem, 0, trail)
-    residuals.jac = _timed(residuals.jac, problem, 1, trail)
+    residuals.fun = _timed(residuals.fun, problem, 0, fits)
+    residuals.jac = _timed(residuals.jac, problem, 1, fits)
     begun = perf_counter()
     result = optimize.least_squares(residuals, start, **nist.SETTINGS)
-    trail.whole += perf_counter() - begun
-    trail.digits = min(trail.digits, nist.agreeing_digits(result.x, problem.certified))
+    fits.total_seconds += perf_counter() - begun
+    fits.digits = min(fits.digits, nist.agreeing_digits(result.x, problem.certified))
 
 
-def _timed(function: Any, problem: Any, kind: int, trail: Trail) -> Any:
-    """The function, but every call is noted."""
-    visits, seconds = trail.visits, trail.seconds
+def _timed(function: Any, problem: Any, kind: int, fits: Fits) -> Any:
+    """The function, with every call timed and listed."""
+    evaluations, seconds = fits.evaluations, fits.seconds
 
     def call(b: Array) -> Array:
         begun = perf_counter()
         result = function(b)
         seconds[kind] += perf_counter() - begun
-        visits.append(Visit(problem, kind, b.copy()))
+        evaluations.append(Evaluation(problem, kind, b.copy()))
         return result  # type: ignore[no-any-return]
 
     return call
