@@ -4,47 +4,47 @@ from typing import Any
 
 
 class AnomalyError(FloatingPointError):
-    """A value that is not finite, found by `detect_anomaly`."""
+    """Raised by `detect_anomaly` where a value is not finite."""
 
 
 class FreedGraphError(RuntimeError):
-    """A reverse sweep came to a part of the graph that an earlier one has released."""
+    """Raised where a reverse sweep reaches a part of the graph that an earlier one has released."""
 
 
 class IllegalTapeError(RuntimeError):
-    """A tape breaks a rule that the sweeps rely on: a fault of the engine, or of whoever wrote into the columns."""
+    """Raised where a tape breaks a rule that the sweeps rely on: a fault of tapegrad, or of writes to its columns."""
 
 
 class ChangedValueError(RuntimeError):
-    """A reverse sweep would read contents that were written to since they were computed with; found by checks only."""
+    """Raised by checks where a reverse sweep would read contents that were written to since they were used."""
 
 
 class TracedValueError(TypeError):
-    """A value of a recording, or of a function that is being differentiated, was asked for as a number or array."""
+    """Raised where a number or array is asked of a value that is being recorded, or differentiated by a transform."""
 
 
 class LostGradientWarning(UserWarning):
-    """A Tensor was converted to a plain number, through which no gradient flows."""
+    """Warns that a Tensor was converted to a plain number, through which no gradient flows."""
 
 
 class InconclusiveError(RuntimeError):
-    """`check_grads` found nothing wrong, but some derivative that no numbers can confirm."""
+    """Raised by `check_grads` where nothing is wrong, but some derivative could not be confirmed by numbers."""
 
 
 class OuterTensorError(TracedValueError):
-    """A function that is being recorded uses a Tensor that is differentiated, or recorded, around it."""
+    """Raised where a function that is being recorded uses a Tensor that is differentiated or recorded around it."""
 
 
 class UnsupportedError(TypeError):
-    """A NumPy function, an argument or a dtype that tapegrad does not differentiate."""
+    """Raised for a NumPy function, an argument or a dtype that tapegrad does not support."""
 
 
 class NoForwardModeError(UnsupportedError):
-    """A forward sweep came to an op of the user's that has no `jvp`."""
+    """Raised where a forward sweep reaches a custom op that has no `jvp`."""
 
 
 class RecordingWarning(UserWarning):
-    """A function is recorded anew again and again, where a replay was meant."""
+    """Warns that a function is recorded again and again, where a replay was meant."""
 
 
 def name_of(function: Any) -> str:

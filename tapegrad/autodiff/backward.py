@@ -101,30 +101,37 @@ def backward(
     inputs: Tensor | Iterable[Tensor] | None = None,
     accumulate: bool = True,
 ) -> None:
-    """Add the gradient of this Tensor to `grad` of every Tensor it was computed from, though it be zero.
+    """Add the gradient of this Tensor to the `grad` of every Tensor that it was computed from.
 
     Parameters
     ----------
-    gradient
-        The gradient to start from, broadcastable to this Tensor's shape. Ones by default, so that
-        ``t.backward()`` is ``t.sum().backward()``.
-    retain_graph
-        Keep the graph for another sweep. Otherwise it is freed, and going through it again raises. By default
-        it is kept with `create_graph` only.
-    create_graph
-        Record the sweep itself: the gradients are Tensors, which can be differentiated in turn. They refer to
-        the graph, and the Tensors that it was computed from to them, until the gradients are cleared.
-    inputs
+    gradient : array_like or Tensor, optional
+        The gradient to start from; it broadcasts to this Tensor's shape. Ones by default, so that ``t.backward()`` is
+        ``t.sum().backward()``.
+    retain_graph : bool, optional
+        Keep the graph for another sweep. Otherwise it is freed, and another sweep through it raises. By default it is
+        kept with `create_graph` only.
+    create_graph : bool, default False
+        Record the sweep itself: the gradients are Tensors, which can be differentiated in turn. They refer to the
+        graph, and the Tensors that it was computed from refer to them, until the gradients are cleared.
+    inputs : Tensor or iterable of Tensor, optional
         Give these Tensors a gradient, and no others. One that this Tensor does not depend on keeps what it has.
-    accumulate
-        ``False``: replace gradients of earlier sweeps instead of adding to them.
+    accumulate : bool, default True
+        If False, replace gradients of earlier sweeps instead of adding to them.
 
     Raises
     ------
     RuntimeError
         On a constant, and when the graph has been freed (`FreedGraphError`).
+    TypeError
+        If `gradient` is of a dtype that is not real.
     ValueError
-        If `gradient` does not broadcast to this Tensor's shape.
+        If `gradient` does not broadcast to this Tensor's shape, or one of `inputs` is a constant.
+
+    Notes
+    -----
+    A reverse sweep over the tape: the cotangent of each result, times the partials of its instruction, is added to the
+    cotangents of the operands. Every Tensor that is reached has a gradient afterwards, be it zero.
 
     Examples
     --------
@@ -155,14 +162,24 @@ def backward(
 
 
 def _get_grad(x: Tensor) -> Any:
-    """The gradient that sweeps have added up, as a NumPy array; ``None`` before the first.
+    """The gradient that sweeps have added up, as a NumPy array; None before the first.
 
-    After a sweep with ``create_graph=True`` it is a Tensor.
-    The gradient of a view is the same view of its base's gradient.
+    After a sweep with ``create_graph=True`` it is a Tensor. The gradient of a view is the same view of its base's
+    gradient.
 
-    The array is the accumulator itself: the next sweep adds to it, and what you write into it (``t.grad *= 0.5``,
-    ``t.grad[...] = values``) is what it adds to. Take ``t.grad.copy()`` to keep one gradient. ``t.grad = None``
-    is `null_grad`.
+    Notes
+    -----
+    The array is the accumulator itself: the next sweep adds to it, and to what you write into it (``t.grad *= 0.5``,
+    ``t.grad[...] = values``). Take ``t.grad.copy()`` to keep one gradient. ``t.grad = None`` is `null_grad`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0])
+    >>> for _ in range(2):
+    ...     (3 * x).backward()
+    >>> x.grad
+    array([6., 6.])
     """
     slot, tape = x._slot, x._tape
     if slot < 0:
@@ -194,18 +211,18 @@ def _set_grad(x: Tensor, values: Any) -> None:
 
 
 def register_hook(x: Tensor, hook: Callable[[Any], Any]) -> RemovableHook:
-    """Have a function called with this Tensor's gradient, each time that a sweep has completed it.
+    """Register a function that is called with this Tensor's gradient each time that a sweep has completed it.
 
     Parameters
     ----------
-    hook
-        Takes the gradient: an array, or a Tensor under ``create_graph=True``. What it returns takes the
-        gradient's place, here and in all that is behind; ``None`` leaves it as it is.
+    hook : callable
+        Takes the gradient: an array, or a Tensor under ``create_graph=True``. What it returns takes the gradient's
+        place, here and in all that the sweep reaches from here; None leaves it as it is.
 
     Returns
     -------
     RemovableHook
-        Its method ``remove`` takes the hook away.
+        Its method `remove` removes the hook.
 
     Raises
     ------
@@ -233,12 +250,41 @@ def register_hook(x: Tensor, hook: Callable[[Any], Any]) -> RemovableHook:
 
 
 def clear_grad(x: Tensor, set_to_zero: bool = True) -> None:
-    """Set the gradient to zero where it lies; with ``set_to_zero=False``, to ``None``."""
+    """Set the gradient to zero, or to None.
+
+    Parameters
+    ----------
+    set_to_zero : bool, default True
+        If False, set it to None and release its memory.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0])
+    >>> (x * x).backward()
+    >>> x.clear_grad()
+    >>> x.grad
+    array([0., 0.])
+    """
     _clear(x, set_to_zero)
 
 
 def null_grad(x: Tensor) -> Tensor:
-    """Set the gradient to ``None``; returns the Tensor itself."""
+    """Set the gradient to None.
+
+    Returns
+    -------
+    Tensor
+        This Tensor itself.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0])
+    >>> (x * x).backward()
+    >>> x.null_grad().grad is None
+    True
+    """
     _clear(x, False)
     return x
 

@@ -20,14 +20,25 @@ _numbers = itertools.count()
 
 
 class RemovableHook(Uncopied):
-    """What `Tensor.register_hook` returns: call `remove` to take the hook away again."""
+    """Handle of a gradient hook; returned by `Tensor.register_hook`."""
 
     def __init__(self, hooks: dict[int, Any], number: int) -> None:
         self._hooks = hooks
         self._number = number
 
     def remove(self) -> None:
-        """Take the hook away; calling it again does nothing."""
+        """Remove the hook. To call it again does nothing.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([3.0, 4.0])
+        >>> handle = x.register_hook(lambda g: g / 10)
+        >>> handle.remove()
+        >>> (x**2).backward()
+        >>> x.grad
+        array([6., 8.])
+        """
         self._hooks.pop(self._number, None)
 
 

@@ -267,10 +267,12 @@ def describe(function: Callable[..., Any], name: str) -> None:
     words = table[name]
     rest = _CONSTANT if table is CREATION else ""
     notes = _NOTES if table is LOOKS else ""
+    makes = table is CREATION and not name.endswith("_like")
+    other = "Returns an array instead." if makes else "Does the same when it is called with a Tensor."
     function.__doc__ = (
-        f"{words.summary}\n\nParameters\n----------\n{_parameters(function)}\n    As for ``numpy.{name}``; Tensors may"
-        f" stand for arrays.{rest}\n\nReturns\n-------\n{returns.format(name=name)}\n\nSee Also\n--------\n"
-        f"numpy.{name} : Does the same when it is called with a Tensor.{notes}\n\n"
+        f"{words.summary}\n\nParameters\n----------\n{_parameters(function)}\n    As for ``numpy.{name}``"
+        f"{'' if makes else '; Tensors may stand for arrays'}.{rest}\n\nReturns\n-------\n{returns.format(name=name)}\n\nSee Also\n--------\n"
+        f"numpy.{name} : {other}{notes}\n\n"
         f"Examples\n--------\n>>> import tapegrad as tg\n>>> {words.expression}\n{words.printed}\n"
     )
 

@@ -38,27 +38,27 @@ def check_grads(
 
     Parameters
     ----------
-    f
+    f : callable
         The function, plain or a ``jit(f)``, whose replays are then checked. Its float results are checked, others
         are passed over.
-    args
+    args : tuple or array_like
         The tuple of its arguments, or its one argument; lists, tuples and dicts of arrays are allowed. It is checked
         by all floats and float arrays in them; everything else is passed on as it is.
-    order
+    order : int, default 2
         Highest order of derivatives, 1 or more.
-    modes
+    modes : str or sequence of str, default ('fwd', 'rev')
         ``"fwd"``, ``"rev"`` or both.
-    atol, rtol
+    atol, rtol : float, optional
         A derivative is wrong if it is off by more than ``atol + rtol * size + 8 * error``, with the estimated error
         of the numerical one, which counts the noise of `f`. By default `rtol` is ten times the root of the relative
         rounding error of the coarsest dtype involved (1.5e-7 in double, 3.5e-3 in single precision), and `atol` is
         zero. An `atol` also says what is too small to matter where nothing can be told.
-    eps
+    eps : float, optional
         Largest step of the differences, relative to each argument's elements; two smaller ones down to 1/256 of it
         are then taken. By default steps from 0.03 down to 1e-10 are tried until the error is small, and longer ones,
         for small elements up to 0.1, where none of these says enough.
-    seed
-        Of the random directions.
+    seed : int, default 0
+        Seed of the random directions.
 
     Raises
     ------

@@ -24,23 +24,23 @@ _VALUES = ProgramSpec(VALUES)
 
 
 def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0) -> "ValueAndGrad":
-    """A function that returns the value of `function`, a scalar, and its gradient.
+    """Make a function that returns the value of `function`, a scalar, and its gradient.
 
     Parameters
     ----------
-    function
-        A function whose result is a scalar Tensor, or a number, which depends on nothing. Of a ``jit(f)`` the gradient
-        is replayed: the fast path of the whole library. Other functions are run anew at each call; arguments that
-        are not differentiated by are handed to them as they are.
-    argnums
-        Which positional arguments to differentiate by: a number, or a tuple or list of numbers. Each may be a float
-        or a float array, or a list, tuple or dict of them, nested; the gradient has the same structure.
+    function : callable
+        Its result is a scalar Tensor, or a number that depends on nothing. Of a ``jit(f)`` the gradient is replayed:
+        the fast path of the whole library. Other functions are run at each call; arguments that are not
+        differentiated by are passed to them as they are.
+    argnums : int or sequence of int, default 0
+        Which positional arguments to differentiate by. Each may be a float or a float array, or a list, tuple or dict
+        of them, nested; the gradient has the same structure.
 
     Returns
     -------
     callable
-        Takes the arguments of `function`, returns ``(value, gradient)``; with a tuple of `argnums`, a tuple of
-        gradients. Arrays and NumPy scalars in, arrays and NumPy scalars out.
+        Takes the arguments of `function` and returns ``(value, gradient)``; with a tuple of `argnums`, a tuple of
+        gradients. Given arrays and numbers, it returns arrays and NumPy scalars.
 
     Raises
     ------
@@ -59,7 +59,23 @@ def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0) -> "Value
 
 
 def grad(function: Callable[..., Any], argnums: Argnums = 0) -> "Grad":
-    """A function that returns the gradient of `function`; see `value_and_grad`.
+    """Make a function that returns the gradient of `function`, a scalar.
+
+    Parameters
+    ----------
+    function : callable
+        As for `value_and_grad`.
+    argnums : int or sequence of int, default 0
+        Which positional arguments to differentiate by.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `function` and returns its gradient; with a tuple of `argnums`, a tuple of gradients.
+
+    See Also
+    --------
+    value_and_grad : Returns the value as well, for the same cost.
 
     Examples
     --------
@@ -77,7 +93,7 @@ def _goal(purpose: ProgramSpec, recorded: Trace) -> ProgramSpec:
 
 
 class ValueAndGrad(Transform):
-    """What `value_and_grad` returns."""
+    """Function made by `value_and_grad`."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
@@ -139,7 +155,7 @@ class ValueAndGrad(Transform):
 
 
 class Grad(Transform):
-    """What `grad` returns."""
+    """Function made by `grad`."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)

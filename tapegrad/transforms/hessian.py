@@ -27,13 +27,13 @@ from tapegrad.transforms.jit import Jit
 
 
 def hvp(function: Callable[..., Any], argnums: Argnums = 0) -> "HessianProduct":
-    """A function that multiplies the Hessian of `function`, a scalar, with a vector, without computing the Hessian.
+    """Make a function that multiplies the Hessian of `function`, a scalar, by a vector.
 
     Parameters
     ----------
-    function
-        A function whose result is a scalar Tensor. Of a ``jit(f)`` the product is replayed.
-    argnums
+    function : callable
+        Its result is a scalar Tensor. Of a ``jit(f)`` the product is replayed.
+    argnums : int or sequence of int, default 0
         Which positional arguments to differentiate by, as for `grad`.
 
     Returns
@@ -49,8 +49,9 @@ def hvp(function: Callable[..., Any], argnums: Argnums = 0) -> "HessianProduct":
 
     Notes
     -----
-    It is the tangent of the gradient along the direction [1]_, and costs about two to three gradients. Through an op
-    of the user's without a ``jvp`` it is the gradient of the gradient's inner product with the direction.
+    The product is the tangent of the gradient along the direction [1]_, and costs about two to three gradients; the
+    Hessian itself is not computed. Through a custom op without a ``jvp`` it is the gradient of the gradient's inner
+    product with the direction.
 
     References
     ----------
@@ -67,14 +68,13 @@ def hvp(function: Callable[..., Any], argnums: Argnums = 0) -> "HessianProduct":
 
 
 def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> "Hessian":
-    """A function that returns the second derivatives of `function`, a scalar.
+    """Make a function that returns the second derivatives of `function`, a scalar.
 
     Parameters
     ----------
-    function
-        A function whose result is a scalar Tensor. Of a ``jit(f)`` the Hessian is replayed, in a single call into
-        compiled code.
-    argnums
+    function : callable
+        Its result is a scalar Tensor. Of a ``jit(f)`` the Hessian is replayed, in a single call into compiled code.
+    argnums : int or sequence of int, default 0
         Which positional arguments to differentiate by, as for `grad`.
 
     Returns
@@ -89,6 +89,10 @@ def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> "Hessian":
     ValueError
         If the function's result is not a scalar.
 
+    Notes
+    -----
+    Second derivatives at a kink are 0.
+
     Examples
     --------
     >>> import numpy as np, tapegrad as tg
@@ -100,7 +104,7 @@ def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> "Hessian":
 
 
 class HessianProduct(Transform):
-    """What `hvp` returns."""
+    """Function made by `hvp`."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
@@ -188,7 +192,7 @@ class _AlongDirection(_OfGradient):
 
 
 class Hessian(Transform):
-    """What `hessian` returns."""
+    """Function made by `hessian`."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)

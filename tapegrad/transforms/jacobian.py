@@ -24,18 +24,18 @@ _MODES = ("auto", "forward", "reverse")
 
 
 def jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: str = "auto") -> Callable[..., Any]:
-    """A function that returns the derivatives of every element of `function`'s result.
+    """Make a function that returns the derivatives of every element of `function`'s result.
 
     Parameters
     ----------
-    function
-        A function whose result is one Tensor, or constant numbers. Of a ``jit(f)`` the Jacobian is replayed; other
-        functions are recorded anew at each call.
-    argnums
+    function : callable
+        Its result is one Tensor, or constant numbers. Of a ``jit(f)`` the Jacobian is replayed; other functions are
+        recorded at each call.
+    argnums : int or sequence of int, default 0
         Which positional arguments to differentiate by, as for `grad`.
-    mode
-        "forward" computes it column by column, in time proportional to the elements of the arguments; "reverse" row
-        by row, in time proportional to the elements of the result; "auto" chooses by these numbers.
+    mode : {'auto', 'forward', 'reverse'}, default 'auto'
+        "forward" computes it column by column, in time proportional to the number of elements of the arguments;
+        "reverse" row by row, in time proportional to that of the result; "auto" takes the smaller of these numbers.
 
     Returns
     -------
@@ -64,19 +64,44 @@ def jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: str = "au
 
 
 def jacfwd(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The Jacobian by forward sweeps: ``jacobian(function, argnums, mode="forward")``.
+    """Make a function that returns the Jacobian of `function`, computed column by column by forward sweeps.
+
+    Parameters
+    ----------
+    function : callable
+        As for `jacobian`.
+    argnums : int or sequence of int, default 0
+        Which positional arguments to differentiate by.
+
+    Returns
+    -------
+    callable
+        The same as of ``jacobian(function, argnums, mode="forward")``.
 
     Examples
     --------
     >>> import numpy as np, tapegrad as tg
-    >>> tg.jacfwd(tg.sin)(np.array([0.0]))
-    array([[1.]])
+    >>> tg.jacfwd(tg.cumsum)(np.array([5.0, 6.0]))
+    array([[1., 0.],
+           [1., 1.]])
     """
     return jacobian(function, argnums, "forward")
 
 
 def jacrev(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The Jacobian by reverse sweeps: ``jacobian(function, argnums, mode="reverse")``.
+    """Make a function that returns the Jacobian of `function`, computed row by row by reverse sweeps.
+
+    Parameters
+    ----------
+    function : callable
+        As for `jacobian`.
+    argnums : int or sequence of int, default 0
+        Which positional arguments to differentiate by.
+
+    Returns
+    -------
+    callable
+        The same as of ``jacobian(function, argnums, mode="reverse")``.
 
     Examples
     --------
@@ -89,7 +114,7 @@ def jacrev(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., 
 
 
 class Jacobian(Transform):
-    """What the functions above return."""
+    """Function made by `jacobian`, `jacfwd` and `jacrev`."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums, mode: str) -> None:
         super().__init__(function)

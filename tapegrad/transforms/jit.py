@@ -29,7 +29,7 @@ Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
 
 
 class Jit(OfFunction):
-    """A function that is recorded once for each signature and replayed after; made by `jit`."""
+    """Function that is recorded once for each signature and replayed after; made by `jit`."""
 
     def __init__(
         self,
@@ -94,7 +94,17 @@ class Jit(OfFunction):
         return recorded.result(arguments.arrays, outputs)
 
     def tape(self, *args: Any, **kwargs: Any) -> RecordedTape:
-        """The tape of the way that these arguments take, recorded if it is not yet; print it to see its instructions.
+        """Return the tape that a call with these arguments replays; record it if there is none yet.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of the function.
+
+        Returns
+        -------
+        RecordedTape
+            Print it to see its instructions.
 
         Examples
         --------
@@ -280,33 +290,37 @@ def jit(
     static_argnames: Names | None = None,
     memory: int = MEMORY,
 ) -> Jit:
-    """Record `function` when it is first called with arguments of a signature, and replay it after.
+    """Record `function` at its first call for each signature of arguments, and replay it afterwards.
 
     The signature is the structure of the arguments, shapes and dtypes of arrays, and the values of integers,
-    booleans and strings. Arrays and floats are what may change from call to call. A branch on a Tensor is recorded
-    as a guard: when a replay takes the other side, that way is recorded too and kept.
-
-    Called with arrays and numbers, it returns arrays and NumPy scalars; called with Tensors, it runs the function
-    as it is and returns Tensors.
+    booleans and strings. Arrays and floats may change from call to call. A branch on a Tensor is recorded as a guard:
+    when a replay takes the other side, that branch is recorded too and kept.
 
     Parameters
     ----------
-    function
-        A function of arrays, numbers, and lists, tuples and dicts of them. It may close over arrays, which are read
-        where they lie at each replay. What else it sees is watched; README, "Replay, and its limits", says what
-        cannot be.
-    static_argnums, static_argnames
-        Arguments that are fixed as a whole, by position or by name: each value of them has recordings of its own.
-        They must be hashable, and are compared by type and value, attributes included.
-    memory
-        Bytes that the recordings of the function and its transforms may take together. Where there are more, those
-        used longest ago go, and are made anew when they are needed.
+    function : callable
+        A function of arrays, numbers, and lists, tuples and dicts of them. It may close over arrays, whose contents are
+        read at each replay. What else it sees is watched; README, "Replay, and its limits", says what cannot be.
+    static_argnums : int or sequence of int, optional
+        Positions of arguments that are fixed as a whole: each value of them has recordings of its own. They must be
+        hashable, and are compared by type and value, attributes included.
+    static_argnames : str or sequence of str, optional
+        The same by name.
+    memory : int, default 256 MiB
+        Bytes that the recordings of the function and its transforms may take together. Beyond that, those used longest
+        ago are dropped, and recorded again when they are needed.
+
+    Returns
+    -------
+    Jit
+        Called with arrays and numbers, it returns arrays and NumPy scalars; called with Tensors, it runs the function
+        as it is and returns Tensors.
 
     Raises
     ------
     TracedValueError
         While recording, where the function asks for a float or an array out of a Tensor (``float(t)``,
-        ``t.item()``, ``np.asarray(t)``): a replay would go on with the one value.
+        ``t.item()``, ``np.asarray(t)``): every replay would continue with that one value.
 
     Warns
     -----

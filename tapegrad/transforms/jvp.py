@@ -29,21 +29,22 @@ _COPY = CODES["positive"]
 
 
 def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """Value of a function and its derivative along a direction: the Jacobian times a vector, in one forward sweep.
+    """Compute the value of a function and its derivative along a direction, in one forward sweep.
 
     Parameters
     ----------
-    function
+    function : callable
         A function of any structure of floats and float arrays. A ``jit(f)`` is replayed.
-    primals
-        Its arguments: a tuple or a list, with one entry for each.
-    tangents
-        The direction: a tuple or a list of the same structure, with arrays of the same shapes.
+    primals : tuple or list
+        Its arguments, with one entry for each.
+    tangents : tuple or list
+        The direction: the same structure as `primals`, with arrays of the same shapes.
 
     Returns
     -------
     value, tangent
-        Both in the structure of the function's result. What does not depend on the arguments has a tangent of zeros.
+        Both in the structure of the function's result. The tangent is the Jacobian times the direction; where the
+        result does not depend on the arguments, it is zero.
 
     Raises
     ------

@@ -7,12 +7,17 @@ from tapegrad.pytree import flatten, unflatten
 
 
 def stop_gradient(value: Any) -> Any:
-    """The same values as constants: no tangent and no cotangent passes through.
+    """Return the same values as constants, through which neither tangents nor cotangents pass.
 
     Parameters
     ----------
-    value
-        A Tensor, which is detached, or a structure of them. Anything else stays what it is.
+    value : Tensor or structure of Tensors
+        Tensors are detached; anything else stays as it is.
+
+    Returns
+    -------
+    Tensor or structure of Tensors
+        Of the structure of `value`.
 
     Examples
     --------

@@ -21,7 +21,10 @@ from tapegrad.transforms.primals import Primals
 
 
 class Pullback(Uncopied):
-    """What `vjp` returns beside the value. It is copied as a function is, by being itself, and not pickled."""
+    """Function that maps cotangents of a value to those of the arguments; made by `vjp`.
+
+    It is copied as a function is, by being itself, and not pickled.
+    """
 
     def __init__(self, pull: Callable[[Any], tuple[Any, ...]]) -> None:
         self._pull = pull
@@ -37,24 +40,24 @@ class Pullback(Uncopied):
 
 
 def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:
-    """The value of `function`, and the function that maps a cotangent of it to those of the arguments.
+    """Compute the value of `function`, and a function that pulls a cotangent of it back to the arguments.
 
     Parameters
     ----------
-    function
+    function : callable
         A function of arrays, or of structures of arrays, whose result is a Tensor or a structure of Tensors. Of a
         ``jit(f)`` both are replayed.
-    primals
-        The arguments, all of which are differentiated by.
+    *primals
+        The arguments, all of which are differentiated by: floats, float arrays, or structures of them.
 
     Returns
     -------
     value
-        What `function` returns.
+        The result of `function`.
     pullback : callable
         Takes a cotangent of the structure, shapes and dtypes of the value and returns a tuple with the cotangent of
-        each argument. It may be called again, and belongs to this value: what happens to the arguments, or to arrays
-        and variables that the function sees, does not change it.
+        each argument. It may be called several times, and belongs to this value: later changes of the arguments, or of
+        arrays and variables that the function sees, have no effect on it.
 
     Raises
     ------

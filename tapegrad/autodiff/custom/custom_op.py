@@ -15,46 +15,51 @@ def custom_op(
     shape: Callable[..., Any] | None = None,
     differentiable: bool = False,
 ) -> Any:
-    """Make an op of functions on NumPy arrays: one instruction, whatever happens inside.
+    """Make an op of functions of NumPy arrays: one instruction, whatever they compute inside.
 
     Parameters
     ----------
-    name
-        What the op is called in messages and printed tapes.
-    forward
-        ``forward(*xs, **statics)`` computes an array or a tuple of arrays, in float64 or float32, from arrays. What
-        their shapes are may depend on the shapes of `xs` and on `statics` only. Left out, `custom_op` is a decorator
+    name : str
+        The name of the op in messages and printed tapes.
+    forward : callable, optional
+        ``forward(*xs, **statics)`` computes an array or a tuple of arrays, in float64 or float32, from arrays. Their
+        shapes may depend on the shapes of `xs` and on `statics` only. If it is left out, `custom_op` is a decorator
         of this function.
-    vjp
+    vjp : callable, optional
         ``vjp(y_bar, y, *xs, **statics)`` returns a tuple of the cotangents of `xs`: an array of the same shape and
-        dtype for each, `None` for one that has no gradient, as integers and booleans. If there is one `x`, its
+        dtype for each, None for one that has no gradient, such as integers and booleans. If there is one `x`, its
         cotangent alone will do. `y` and `y_bar` are what `forward` has returned and the cotangent of that: arrays,
         or tuples of arrays.
-    jvp
+    jvp : callable, optional
         ``jvp(x_dots, y, *xs, **statics)`` returns the tangent of `y`; `x_dots` is a tuple with an array for each
-        `x`, `None` for integers and booleans. Without it, there is no forward mode through the op.
-    shape
+        `x`, None for integers and booleans. Without it, there is no forward mode through the op.
+    shape : callable, optional
         ``shape(*shapes, **statics)`` states the shape of the output, or a list of shapes if there are several;
-        `forward` is held to it.
-    differentiable
-        `vjp` and `jvp` are written with tapegrad's functions and may be called with Tensors: so the op has higher
+        what `forward` returns is checked against it.
+    differentiable : bool, default False
+        `vjp` and `jvp` are written with tapegrad's functions and may be called with Tensors, so the op has higher
         derivatives. A `vjp` that is itself a custom op is differentiated by its own.
 
     Returns
     -------
-    callable
-        Takes Tensors, arrays and numbers by position, and hashable static arguments by keyword; returns a Tensor or
-        a tuple of Tensors.
+    CustomOp or callable
+        The op takes Tensors, arrays and numbers by position, and hashable static arguments by keyword; it returns a
+        Tensor or a tuple of Tensors. Without `forward`, a decorator that makes it.
+
+    Raises
+    ------
+    TypeError
+        If `name` is not a string, or one of the functions is not callable.
 
     Notes
     -----
-    A gradient flows back to the arguments only. A Tensor that the functions close over must be a constant: what they
-    compute with another one is refused.
+    A gradient flows back to the arguments only. A Tensor that the functions close over must be a constant: it is an
+    error if they compute with another one.
 
-    Functions are given read-only arrays, which show what they show during the call: copy what is to be kept. In a
-    replay the sweep calls them for that one instruction and goes on; they must be pure, for a replay calls them as
+    The functions are given read-only arrays, whose contents are valid during the call: copy what is to be kept. In a
+    replay the sweep calls them for that one instruction and continues; they must be pure, for a replay calls them as
     often as it needs their results. Integers and booleans are passed by way of float64, and must be smaller than
-    2**53 in size; a replay reads what they are then.
+    2**53 in size; a replay reads the values that they have then.
 
     Functions compiled by `numba.njit` are called by a replay without Python, after the first time. They are given
     arrays that they may write to.

@@ -29,7 +29,7 @@ _numbers = itertools.count(1)
 
 
 class CustomOp:
-    """An op made by `custom_op`.
+    """Op made by `custom_op`: a function of NumPy arrays that is one instruction on the tape.
 
     Attributes
     ----------
@@ -37,6 +37,17 @@ class CustomOp:
         The functions that it was made of.
     shape
         The function that gives the shapes of the outputs, if there is one.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> @tg.custom_op("cube", vjp=lambda y_bar, y, x: 3 * x**2 * y_bar)
+    ... def cube(x):
+    ...     return x**3
+    >>> cube
+    <custom op 'cube'>
+    >>> cube(2.0)
+    Tensor(8.)
     """
 
     def __init__(self, functions: Functions, shape: Callable[..., Any] | None = None) -> None:
@@ -55,23 +66,79 @@ class CustomOp:
 
     @property
     def on_arrays(self) -> Callable[..., Any]:
-        """The function that computes the op on arrays."""
+        """The function that was given as `forward`, which computes with NumPy arrays."""
         return self.functions.forward
 
     @property
     def name(self) -> str:
-        """The op's name."""
+        """The name of the op in messages and printed tapes."""
         return self.functions.name
 
     def __repr__(self) -> str:
         return f"<custom op {self.name!r}>"
 
     def define_vjp(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Give the op its vjp, as a decorator."""
+        """Set the function that pulls cotangents back; a decorator.
+
+        Parameters
+        ----------
+        function : callable
+            As the argument `vjp` of `custom_op`.
+
+        Returns
+        -------
+        callable
+            The function itself.
+
+        Raises
+        ------
+        ValueError
+            If the op has a vjp already.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> @tg.custom_op("cube")
+        ... def cube(x):
+        ...     return x**3
+        >>> @cube.define_vjp
+        ... def cube_vjp(y_bar, y, x):
+        ...     return 3 * x**2 * y_bar
+        >>> tg.grad(cube)(2.0)
+        np.float64(12.0)
+        """
         return self._define("vjp", function)
 
     def define_jvp(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Give the op its jvp, as a decorator."""
+        """Set the function that pushes tangents forward; a decorator.
+
+        Parameters
+        ----------
+        function : callable
+            As the argument `jvp` of `custom_op`.
+
+        Returns
+        -------
+        callable
+            The function itself.
+
+        Raises
+        ------
+        ValueError
+            If the op has a jvp already.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> @tg.custom_op("cube")
+        ... def cube(x):
+        ...     return x**3
+        >>> @cube.define_jvp
+        ... def cube_jvp(x_dots, y, x):
+        ...     return 3 * x**2 * x_dots[0]
+        >>> tg.jvp(cube, (2.0,), (1.0,))
+        (np.float64(8.0), np.float64(12.0))
+        """
         return self._define("jvp", function)
 
     def _define(self, role: str, function: Callable[..., Any]) -> Callable[..., Any]:
