@@ -254,27 +254,37 @@ _RETURNS = (
     ),
     (STRUCTURE, f"object\n{_PLAIN}"),
 )
-_NOTES = (
-    "\n\nNotes\n-----\nWhile a function is being recorded, the result becomes a guard: a replay computes it again, and"
-    " other data\nare replayed as long as it is the same."
+_GUARDED = (
+    "While a function is being recorded, the result becomes a guard: a replay computes it again, and other data\n"
+    "are replayed as long as it is the same."
 )
+_TENSORS = "; Tensors may stand for arrays"
+_SAME, _OTHER = "Does the same when it is called with a Tensor.", "Returns an array instead."
 _CONSTANT = "\nconstant : bool, optional\n    If True, no gradient flows into the Tensor."
 
 
 def describe(function: Callable[..., Any], name: str) -> None:
     """Give a function the docstring of its name."""
     table, returns = next((table, returns) for table, returns in _RETURNS if name in table)
-    words = table[name]
-    rest = _CONSTANT if table is CREATION else ""
-    notes = _NOTES if table is LOOKS else ""
     makes = table is CREATION and not name.endswith("_like")
-    other = "Returns an array instead." if makes else "Does the same when it is called with a Tensor."
-    function.__doc__ = (
-        f"{words.summary}\n\nParameters\n----------\n{_parameters(function)}\n    As for ``numpy.{name}``"
-        f"{'' if makes else '; Tensors may stand for arrays'}.{rest}\n\nReturns\n-------\n{returns.format(name=name)}\n\nSee Also\n--------\n"
-        f"numpy.{name} : {other}{notes}\n\n"
-        f"Examples\n--------\n>>> import tapegrad as tg\n>>> {words.expression}\n{words.printed}\n"
+    sections = (
+        table[name].summary,
+        _section(
+            "Parameters", f"{_parameters(function)}\n    As for ``numpy.{name}``{'' if makes else _TENSORS}."
+        )
+        + (_CONSTANT if table is CREATION else ""),
+        _section("Returns", returns.format(name=name)),
+        _section("See Also", f"numpy.{name} : {_OTHER if makes else _SAME}"),
+        *((_section("Notes", _GUARDED),) if table is LOOKS else ()),
+        _section(
+            "Examples", f">>> import tapegrad as tg\n>>> {table[name].expression}\n{table[name].printed}\n"
+        ),
     )
+    function.__doc__ = "\n\n".join(sections)
+
+
+def _section(title: str, text: str) -> str:
+    return f"{title}\n{'-' * len(title)}\n{text}"
 
 
 def _parameters(function: Callable[..., Any]) -> str:
