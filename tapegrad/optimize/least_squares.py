@@ -18,18 +18,18 @@ def least_squares(
 
     Parameters
     ----------
-    fun
+    fun : callable or Residuals
         Takes an array, or a list, tuple or dict of arrays like `x0`, then `args`; returns residuals: an array of
         any shape, or several. It is recorded and replayed. For many runs pass a ``jit(f)`` or `residuals`, whose
         recordings are kept.
-    x0
+    x0 : array_like or structure of arrays
         Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
-    args
-        Further arguments of `fun`: numbers, arrays, or anything that is no Tensor.
+    args : tuple, optional
+        Further arguments of `fun`: numbers, arrays, or anything but a Tensor.
     **options
         All other arguments as SciPy takes them: ``kwargs`` (arguments of `fun` by name), ``bounds``, ``method``,
-        ``loss``, ``x_scale``, tolerances. What they say of the parameters they say of the vector of them all: the
-        leaves of `x0` one after the other, each in C order.
+        ``loss``, ``x_scale``, tolerances. They refer to the parameters as one vector: the leaves of
+        `x0` one after the other, each in C order.
 
     Returns
     -------

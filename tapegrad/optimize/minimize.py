@@ -26,22 +26,22 @@ def minimize(
 
     Parameters
     ----------
-    fun
+    fun : callable or Objective
         Takes an array, or a list, tuple or dict of arrays like `x0`, then `args`; returns a scalar. It is recorded
         and replayed. For many runs pass a ``jit(f)`` or an `objective`, whose recordings are kept.
-    x0
+    x0 : array_like or structure of arrays
         Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
-    args
-        Further arguments of `fun`: numbers, arrays, or anything that is no Tensor.
-    method
+    args : tuple, optional
+        Further arguments of `fun`: numbers, arrays, or anything but a Tensor.
+    method : str or callable, optional
         As in SciPy. The gradient is given to the methods that use one, the Hessian to ``trust-exact`` and
         ``dogleg``, products with it to ``Newton-CG``, ``trust-ncg``, ``trust-krylov`` and ``trust-constr``.
-    callback
-        As in SciPy, in either form. It gets structures like `x0`.
+    callback : callable, optional
+        As in SciPy, in either form. It is called with structures like `x0`.
     **options
         All other arguments as SciPy takes them: ``bounds``, ``constraints``, ``tol``, ``options``, and ``hess`` or
-        ``hessp`` to replace the exact ones where they are not `None`. What they say of the parameters they say of
-        the vector of them all: the leaves of `x0` one after the other, each in C order.
+        ``hessp`` to replace the exact ones where they are not `None`. They refer to the parameters as one vector:
+        the leaves of `x0` one after the other, each in C order.
 
     Returns
     -------
@@ -51,14 +51,13 @@ def minimize(
     Raises
     ------
     NotScalarError
-        When `fun` returns something else than a scalar, such as `None`. It is a `TypeError` and, as SciPy's, a
-        `ValueError`.
+        When `fun` does not return a scalar. It is a `TypeError` and, as in SciPy, a `ValueError`.
     TypeError
         For an argument ``jac`` other than `None` and `False`: the gradient is known. For a Tensor in `args`.
 
     Notes
     -----
-    ``return np.inf`` for what is not allowed is a value without a gradient, as for SciPy.
+    A function may return ``np.inf`` where its arguments are not allowed, as in SciPy: its gradient is zero there.
 
     Examples
     --------

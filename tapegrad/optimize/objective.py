@@ -48,7 +48,18 @@ class _VectorFunction:
         self._replayed = flat_jit(self._kind, self.function, layout)
 
     def at(self, x0: Any) -> Any:
-        """Return the same function for structures like `x0`."""
+        """Return the same function for structures like `x0`.
+
+        Parameters
+        ----------
+        x0
+            Any point of the structure.
+
+        Returns
+        -------
+        Objective or Residuals
+            This one itself if the structure is the same.
+        """
         layout = layout_of(x0)
         return self if layout == self._layout else type(self)(self.function, x0)
 
@@ -67,11 +78,33 @@ class _VectorFunction:
         return self.ravel(self._x0)
 
     def ravel(self, structure: Any) -> np.ndarray:
-        """Return a structure as a vector."""
+        """Return the leaves of a structure as one vector.
+
+        Parameters
+        ----------
+        structure
+            Of the structure of `x0`.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,)
+            A new vector of float64: the leaves one after the other, each in C order.
+        """
         return self.layout.ravel(structure)
 
     def unravel(self, vector: Any) -> Any:
-        """Return a vector as a structure like `x0`."""
+        """Return a vector as a structure like that of `x0`.
+
+        Parameters
+        ----------
+        vector : array_like, shape (n,)
+            The leaves one after the other.
+
+        Returns
+        -------
+        structure
+            Arrays of the shapes and dtypes of the leaves of `x0`.
+        """
         return self.layout.unravel(vector)
 
     def _vector(self, x: Any) -> np.ndarray:
@@ -85,7 +118,20 @@ class _VectorFunction:
 
 
 class Objective(_VectorFunction):
-    """A scalar function of a vector with its derivatives; made by `objective`."""
+    """Scalar function of a vector with its derivatives; made by `objective`.
+
+    Attributes
+    ----------
+    function
+        The function as it was given, recorded by `jit`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> f = tg.optimize.objective(lambda p: p["a"] ** 2 * p["b"], {"a": 1.0, "b": 3.0})
+    >>> f.fun(f.x0)
+    (np.float64(3.0), array([6., 1.]))
+    """
 
     _kind = FlatScalar
 
@@ -96,32 +142,114 @@ class Objective(_VectorFunction):
         self._product = hvp(self._replayed)
 
     def fun(self, x: Any, *args: Any) -> tuple[float, np.ndarray]:
-        """The value at a vector, and the gradient, a new vector: for ``jac=True``."""
+        """Return the value at a vector, and the gradient: what SciPy wants for ``jac=True``.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            The parameters.
+        *args
+            Further arguments of the function.
+
+        Returns
+        -------
+        value : float
+            The value.
+        gradient : numpy.ndarray, shape (n,)
+            A new vector.
+        """
         x = self._vector(x)  # first, for it may fix the layout
         return self._both(x, *args)  # type: ignore[no-any-return]
 
     def value(self, x: Any, *args: Any) -> float:
-        """The value alone: for methods that use no gradient."""
+        """Return the value alone: for methods that use no gradient.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            The parameters.
+        *args
+            Further arguments of the function.
+
+        Returns
+        -------
+        float
+            The value.
+        """
         x = self._vector(x)
         return self._replayed(x, *args)  # type: ignore[no-any-return]
 
     def grad(self, x: Any, *args: Any) -> np.ndarray:
-        """The gradient alone, a new vector."""
+        """Return the gradient alone.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            The parameters.
+        *args
+            Further arguments of the function.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,)
+            A new vector.
+        """
         return self.fun(x, *args)[1]
 
     def hess(self, x: Any, *args: Any) -> np.ndarray:
-        """The Hessian, a new matrix."""
+        """Return the Hessian.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            The parameters.
+        *args
+            Further arguments of the function.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n, n)
+            A new matrix.
+        """
         x = self._vector(x)
         return self._hessian(x, *args)  # type: ignore[no-any-return]
 
     def hessp(self, x: Any, v: Any, *args: Any) -> np.ndarray:
-        """The product of the Hessian with a vector, a new vector."""
+        """Return the product of the Hessian with a vector.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            The parameters.
+        v : array_like, shape (n,)
+            The vector.
+        *args
+            Further arguments of the function.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,)
+            A new vector.
+        """
         x, v = self._vector(x), np.asarray(v, _FLOAT)
         return self._product(x, *args, v)  # type: ignore[no-any-return]
 
 
 class Residuals(_VectorFunction):
-    """A vector-valued function of a vector with its Jacobian; made by `residuals`."""
+    """Vector-valued function of a vector with its Jacobian; made by `residuals`.
+
+    Attributes
+    ----------
+    function
+        The function as it was given, recorded by `jit`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> r = tg.optimize.residuals(lambda p: p**2, [1.0, 3.0])
+    >>> r.fun(r.x0)
+    array([1., 9.])
+    """
 
     _kind = FlatVector
 
@@ -130,25 +258,51 @@ class Residuals(_VectorFunction):
         self._jacobian = jacobian(self._replayed)
 
     def fun(self, x: Any, *args: Any, **kwargs: Any) -> np.ndarray:
-        """The residuals at a vector, as a new vector."""
+        """Return the residuals at a vector.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            The parameters.
+        *args, **kwargs
+            Further arguments of the function.
+
+        Returns
+        -------
+        numpy.ndarray, shape (m,)
+            A new vector.
+        """
         x = self._vector(x)
         return self._replayed(x, *args, **kwargs)  # type: ignore[no-any-return]
 
     def jac(self, x: Any, *args: Any, **kwargs: Any) -> np.ndarray:
-        """Their Jacobian, a new matrix with a row for each residual."""
+        """Return the Jacobian of the residuals.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            The parameters.
+        *args, **kwargs
+            Further arguments of the function.
+
+        Returns
+        -------
+        numpy.ndarray, shape (m, n)
+            A new matrix with a row for each residual.
+        """
         x = self._vector(x)
         return self._jacobian(x, *args, **kwargs)  # type: ignore[no-any-return]
 
 
 def objective(function: Callable[..., Any] | Objective, x0: Any = None) -> Objective:
-    """What `scipy.optimize.minimize` wants of a function: values, gradients and Hessians, by replay.
+    """Make what `scipy.optimize.minimize` needs of a function: values, gradients and Hessians, by replay.
 
     Parameters
     ----------
-    function
+    function : callable or Objective
         Takes an array, or a list, tuple or dict of arrays, nested, then any other arguments; returns a scalar. It is
-        recorded, also if it is no ``jit(f)``; recordings of a ``jit(f)`` are kept for other objectives of it.
-    x0
+        recorded even if it is not a ``jit(f)``; recordings of a ``jit(f)`` are kept for other objectives of it.
+    x0 : array_like or structure of arrays, optional
         The starting point, or any point of its structure. A list of numbers is a vector. Without it the structure
         is that of the first argument.
 
@@ -171,21 +325,21 @@ def objective(function: Callable[..., Any] | Objective, x0: Any = None) -> Objec
     >>> x = np.arange(4.0)
     >>> loss = tg.optimize.objective(lambda p: tg.sum((p["slope"] * x + p["offset"] - 2 * x - 1) ** 2), line)
     >>> found = scipy.optimize.minimize(loss.fun, loss.x0, jac=True)
-    >>> found.x.round(4)
-    array([2., 1.])
+    >>> found.x.round(4)  # in the order of sorted keys
+    array([1., 2.])
     """
     return function.at(x0) if isinstance(function, Objective) else Objective(function, x0)
 
 
 def residuals(function: Callable[..., Any] | Residuals, x0: Any = None) -> Residuals:
-    """What `scipy.optimize.least_squares` wants of a function: residuals and their Jacobian, by replay.
+    """Make what `scipy.optimize.least_squares` needs of a function: residuals and their Jacobian, by replay.
 
     Parameters
     ----------
-    function
+    function : callable or Residuals
         As for `objective`, but returns an array of any shape, or a list, tuple or dict of arrays; the residuals are
         all their elements, one after the other.
-    x0
+    x0 : array_like or structure of arrays, optional
         As for `objective`.
 
     Returns
