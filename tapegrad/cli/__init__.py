@@ -42,7 +42,7 @@ def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
+    """Return the parser of the command line."""
     top = argparse.ArgumentParser(prog="tapegrad", description=_DESCRIPTION)
     top.add_argument("--version", action="version", version=f"tapegrad {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -56,10 +56,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (default: that of the process); its exit code.
+    """Run the command line `argv` (default: that of the process) and return the exit code.
 
-    It is 130 after Ctrl-C and 141 for a reader that closed the pipe early, as a shell has it for the signals, and 2
-    where the output cannot be written.
+    As shells have it, the code is 130 after Ctrl-C and 141 if the reader of a pipe closed it early. It is 2 if the
+    output cannot be written.
     """
     options = parser().parse_args(argv)
     try:
@@ -70,15 +70,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        _forget_output()
+        _discard_output()
         return 141
     except OSError as error:
-        _forget_output()
+        _discard_output()
         print(f"tapegrad {options.command}: {error}", file=sys.stderr)
         return 2
 
 
-def _forget_output() -> None:
-    """Let what is still to be written go nowhere: the interpreter flushes at exit, and would fail again."""
-    with suppress(OSError, AttributeError):  # where no file is behind it
+def _discard_output() -> None:
+    """Redirect stdout to the null device: the interpreter flushes it at exit, which would fail again."""
+    with suppress(OSError, AttributeError):  # stdout without a file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

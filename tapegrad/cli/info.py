@@ -12,7 +12,7 @@ from tapegrad import __version__
 
 
 def _version(package: str) -> str:
-    """The version of an installed package."""
+    """Return the version of an installed package."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -20,7 +20,7 @@ def _version(package: str) -> str:
 
 
 def _threads() -> str:
-    """How many threads large instructions run on, and what allows them."""
+    """Return the number of threads for large instructions, and what limits it."""
     from tapegrad.engine import threads
     from tapegrad.engine.runtime.processors import processors
 
@@ -29,7 +29,7 @@ def _threads() -> str:
 
 
 def _size(count: float) -> str:
-    """A number of bytes, to be read."""
+    """Format a number of bytes."""
     for unit in ("bytes", "kB", "MB"):
         if count < 1000:
             return f"{count:.3g} {unit}"
@@ -38,7 +38,7 @@ def _size(count: float) -> str:
 
 
 def _contents(folder: Path) -> str:
-    """How much there is in the cache folder."""
+    """Return the number and size of the files in the cache folder."""
     sizes = []
     for file in folder.rglob("*"):
         with suppress(OSError):  # another process may remove it meanwhile
@@ -48,7 +48,7 @@ def _contents(folder: Path) -> str:
 
 
 def _kernels() -> str:
-    """How many of the package's kernels need no compilation any more."""
+    """Return how many kernels are compiled and cached."""
     from tapegrad.engine import kernel_table
 
     kernels = kernel_table.kernels()
@@ -56,7 +56,7 @@ def _kernels() -> str:
 
 
 def _rows() -> Iterator[tuple[str, str]]:
-    """What is printed: a name and a value a line."""
+    """Yield the name and the value of each line."""
     from tapegrad.engine.runtime import cache
 
     yield "tapegrad", __version__

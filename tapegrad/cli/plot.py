@@ -1,4 +1,4 @@
-"""Pictures of fits: data, certified and fitted curves, and residuals below."""
+"""Plots of fits: data, certified and fitted curves, and residuals below."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _FEW = 60
 
 @dataclass(frozen=True, eq=False)
 class _Series:
-    """The observations that lie on one curve, and where to draw the curve."""
+    """The observations of one curve, and the grid on which to draw it."""
 
     label: str
     colour: str
@@ -40,7 +40,7 @@ class _Series:
 
 
 def _series(problem: nist.Problem) -> Iterator[_Series]:
-    """One series; with a second predictor, one for each of its values."""
+    """Yield one series, or with a second predictor one for each of its values."""
     if problem.x.ndim == 1:
         grid = np.linspace(problem.x.min(), problem.x.max(), _GRID_POINTS)
         yield _Series("", _DATA, np.ones(problem.x.shape, bool), grid, grid)
@@ -84,7 +84,7 @@ def _draw_residuals(axes: Axes, problem: nist.Problem, fit: nist.Fit) -> None:
 
 
 def _finish(axes: Axes) -> None:
-    """What every panel has in common."""
+    """Set what all panels share."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, lw=0.5)
     axes.margins(x=0.03)
@@ -112,7 +112,7 @@ def _draw_problem(panel: SubFigure, problem: nist.Problem, fits: Sequence[nist.F
 
 
 def _legend(figure: Figure, starts: Sequence[int]) -> None:
-    """What the colours mean, once for the whole picture."""
+    """Draw one legend for the whole figure."""
     handles = [
         Line2D([], [], **_MARKER, mec=_DATA, label="data"),
         Line2D([], [], **_CERTIFIED_STYLE, label="certified"),
@@ -122,7 +122,7 @@ def _legend(figure: Figure, starts: Sequence[int]) -> None:
 
 
 def draw(fits: Sequence[nist.Fit]) -> Figure:
-    """A figure with a panel for each problem among `fits`; fits of one problem follow each other."""
+    """Return a figure with a panel for each problem; `fits` of one problem follow each other."""
     groups = [(nist.load(name), list(group)) for name, group in groupby(fits, key=lambda fit: fit.name)]
     columns = min(len(groups), ceil(len(groups) ** 0.5), 5)
     rows = ceil(len(groups) / columns)
@@ -136,10 +136,10 @@ def draw(fits: Sequence[nist.Fit]) -> Figure:
 
 
 def formats() -> list[str]:
-    """The extensions of the files that can be written."""
+    """Return the extensions of the files that can be written."""
     return sorted(Figure().canvas.get_supported_filetypes())
 
 
 def save(fits: Sequence[nist.Fit], file: Path) -> None:
-    """Draw `fits` into `file`, in the format of its extension."""
+    """Draw `fits` to `file`, in the format of its extension."""
     draw(fits).savefig(file, dpi=120)

@@ -1,32 +1,18 @@
 """Progress on stderr."""
 
-from types import TracebackType
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from tapegrad.engine.runtime import messages
 
+Item = TypeVar("Item")
 
-class Progress:
-    """One line that is written over and over while stderr is a terminal; nothing where it is not.
 
-    Parameters
-    ----------
-    total : int
-        Number of steps.
-    """
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._done = 0
-
-    def __enter__(self) -> "Progress":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+def with_progress(items: Sequence[Item], describe: Callable[[Item], str]) -> Iterator[Item]:
+    """Yield `items`, and show on a terminal which of them is in work, in one line that is written over."""
+    try:
+        for number, item in enumerate(items, 1):
+            messages.show(f"[{number}/{len(items)}] {describe(item)}")
+            yield item
+    finally:
         messages.show("")
-
-    def step(self, text: str) -> None:
-        """Announce the next step."""
-        self._done += 1
-        messages.show(f"[{self._done}/{self._total}] {text}")

@@ -22,12 +22,12 @@ _TITLES = (
 
 
 def agrees(fit: Fit) -> bool:
-    """Whether the fit has the certified parameters."""
+    """Return whether the fit has the certified parameters."""
     return fit.digits >= AGREEING
 
 
 def _cells(fit: Fit) -> tuple[str, ...]:
-    """The row of one fit."""
+    """Return the row of one fit."""
     digits = f"{fit.digits:.1f}" if agrees(fit) else f"{fit.digits:.1f} !"
     counts = (str(fit.start), str(fit.nfev), str(fit.njev))
     times = (f"{fit.milliseconds:.1f}", f"{fit.function_milliseconds:.1f}")
@@ -35,7 +35,7 @@ def _cells(fit: Fit) -> tuple[str, ...]:
 
 
 def total(fits: Sequence[Fit], seconds: float) -> str:
-    """The line under the table."""
+    """Return the line under the table."""
     noun = "fit" if len(fits) == 1 else "fits"
     agreeing = sum(map(agrees, fits))
     calls = f"{sum(fit.nfev for fit in fits)} residuals and {sum(fit.njev for fit in fits)} Jacobians"
@@ -46,12 +46,12 @@ def total(fits: Sequence[Fit], seconds: float) -> str:
 
 
 def function_seconds(fits: Sequence[Fit]) -> float:
-    """Time spent in replays of residuals and Jacobians."""
+    """Return the time spent in replays of residuals and Jacobians."""
     return 1e-3 * sum(fit.function_milliseconds for fit in fits)
 
 
 def text(fits: Sequence[Fit], seconds: float) -> str:
-    """The table with its total: words to the left, numbers to the right."""
+    """Return the table with its total: words aligned left, numbers right."""
     rows = [_TITLES, *map(_cells, fits)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, tuple("-" * width for width in widths))
@@ -64,7 +64,7 @@ def text(fits: Sequence[Fit], seconds: float) -> str:
 
 
 def _plain(fit: Fit) -> dict[str, Any]:
-    """The fit in types that JSON knows."""
+    """Return the fit as a dict of types that JSON has."""
     certified = load(fit.name).certified.tolist()
     return {
         **asdict(fit),
@@ -75,7 +75,7 @@ def _plain(fit: Fit) -> dict[str, Any]:
 
 
 def as_json(fits: Sequence[Fit], seconds: float) -> str:
-    """The fits and their total as JSON."""
+    """Return the fits and their total as JSON."""
     summary = {
         "fits": len(fits),
         "agreeing": sum(map(agrees, fits)),

@@ -3,12 +3,14 @@
 import argparse
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
-from tapegrad.cli.progress import Progress
+from tapegrad.cli.progress import with_progress
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile the engine and every kernel that are not cached yet; 1 if there is no folder to keep them in."""
+    """Compile the engine and every kernel that is not cached yet. Return 1 if there is no folder to keep them in."""
     import tapegrad  # noqa: F401  defines the engine's entry points
     from tapegrad.engine import kernel_table
     from tapegrad.engine.runtime import cache
@@ -22,13 +24,9 @@ def run(options: argparse.Namespace) -> int:
     engine = kernel_table.engine()
     announcer.be_quiet()
     begun = time.perf_counter()
-    with Progress(len(engine) + len(missing)) as progress:
-        for entry_point, compile_ in engine.items():
-            progress.step(f"compiling {entry_point}")
-            compile_()
-        for name in missing:
-            progress.step(f"compiling {name}")
-            kernel_table.load(name)
+    loads: list[tuple[str, Callable[[], object]]] = [(str(k), partial(kernel_table.load, k)) for k in missing]
+    for _, compile_ in with_progress([*engine.items(), *loads], lambda step: f"compiling {step[0]}"):
+        compile_()
     seconds = time.perf_counter() - begun
     compiled = f"{len(engine)} parts of the engine and {len(missing)} kernels compiled in {seconds:.1f} s"
     print(f"{compiled}, {len(kernels) - len(missing)} kernels were cached already")

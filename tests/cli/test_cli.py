@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.cli import main, progress
+from tapegrad.cli import main
+from tapegrad.cli.progress import with_progress
 from tapegrad.engine import kernel_table
 from tapegrad.engine.runtime import cache
 from tapegrad.examples import nist
@@ -220,9 +221,7 @@ def test_plot_that_fails_while_it_is_written(disagreeing, monkeypatch, tmp_path,
 def test_progress_is_one_rewritten_line_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    with progress.Progress(2) as steps:
-        steps.step("one")
-        steps.step("two")
+    assert list(with_progress([1, 2], ["", "one", "two"].__getitem__)) == [1, 2]
     assert capsys.readouterr().err == "\r\x1b[K[1/2] one\r\x1b[K[2/2] two\r\x1b[K"
 
 
@@ -233,8 +232,7 @@ def test_progress_needs_a_terminal_that_can_erase(terminal, monkeypatch, capsys)
     else:
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
         monkeypatch.setenv("TERM", terminal)
-    with progress.Progress(1) as steps:
-        steps.step("one")
+    assert list(with_progress(["one"], str)) == ["one"]
     assert capsys.readouterr().err == ""
 
 
@@ -252,7 +250,7 @@ def test_an_end_from_outside_is_an_exit_code_and_no_traceback(error, code, said,
         raise error
 
     monkeypatch.setattr(nist, "fit", fail)
-    monkeypatch.setattr("tapegrad.cli._forget_output", lambda: None)
+    monkeypatch.setattr("tapegrad.cli._discard_output", lambda: None)
     assert main(["fit", "Misra1a"]) == code
     assert capsys.readouterr().err == said
 

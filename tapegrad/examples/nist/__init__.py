@@ -1,4 +1,7 @@
-"""The nonlinear regressions of the NIST Statistical Reference Datasets, fitted with exact Jacobians."""
+"""Fit the nonlinear regressions of the NIST Statistical Reference Datasets, with exact Jacobians.
+
+The models are plain NumPy functions (`models`); `problems` reads data and certified results; `fit` is the example.
+"""
 
 from tapegrad.examples.nist.fit import Fit as Fit
 from tapegrad.examples.nist.fit import agreeing_digits as agreeing_digits

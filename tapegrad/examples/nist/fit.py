@@ -1,20 +1,19 @@
-"""Nonlinear least squares with exact Jacobians from a replayed tape."""
+"""Nonlinear least squares with exact Jacobians, which are replayed from a tape."""
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+import tapegrad as tg
 from tapegrad.examples.nist.problems import Array, Problem
-from tapegrad.optimize import Residuals, least_squares
+from tapegrad.examples.nist.timing import TimedResiduals
 
 CERTIFIED_DIGITS = 11.0
-# Tolerances that ask for all the digits there are.
-SETTINGS: dict[str, Any] = {
+# Tolerances below the rounding error: the optimiser stops where no digit improves any more.
+SETTINGS = {
     "method": "trf",
-    "x_scale": "jac",
+    "x_scale": "jac",  # in one problem the parameters differ by ten orders of magnitude
     "ftol": 1e-15,
     "xtol": 1e-15,
     "gtol": 1e-15,
@@ -24,7 +23,7 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What became of one problem from one starting point.
+    """The result of fitting one problem from one starting point.
 
     Attributes
     ----------
@@ -37,8 +36,7 @@ class Fit:
     milliseconds : float
         Duration of the whole fit: recording, replays, and the optimiser's own work.
     function_milliseconds : float
-        The part of it that went by in replays of the residuals and the Jacobian. Their first calls, which record
-        and may compile, do not count.
+        Duration of the replays of residuals and Jacobian, without the first call of each, which records it.
     digits : float
         Digits to which the worst of the parameters agrees with the certified ones, 11 at most.
     rss : float
@@ -46,7 +44,7 @@ class Fit:
     parameters : array
         The fitted parameters.
     success : bool
-        Whether the optimiser says that it converged.
+        Whether the optimiser reports that it converged.
     """
 
     name: str
@@ -62,43 +60,8 @@ class Fit:
     success: bool
 
 
-def agreeing_digits(fitted: NDArray[np.float64], certified: NDArray[np.float64]) -> float:
-    """Digits to which all of `fitted` agree with `certified`, from 0 to the 11 that are certified."""
-    error = float(np.max(np.abs(fitted - certified) / np.abs(certified)))
-    if not np.isfinite(error):
-        return 0.0
-    return float(np.clip(-np.log10(max(error, 10.0**-CERTIFIED_DIGITS)), 0.0, CERTIFIED_DIGITS))
-
-
-class _Timed(Residuals):
-    """Residuals that add up the time in replays: in all calls but the first of each kind, which record."""
-
-    seconds = 0.0
-    started: frozenset[str] = frozenset()
-
-    def fun(self, x: Any, *args: Any, **kwargs: Any) -> Array:
-        begun = time.perf_counter()
-        values = super().fun(x, *args, **kwargs)
-        self._count("fun", begun)
-        return values
-
-    def jac(self, x: Any, *args: Any, **kwargs: Any) -> Array:
-        begun = time.perf_counter()
-        rows = super().jac(x, *args, **kwargs)
-        self._count("jac", begun)
-        return rows
-
-    def _count(self, kind: str, begun: float) -> None:
-        if kind in self.started:
-            self.seconds += time.perf_counter() - begun
-        self.started |= {kind}
-
-
 def fit(problem: Problem, start: int) -> Fit:
     """Fit `problem` from its starting point 1 or 2.
-
-    The trust region reflective method of SciPy, with the parameters scaled by the columns of the Jacobian: in
-    one problem their sizes differ by up to ten orders of magnitude.
 
     Raises
     ------
@@ -108,10 +71,14 @@ def fit(problem: Problem, start: int) -> Fit:
     if start not in (1, 2):
         raise ValueError(f"a problem has the starting points 1 and 2, not {start!r}")
     begun = time.perf_counter()
-    residuals = _Timed(problem.residuals, problem.starts[start - 1])
-    # A trial step may overflow: the optimiser rejects it and takes a shorter one.
-    with np.errstate(all="ignore"):
-        result = least_squares(residuals, problem.starts[start - 1], **SETTINGS)
+    x0 = problem.starts[start - 1]
+    residuals = TimedResiduals(
+        problem.residuals, x0
+    )  # without a clock: tg.optimize.residuals(problem.residuals, x0)
+    with np.errstate(
+        all="ignore"
+    ):  # a trial step may overflow: the optimiser rejects it and takes a shorter one
+        result = tg.optimize.least_squares(residuals, x0, **SETTINGS)
     elapsed = time.perf_counter() - begun
     return Fit(
         name=problem.name,
@@ -126,3 +93,11 @@ def fit(problem: Problem, start: int) -> Fit:
         parameters=result.x,
         success=bool(result.success),
     )
+
+
+def agreeing_digits(fitted: Array, certified: Array) -> float:
+    """Return to how many digits all of `fitted` agree with `certified`, from 0 to the 11 that are certified."""
+    error = float(np.max(np.abs(fitted - certified) / np.abs(certified)))
+    if not np.isfinite(error):
+        return 0.0
+    return float(np.clip(-np.log10(max(error, 10.0**-CERTIFIED_DIGITS)), 0.0, CERTIFIED_DIGITS))

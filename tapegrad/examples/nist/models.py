@@ -1,8 +1,7 @@
 """The models, one short function each: ``model(b, x)`` for parameters `b` and predictors `x`.
 
-They are written with NumPy's names only, so `b` may be an array or a Tensor. A model that several problems
-share stands here once. Powers of `x` involve no parameter: they are computed while the tape is recorded and
-cost nothing when it is replayed.
+They are written in NumPy's names, so `b` may be an array or a Tensor. Powers of `x` do not depend on the parameters:
+they are computed while the tape is recorded, and cost nothing when it is replayed.
 """
 
 from collections.abc import Callable

@@ -45,7 +45,7 @@ class Problem:
     x : array
         The predictor, or one row for each of several.
     response : array
-        What the model predicts: the observations, or the logarithm of them if the model is one of ``log(y)``.
+        The observations, or their logarithm if the model is one of ``log(y)``.
     """
 
     name: str
@@ -62,16 +62,16 @@ class Problem:
 
     @property
     def model(self) -> Callable[[Any, Array], Any]:
-        """The model as a function ``model(b, x)`` of the parameters and the predictors."""
+        """The function ``model(b, x)`` of the parameters and the predictors."""
         return MODELS[self.name]
 
     def residuals(self, b: Any) -> Any:
-        """What the model predicts with parameters `b`, less the response."""
+        """Return the prediction with parameters `b`, less the response."""
         return self.model(b, self.x) - self.response
 
 
 def _array(values: list[Any]) -> Array:
-    """A read-only array: problems are shared."""
+    """Return a read-only array, for problems are shared."""
     array = np.array(values, dtype=np.float64)
     array.flags.writeable = False
     return array
@@ -98,18 +98,18 @@ def _problem(name: str, row: dict[str, Any]) -> Problem:
 
 @functools.cache
 def _all() -> dict[str, Problem]:
-    """Every problem by its name, from the easy to the difficult."""
+    """Return all problems by name, from the easy to the difficult."""
     text = resources.files("tapegrad.examples.nist").joinpath("problems.json").read_text(encoding="utf-8")
     return {name: _problem(name, row) for name, row in json.loads(text)["problems"].items()}
 
 
 def names() -> list[str]:
-    """The names of all problems, from the easy to the difficult."""
+    """Return the names of all problems, from the easy to the difficult."""
     return list(_all())
 
 
 def load(name: str) -> Problem:
-    """The problem of that name, in capitals or not; `KeyError` if there is none."""
+    """Return the problem of that name, in any case. Raise `KeyError` if there is none."""
     for known, problem in _all().items():
         if known.lower() == name.lower():
             return problem
