@@ -4,7 +4,7 @@
     >>> x = tg.tensor([1.0, 2.0, 3.0])
     >>> tg.sum(tg.sin(x) * x).backward()
     >>> x.grad
-    array([ 1.38177329,  0.07700376, -2.82885747])
+    array([ 1.38177329,  0.07700375, -2.82885748])
 
 Functions carry NumPy's names and take Tensors, arrays and numbers; ``np.sin(x)`` does the same as ``tg.sin(x)``.
 """

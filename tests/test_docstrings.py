@@ -1,27 +1,226 @@
 """The docstrings of all public names: complete, in NumPy's form, and with examples that run."""
 
+import doctest
+import inspect
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
+import tapegrad as tg
+from tapegrad.autodiff.custom.op import CustomOp
+from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.engine.reference import evaluate_numpy
-from tapegrad.ops import ELEMENTWISE, Op
-from tapegrad.ops.documentation import WORDS
+from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
+from tapegrad.ops.documentation import WORDS, arguments
+from tapegrad.transforms.jit import Jit
 
-PUBLIC = [row for row in ELEMENTWISE if row.public]
+PUBLIC_ROWS = [row for row in ELEMENTWISE if row.public]
+# What public functions return: their classes are documented, too.
+RETURNED = {"RemovableHook": RemovableHook, "CustomOp": CustomOp, "Jit": Jit}
+# Attributes without an underscore that modules of the package use among each other.
+INTERNAL = {
+    "Tensor.check_escape", "Tensor.data_or_traced", "Tensor.escaped",
+    "Jit.arguments", "Jit.refresh", "Jit.run", "Jit.settings",
+}  # fmt: skip
+# The first words of the summaries of functions and methods: what they do, in the imperative.
+VERBS = {
+    "Add", "Broadcast", "Check", "Clip", "Compute", "Convert", "Copy", "Count", "Create", "Divide", "Give", "Insert",
+    "Interchange", "Join", "Limit", "Make", "Minimise", "Move", "Multiply", "Negate", "Permute", "Raise", "Record",
+    "Register", "Remove", "Return", "Round", "Select", "Set", "Solve", "Subtract", "Test",
+}  # fmt: skip
+SECTIONS = (
+    "Attributes", "Parameters", "Returns", "Raises", "Warns", "See Also", "Notes", "References", "Examples",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("row", PUBLIC, ids=lambda row: row.name)
+def _named() -> Iterator[tuple[str, Any]]:
+    for name in dir(tg):
+        value = getattr(tg, name)
+        if callable(value):
+            yield name, value
+    for module in (tg.optimize, tg.errors):
+        for name, value in vars(module).items():
+            own = getattr(value, "__module__", "").startswith(module.__name__)
+            if own and not name.startswith("_") and (module is not tg.errors or isinstance(value, type)):
+                yield f"{module.__name__.rpartition('.')[2]}.{name}", value
+    yield from RETURNED.items()
+
+
+def _members(name: str, value: type) -> Iterator[tuple[str, Any]]:
+    for member in dir(value):
+        full = f"{name}.{member}"
+        if not member.startswith("_") and full not in INTERNAL and member in _own_names(value):
+            yield full, inspect.getattr_static(value, member)
+
+
+def _own_names(kind: type) -> set[str]:
+    """Names of the attributes that a class does not have from Python itself, or from data."""
+    own = [vars(base) for base in kind.__mro__ if base.__module__.startswith("tapegrad")]
+    return {
+        name
+        for names in own
+        for name, value in names.items()
+        if callable(value) or isinstance(value, property)
+    }
+
+
+def _public() -> dict[str, Any]:
+    """Everything public by its name, each thing once."""
+    found: dict[int, tuple[str, Any]] = {}
+    named = list(_named())
+    members = [each for name, value in named if isinstance(value, type) for each in _members(name, value)]
+    for name, value in (*named, *members):
+        found.setdefault(id(value), (name, value))
+    return dict(found.values())
+
+
+PUBLIC = _public()
+FUNCTIONS = {
+    name: value
+    for name, value in PUBLIC.items()
+    if not isinstance(value, type | property) and callable(value)
+}
+
+
+def _doc(name: str) -> str:
+    return inspect.getdoc(PUBLIC[name]) or ""
+
+
+def _section(name: str, title: str) -> str:
+    """The text of a section, empty if there is none."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\S[^\n]*\n-{{3,}}$|\Z)", _doc(name), re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""
+
+
+def _documented(name: str) -> list[str]:
+    """The names in the section of parameters."""
+    heads = re.findall(r"^(\S[^\n:]*?)(?: :[^\n]*)?$", _section(name, "Parameters"), re.MULTILINE)
+    return [each.lstrip("*") for head in heads for each in head.split(", ")]
+
+
+def _signature(name: str) -> list[str] | None:
+    """The names of the arguments; `None` for what is written in C and does not say them."""
+    row = BY_NAME.get(FUNCTIONS[name].__name__)
+    if row is not None and row.name in WORDS:
+        return list(arguments(row))
+    try:
+        known = list(inspect.signature(FUNCTIONS[name]).parameters)
+    except ValueError:
+        return None
+    is_method = ("." in name and not name.startswith(("optimize.", "errors."))) or name.count(".") == 2
+    return known[1:] if is_method else known
+
+
+def _faults_of_all(name: str) -> Iterator[str]:
+    """What is missing in the docstring of anything."""
+    lines = _doc(name).splitlines()
+    if not lines:
+        yield "there is no docstring"
+        return
+    if not lines[0].endswith("."):
+        yield "the first line is to be a summary: a sentence on one line"
+    if len(lines) > 1 and lines[1]:
+        yield "a blank line follows the summary"
+    titles = re.findall(r"^(\S[^\n]*)\n-{3,}$", _doc(name), re.MULTILINE)
+    if titles != [title for title in SECTIONS if title in titles]:
+        yield f"the sections are {', '.join(titles)}; NumPy has {', '.join(SECTIONS)}, in this order"
+
+
+def _faults_of_functions(name: str) -> Iterator[str]:
+    """What is missing in the docstring of a function or a method."""
+    word = _doc(name).split()[0]
+    if word not in VERBS:
+        yield f"the summary begins with {word!r}; it is to say what the function does, in the imperative (one of VERBS)"
+    annotation = inspect.get_annotations(FUNCTIONS[name]).get("return", "")
+    if annotation not in (None, "None") and not _section(name, "Returns"):
+        yield "there is no section Returns"
+    if ">>>" not in _section(name, "Examples"):
+        yield "there is no section Examples"
+    yield from _faults_of_parameters(_signature(name), _documented(name))
+
+
+def _faults_of_parameters(expected: list[str] | None, documented: list[str]) -> Iterator[str]:
+    if set(documented) == {"args", "kwargs"}:
+        return
+    if expected is None:
+        if not documented:
+            yield "there is no section Parameters"
+    elif missing := [each for each in expected if each not in documented]:
+        yield f"the section Parameters lacks {', '.join(missing)}"
+    elif unknown := [each for each in documented if each not in expected]:
+        yield f"the section Parameters describes {', '.join(unknown)}, which the function does not take"
+    elif documented != expected:
+        yield f"parameters are to be in the order of the signature: {', '.join(expected)}"
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_docstring_is_complete(name: str) -> None:
+    faults = list(_faults_of_all(name))
+    if name in FUNCTIONS and not faults:
+        faults = list(_faults_of_functions(name))
+    assert not faults, f"the docstring of {name}: {'; '.join(faults)}. tapegrad.sum shows the form"
+
+
+# --- examples ----------------------------------------------------------------------------------------------------
+
+
+def _run(text: str, name: str) -> None:
+    failures: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    test = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        runner.run(test, out=failures.append)
+    assert not runner.failures, "".join(failures)
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if ">>>" in _doc(name)])
+def test_examples_run(name: str) -> None:
+    _run(_doc(name), name)
+
+
+def test_the_example_of_the_package_runs() -> None:
+    assert tg.__doc__
+    _run(tg.__doc__, "tapegrad")
+
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_readme_s_python_runs() -> None:
+    """Its blocks follow each other, as they are read."""
+    names: dict[str, Any] = {}
+    for block in BLOCKS:
+        if "_row(" not in block:  # a line of the table, to be written there
+            exec(compile(block, "README.md", "exec"), names)
+    value, gradient = names["value"], names["gradient"]
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
+
+
+# --- words of the op table ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", PUBLIC_ROWS, ids=lambda row: row.name)
 def test_every_elementwise_op_is_described(row: Op) -> None:
-    if row.name not in ("where", "clip"):
+    if row.name not in ("where", "clip"):  # their functions are written by hand
         assert row.name in WORDS, f"say what {row.name} does: an entry of WORDS in ops/documentation.py"
 
 
 def test_nothing_is_described_that_is_no_op() -> None:
-    assert WORDS.keys() <= {row.name for row in PUBLIC}
+    assert WORDS.keys() <= {row.name for row in PUBLIC_ROWS}
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in PUBLIC if WORDS.get(row.name, ((), ()))[1]], ids=lambda row: row.name
+    "row",
+    [row for row in PUBLIC_ROWS if row.name in WORDS and WORDS[row.name].derivatives],
+    ids=lambda row: row.name,
 )
 def test_the_usual_form_of_a_derivative_is_the_row_s_partial(row: Op) -> None:
     rng = np.random.default_rng(0)

@@ -57,12 +57,8 @@ class Tensor(TensorMethods):
 
     Parameters
     ----------
-    data : array_like or Tensor
+    data, dtype, constant, copy
         As for `tapegrad.tensor`.
-    dtype : data-type, optional
-        As for `tapegrad.tensor`.
-    **arguments
-        ``constant`` and ``copy``, as for `tapegrad.tensor`.
 
     Examples
     --------

@@ -59,6 +59,13 @@ class _VectorFunction:
         -------
         Objective or Residuals
             This one itself if the structure is the same.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> f = tg.optimize.objective(lambda p: p["a"] * tg.sum(p["b"]), {"a": 1.0, "b": tg.ones(2).data})
+        >>> f.at({"a": 5.0, "b": tg.zeros(2).data}) is f
+        True
         """
         layout = layout_of(x0)
         return self if layout == self._layout else type(self)(self.function, x0)
@@ -89,6 +96,13 @@ class _VectorFunction:
         -------
         numpy.ndarray, shape (n,)
             A new vector of float64: the leaves one after the other, each in C order.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> f = tg.optimize.objective(lambda p: p["a"] * tg.sum(p["b"]), {"a": 1.0, "b": tg.ones(2).data})
+        >>> f.ravel({"a": 5.0, "b": tg.zeros(2).data})
+        array([5., 0., 0.])
         """
         return self.layout.ravel(structure)
 
@@ -104,6 +118,13 @@ class _VectorFunction:
         -------
         structure
             Arrays of the shapes and dtypes of the leaves of `x0`.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> f = tg.optimize.objective(lambda p: p["a"] * tg.sum(p["b"]), {"a": 1.0, "b": tg.ones(2).data})
+        >>> f.unravel([5.0, 6.0, 7.0])
+        {'a': np.float64(5.0), 'b': array([6., 7.])}
         """
         return self.layout.unravel(vector)
 
@@ -157,6 +178,13 @@ class Objective(_VectorFunction):
             The value.
         gradient : numpy.ndarray, shape (n,)
             A new vector.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> f = tg.optimize.objective(lambda x: tg.sum(x**3), [1.0, 2.0])
+        >>> f.fun(f.x0)
+        (np.float64(9.0), array([ 3., 12.]))
         """
         x = self._vector(x)  # first, for it may fix the layout
         return self._both(x, *args)  # type: ignore[no-any-return]
@@ -175,6 +203,13 @@ class Objective(_VectorFunction):
         -------
         float
             The value.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> f = tg.optimize.objective(lambda x: tg.sum(x**3), [1.0, 2.0])
+        >>> f.value(f.x0)
+        np.float64(9.0)
         """
         x = self._vector(x)
         return self._replayed(x, *args)  # type: ignore[no-any-return]
@@ -193,6 +228,13 @@ class Objective(_VectorFunction):
         -------
         numpy.ndarray, shape (n,)
             A new vector.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> f = tg.optimize.objective(lambda x: tg.sum(x**3), [1.0, 2.0])
+        >>> f.grad(f.x0)
+        array([ 3., 12.])
         """
         return self.fun(x, *args)[1]
 
@@ -210,6 +252,14 @@ class Objective(_VectorFunction):
         -------
         numpy.ndarray, shape (n, n)
             A new matrix.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> f = tg.optimize.objective(lambda x: tg.sum(x**3), [1.0, 2.0])
+        >>> f.hess(f.x0)
+        array([[ 6.,  0.],
+               [ 0., 12.]])
         """
         x = self._vector(x)
         return self._hessian(x, *args)  # type: ignore[no-any-return]
@@ -230,6 +280,13 @@ class Objective(_VectorFunction):
         -------
         numpy.ndarray, shape (n,)
             A new vector.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> f = tg.optimize.objective(lambda x: tg.sum(x**3), [1.0, 2.0])
+        >>> f.hessp(f.x0, [1.0, 1.0])
+        array([ 6., 12.])
         """
         x, v = self._vector(x), np.asarray(v, _FLOAT)
         return self._product(x, *args, v)  # type: ignore[no-any-return]
@@ -271,6 +328,13 @@ class Residuals(_VectorFunction):
         -------
         numpy.ndarray, shape (m,)
             A new vector.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> r = tg.optimize.residuals(lambda x: x**3, [1.0, 2.0])
+        >>> r.fun(r.x0)
+        array([1., 8.])
         """
         x = self._vector(x)
         return self._replayed(x, *args, **kwargs)  # type: ignore[no-any-return]
@@ -289,6 +353,14 @@ class Residuals(_VectorFunction):
         -------
         numpy.ndarray, shape (m, n)
             A new matrix with a row for each residual.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> r = tg.optimize.residuals(lambda x: x**3, [1.0, 2.0])
+        >>> r.jac(r.x0)
+        array([[ 3.,  0.],
+               [ 0., 12.]])
         """
         x = self._vector(x)
         return self._jacobian(x, *args, **kwargs)  # type: ignore[no-any-return]

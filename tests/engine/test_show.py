@@ -1,14 +1,10 @@
 """Tapes as text."""
 
-import doctest
-
 import numpy as np
 import pytest
 
 import tapegrad as tg
 from tapegrad.engine.view_names import describe_view
-from tapegrad.frontend import inspection
-from tapegrad.transforms import jit as jit_module
 
 
 def shown(function, *arguments):
@@ -153,10 +149,3 @@ def test_few_views_have_no_short_description():
     layouts = [(v.ctypes.data - base.ctypes.data, v.shape, v.strides) for v in views]
     texts = [describe_view((0, base.shape, base.strides), layout) for layout in layouts]
     assert sum(".view(" in text for text in texts) < 40
-
-
-@pytest.mark.parametrize("module", [inspection, jit_module])
-def test_examples(module):
-    results = doctest.testmod(module)
-    assert results.attempted > 0
-    assert results.failed == 0
