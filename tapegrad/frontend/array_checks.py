@@ -34,8 +34,8 @@ def refuse_subclass(value: Any, what: str) -> None:
         return
     if kind.__mul__ is not np.ndarray.__mul__ or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
         raise UnsupportedError(
-            f"{what}: {kind.__name__} computes in its own way (masks, units, matrix products), which tapegrad does not;"
-            " pass a plain array, as np.asarray or .filled() gives, and what else it holds beside it"
+            f"{what}: {kind.__name__} has an arithmetic of its own (masks, units, matrix products), which tapegrad does"
+            " not follow; pass a plain array, as np.asarray or .filled() returns"
         )
 
 

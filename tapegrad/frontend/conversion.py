@@ -197,9 +197,9 @@ def _reduce(x: Tensor) -> Any:
         x._refuse("a copy or a pickle")
     if x._slot >= 0 and not x.constant and x._describe()[memory.D_PRODUCER] != NONE:
         raise TypeError(
-            "a Tensor that was computed cannot be pickled, or copied by the module copy, for the graph would not go"
-            " with it: pickle or copy its detach(), which is a constant, or tensor(t.data), which is a new leaf;"
-            " its copy() goes on with the graph"
+            "a computed Tensor cannot be pickled, nor copied by the module copy, because its graph would be lost:"
+            " pickle or copy t.detach(), which is a constant, or tensor(t.data), which is a new leaf; t.copy() stays in"
+            " the graph"
         )
     return _rebuild, (x.data, x.constant)
 
@@ -333,7 +333,9 @@ def _guarded_int(tensor: Any) -> int:
     tape = tensor._tape
     assert tensor._tape is thread.tape
     if not np.isfinite(array).all():
-        raise TracedValueError(f"int() of {array.item()} while a function is being recorded")
+        raise TracedValueError(
+            f"int() of {array.item()}, which has no integer value, while a function is being recorded"
+        )
     tape.guard_bytes(DTYPE_CODES[array.dtype], whole._slot, array)
     return int(array.item())
 

@@ -256,11 +256,9 @@ def _extreme(
     if not _is_float(x):
         return _constant(getattr(np, name), x, axis=axis, keepdims=keepdims, initial=initial, where=where)
     if initial is None and where is not True:
-        raise ValueError(f"{name}: there is no {name} of nothing, so `where` needs `initial`")
+        raise ValueError(f"{name}: `where` may select no elements, so it needs `initial`")
     if initial is None and math.prod(x.shape[k] for k in _axes(axis, x.ndim)) == 0:
-        raise ValueError(
-            f"{name}: zero-size axis in an operand of shape {x.shape}; there is no {name} of nothing"
-        )
+        raise ValueError(f"{name}: zero-size axis in an operand of shape {x.shape}; pass `initial`")
     result = _by_lines(kind.code, name, _counted(x, where, kind.neutral), axis, keepdims)
     return result if initial is None else kind.of_two(result, initial)
 

@@ -82,7 +82,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         return transpose(reshape(turned, view.shape[::-1], copy=copy))
     needed = bool(math.prod(array.shape)) and not np.shares_memory(view, array)
     if needed and copy is False:
-        raise ValueError("reshape: the elements cannot be seen in this shape without a copy")
+        raise ValueError("reshape: this shape needs a copy, which copy=False forbids")
     if needed or copy:
         x = x.copy()
         view = x.data_or_traced().reshape(view.shape)
@@ -123,7 +123,7 @@ def ravel(a: Any, order: str = "C") -> Tensor:
     x = _tensor(a, "ravel")
     if order == "K" and not x.data_or_traced().flags.forc:
         raise UnsupportedError(
-            "ravel: order 'K' of a Tensor whose elements do not lie side by side is not supported"
+            "ravel: order 'K' of a Tensor whose elements are not contiguous is not supported; use order 'C'"
         )
     if order != "C":
         return reshape(x, -1, "A" if order == "K" else order)

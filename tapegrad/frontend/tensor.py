@@ -240,9 +240,9 @@ class Tensor(TensorMethods):
 
     def _refuse(self, what: str) -> None:
         raise TracedValueError(
-            f"{what} of a Tensor was asked for while its function is being recorded: a replay would go on with this"
-            " one value for ever. Compute with the Tensor itself, branch with `if`, select with where(), or return it"
-            " from the function"
+            f"{what} of a Tensor was asked for while its function is being recorded: every replay would use this one"
+            " value. Compute with the Tensor itself, branch with `if`, select with where(), or return it from"
+            " the function"
         )
 
     @property
