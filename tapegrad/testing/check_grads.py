@@ -1,4 +1,4 @@
-"""`check_grads`: both modes, to any order, against numerical derivatives."""
+"""`check_grads`: check both modes, to any order, against numerical derivatives."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import InconclusiveError
-from tapegrad.testing.both_modes import Checks, Settings
+from tapegrad.testing.checks import Checks, Settings
 from tapegrad.testing.directions import random_direction
 from tapegrad.testing.subject import subject_of
 from tapegrad.testing.symmetry import check_symmetry
@@ -103,14 +103,14 @@ def check_grads(
     order, modes = _valid(order, modes)
     settings = Settings(modes, atol, rtol, eps)
     subject = subject_of(f, args if isinstance(args, tuple) else (args,))
-    undecided = _check(Checks(subject, settings, np.random.default_rng(seed)), order)
-    if undecided:
-        more = f"\n  and {len(undecided) - 1} more that cannot be told" if len(undecided) > 1 else ""
-        raise InconclusiveError(undecided[0] + more)
+    inconclusive = _check(Checks(subject, settings, np.random.default_rng(seed)), order)
+    if inconclusive:
+        more = f"\n  and {len(inconclusive) - 1} more that cannot be told" if len(inconclusive) > 1 else ""
+        raise InconclusiveError(inconclusive[0] + more)
 
 
 def _valid(order: int, modes: Sequence[str] | str) -> tuple[int, tuple[str, ...]]:
-    """Order and modes, if there is something to check in them."""
+    """Return order and modes, or raise if they leave nothing to check."""
     modes = (modes,) if isinstance(modes, str) else tuple(modes)
     for mode in modes:
         if mode not in MODES:
@@ -125,11 +125,11 @@ def _valid(order: int, modes: Sequence[str] | str) -> tuple[int, tuple[str, ...]
 
 
 def _check(checks: Checks, order: int) -> list[str]:
-    """Check the first derivatives of a function, then the derivatives of these; what could not be told."""
+    """Check the first derivatives of a function, then the derivatives of these. Return what is inconclusive."""
     checks.run()
-    undecided = checks.undecided
+    inconclusive = checks.inconclusive
     if order == 1:
-        return undecided
+        return inconclusive
     subject, settings, rng = checks.subject, checks.settings, checks.rng
     for mode in settings.modes:
         if mode == "fwd":
@@ -138,5 +138,5 @@ def _check(checks: Checks, order: int) -> list[str]:
             derived = subject.pulled(checks.weights())
             for outer in settings.modes if not checks.inner else ():
                 check_symmetry(derived, outer, settings, rng)
-        undecided += _check(Checks(derived, settings, rng, (*checks.inner, mode)), order - 1)
-    return undecided
+        inconclusive += _check(Checks(derived, settings, rng, (*checks.inner, mode)), order - 1)
+    return inconclusive

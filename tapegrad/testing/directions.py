@@ -1,7 +1,8 @@
-"""In which directions derivatives are checked: every argument by itself, and every scale.
+"""Directions in which derivatives are checked: for each argument, and for each scale of its elements.
 
-A random direction through all elements shows the large contributions only: a wrong sign by one that is a millionth of
-the others is lost in rounding. So a few elements go one by one, and many in groups of like size and like share.
+A random direction through all elements shows only the large contributions: a wrong sign of one that is a millionth of
+the others is lost in rounding. So few elements are moved one by one, and many in groups of similar size and similar
+share in the result.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,12 +12,11 @@ import numpy as np
 
 from tapegrad.testing.subject import Subject
 
-_ALONE, _ALONE_DERIVED = (
-    16,
-    6,
-)  # up to so many elements each has its own direction, at first and in a derivative
-_GROUPS, _DECADES = 6, 2.0
-_EACH = 2  # random directions a group
+_ALONE = 16  # up to so many elements are moved one by one
+_ALONE_DERIVED = 6  # the same for a function that is itself a derivative
+_GROUPS = 6  # at most
+_DECADES = 2.0  # orders of magnitude within a group, at least
+_PER_GROUP = 2  # random directions
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +26,11 @@ class Direction:
     Attributes
     ----------
     argument
-        The number of the float array that moves.
+        The number of the float array that is moved.
     chosen
-        Its elements that do, as flat indices.
+        Flat indices of its elements that are moved.
     parts
-        The steps in all arrays: zero in all others.
+        The steps of all elements of all arrays, zero for those that are not moved.
     """
 
     argument: int
@@ -38,7 +38,7 @@ class Direction:
     parts: list[np.ndarray]
 
     def halves(self) -> Iterator["Direction"]:
-        """The direction in two parts; nothing if there is one element only."""
+        """Yield two halves of the direction; nothing for a single element."""
         if self.chosen.size > 1:
             for chosen in np.array_split(self.chosen, 2):
                 yield _direction(self.parts, self.argument, chosen, self.parts[self.argument].ravel()[chosen])
@@ -47,16 +47,16 @@ class Direction:
 def directions(
     subject: Subject, shares: list[np.ndarray] | None, rng: np.random.Generator
 ) -> Iterator[Direction]:
-    """Directions that show each argument and scale.
+    """Yield directions that cover each argument and scale.
 
     Parameters
     ----------
     subject
         What is checked.
     shares
-        Cotangents of its arguments, for random ones of the results, if there is a reverse mode.
+        Cotangents of its arguments for random cotangents of the results; `None` if reverse mode is not checked.
     rng
-        Of the random steps.
+        Source of the random steps.
     """
     alone = _ALONE if subject.linear_from is None else _ALONE_DERIVED
     few = sum(x.size for x in subject.primals[: subject.linear_from]) <= alone
@@ -69,14 +69,14 @@ def directions(
         else:
             groups = _groups(x, None if shares is None else shares[k].ravel() * units)
         for chosen in filter(len, groups):
-            for _ in range(_EACH if chosen.size > 1 else 1):
+            for _ in range(_PER_GROUP if chosen.size > 1 else 1):
                 lengths = rng.uniform(0.5, 1.5, chosen.size) if chosen.size > 1 else 1.0
                 signs = rng.choice([-1.0, 1.0], chosen.size)
                 yield _direction(subject.primals, k, chosen, signs * lengths * units[chosen])
 
 
 def _units(x: np.ndarray) -> np.ndarray:
-    """The size of each element, or of the others where one is zero."""
+    """Return the size of each element; the mean size for elements that are zero."""
     sizes = np.abs(x.ravel().astype(np.float64))
     sizes[~np.isfinite(sizes)] = 0.0
     mean = float(np.sqrt(np.mean(sizes**2))) if x.size else 0.0
@@ -85,7 +85,7 @@ def _units(x: np.ndarray) -> np.ndarray:
 
 
 def _groups(x: np.ndarray, shares: np.ndarray | None) -> list[np.ndarray]:
-    """The elements by their size and their share in the result, a few orders of magnitude each."""
+    """Group the elements by the orders of magnitude of their size and of their share in the result."""
     levels = _levels(np.abs(x.ravel().astype(np.float64)))
     if shares is not None:
         levels = levels * 1000 + _levels(np.abs(shares))
@@ -93,7 +93,7 @@ def _groups(x: np.ndarray, shares: np.ndarray | None) -> list[np.ndarray]:
 
 
 def _levels(sizes: np.ndarray) -> np.ndarray:
-    """The order of magnitude of each size, so coarse that there are not many."""
+    """Return the order of magnitude of each size, rounded until there are few different ones."""
     with np.errstate(all="ignore"):
         decades = np.log10(sizes)
     decades = np.where(np.isfinite(decades), decades, -400.0)
@@ -109,16 +109,16 @@ def _direction(like: list[np.ndarray], k: int, chosen: np.ndarray, steps: np.nda
     return Direction(k, chosen, parts)
 
 
-def first_wrong(direction: Direction, is_wrong: Callable[[Direction], bool]) -> Direction:
-    """The smallest part of a wrong direction that is found wrong by halving it."""
+def smallest_wrong(direction: Direction, is_wrong: Callable[[Direction], bool]) -> Direction:
+    """Bisect a wrong direction to the smallest part that is still wrong."""
     for half in direction.halves():
         if is_wrong(half):
-            return first_wrong(half, is_wrong)
+            return smallest_wrong(half, is_wrong)
     return direction
 
 
 def random_direction(subject: Subject, rng: np.random.Generator) -> list[np.ndarray]:
-    """A direction in all elements at once."""
+    """Return a random direction in all elements at once."""
     signs = (rng.choice([-1.0, 1.0], x.shape) * rng.uniform(0.5, 1.5, x.shape) for x in subject.primals)
     return [
         np.asarray(s * _units(x).reshape(x.shape), x.dtype)

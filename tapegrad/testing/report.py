@@ -1,4 +1,4 @@
-"""What is said of a wrong derivative, and of one that cannot be told."""
+"""Messages about wrong and inconclusive derivatives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ _NAMES = {"fwd": "forward mode", "rev": "reverse mode"}
 
 
 def title_of(modes: Sequence[str]) -> str:
-    """The modes of a derivative, the outermost first, and its order."""
+    """Return the modes of a derivative, the outermost first, and its order."""
     return f"{' over '.join(_NAMES[mode] for mode in reversed(modes))}, order {len(modes)}"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A derivative beside the numerical one.
+    """A derivative that the numerical one does not confirm.
 
     Attributes
     ----------
     modes
-        The modes of the derivatives that were taken, the last one of which is in question.
+        The modes of the derivatives that were taken. The last one is in question.
     subject, values, direction
-        The function, its results, and what was moved.
+        The function, its results, and the direction of the derivative.
     weights
         The cotangents of the results in reverse mode.
     exact, verdict, worst
-        The derivatives, what is said of them, and the element in question.
+        The derivatives, the verdict on them, and the element in question.
     """
 
     modes: tuple[str, ...]
@@ -44,18 +44,18 @@ class Finding:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it is wrong, and not only undecided."""
+        """Whether the derivative is wrong, not inconclusive."""
         return bool(self.verdict.wrong[self.worst])
 
     def wrong(self) -> str:
-        """The message where the numbers contradict."""
-        return "\n".join([self._head("a wrong derivative of"), *self._numbers(), self._moved()])
+        """Return the message about a wrong derivative."""
+        return "\n".join([self._headline("a wrong derivative of"), *self._numbers(), self._direction_text()])
 
-    def undecided(self) -> str:
-        """The message where they say nothing."""
+    def inconclusive(self) -> str:
+        """Return the message about an inconclusive derivative."""
         found, exact = self.verdict, float(self.exact[self.worst])
         error = float(found.error[self.worst])
-        lines = [self._head("cannot tell whether this is right: the derivative of"), *self._numbers()]
+        lines = [self._headline("cannot tell whether this is right: the derivative of"), *self._numbers()]
         if not np.isfinite(error):
             why = (
                 "no numerical derivative could be found: the function jumps, or is not finite near this point"
@@ -64,15 +64,15 @@ class Finding:
             why = "the noise of the function hides it; pass another point, or atol for what need not be told"
         else:
             why = "the function is something else at small steps than at large ones: it is noisy or rounded"
-        return "\n".join([*lines, self._moved(), f"  {why}"])
+        return "\n".join([*lines, self._direction_text(), f"  {why}"])
 
-    def _head(self, what: str) -> str:
+    def _headline(self, what: str) -> str:
         name = self.subject.names[self.direction.argument]
         at = f", element {self._index()}" if self._index() else ""
         return f"check_grads: {title_of(self.modes)}: {what} {self.subject.title} by {name}{at}"
 
     def _index(self) -> list[int]:
-        """The index of the one element that is moved; empty if there are several, or it needs none."""
+        """Return the index of the moved element; empty if several are moved, or the argument is a scalar."""
         moved = self.direction.parts[self.direction.argument]
         if self.direction.chosen.size != 1:
             return []
@@ -82,18 +82,18 @@ class Finding:
         found, k, exact = self.verdict, self.worst, float(self.exact[self.worst])
         number, error = float(found.number[k]), float(found.error[k])
         return [
-            f"  {self._what()}",
+            f"  {self._quantity()}",
             f"  {_NAMES[self.modes[-1]]}: {exact!r}",
             f"  {found.how[k]}: {number!r}, with an estimated error of {error:.2g}",
             f"  off by {abs(exact - number):.3g}, where {float(found.allowed[k]):.3g} is allowed",
         ]
 
-    def _moved(self) -> str:
+    def _direction_text(self) -> str:
         step = self.direction.parts[self.direction.argument]
         return f"  direction: {np.array2string(step, threshold=20, precision=6).replace(chr(10), '')}"
 
-    def _what(self) -> str:
-        """What the two numbers are."""
+    def _quantity(self) -> str:
+        """Return what the two numbers are."""
         if self.weights is None:
             return f"tangent of {_element(self.values, self.worst)}"
         weighted = np.flatnonzero(self.weights)
@@ -102,7 +102,7 @@ class Finding:
 
 
 def _element(values: Sequence[np.ndarray], element: int) -> str:
-    """The name of an element of the results, counted through all of them."""
+    """Return the name of an element of the results, which are counted through all arrays."""
     for k, value in enumerate(values):
         if element < value.size:
             index = [int(i) for i in np.unravel_index(element, value.shape)]

@@ -1,4 +1,4 @@
-"""What is checked: a function of the float leaves of its arguments, and in turn its derivatives as such functions."""
+"""The function that is checked, as one of the float leaves of its arguments. So are its derivatives in turn."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,26 +19,26 @@ SINGLE = 1e-8  # rounding errors above this are those of single precision
 
 @dataclass(frozen=True)
 class Subject:
-    """A function of arrays with the point at which it is checked.
+    """A function of arrays, and the point at which it is checked.
 
     Attributes
     ----------
     function
         Takes the primals, Tensors or arrays; returns a list of Tensors or arrays.
     primals, names
-        The point, and what its arrays are called.
+        The arrays of the point, and their names in messages.
     title
-        What the function is called.
+        The name of the function in messages.
     analytic
-        The function as it may be called with complex arrays, `None` where there is no such.
+        The function for complex arrays, `None` if there is none.
     linear_from
-        The number of the first primal that a derivative depends on linearly, `None` for what is no derivative.
-    wide
-        Whether differences are taken in double precision though the primals have less.
+        The number of the first primal in which a derivative is linear, `None` for a function that is no derivative.
+    widened
+        Whether differences are taken in double precision though the primals are in single.
     unit
-        Relative rounding error of the values that differences are taken of.
+        Relative rounding error of the values in the differences.
     size
-        The largest value of the function whose derivative this is: what may have cancelled in it.
+        The largest value of the function of which this is a derivative, for cancellation is measured by it.
     """
 
     function: Callable[..., list[Any]]
@@ -47,18 +47,18 @@ class Subject:
     title: str
     analytic: Callable[..., list[Any]] | None = None
     linear_from: int | None = None
-    wide: bool = False
+    widened: bool = False
     unit: float = float(np.finfo(np.float64).eps)
     size: float = 0.0
 
     def results(self, point: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The results at a point."""
+        """Return the results at a point."""
         takes_arrays = self.analytic is None or isinstance(self.function, Jit)
         arguments = point if takes_arrays else [from_array(x, constant=True) for x in point]
         return [np.asarray(r.data if is_tensor(r) else r) for r in self.function(*arguments)]
 
     def along(self, direction: Sequence[np.ndarray]) -> Callable[[float], np.ndarray]:
-        """The results as one vector, at a distance from the point in a direction."""
+        """Return the function that maps a step in a direction to the results as one vector."""
 
         def vector(step: float) -> np.ndarray:
             moved = (x + step * d.astype(np.float64) for x, d in zip(self.primals, direction, strict=True))
@@ -67,39 +67,39 @@ class Subject:
         return vector
 
     def _cast(self, x: Any, k: int) -> np.ndarray:
-        return np.asarray(x, np.float64 if self.wide else self.primals[k].dtype)
+        return np.asarray(x, np.float64 if self.widened else self.primals[k].dtype)
 
-    def widened(self) -> "Subject":
-        """The same, with differences in double precision if the function computes in that what it does in its own."""
+    def in_double(self) -> "Subject":
+        """Return the same with differences in double precision, if the function gives the same results in that."""
         own = self.results(self.primals)
         unit = coarsest([*own, *self.primals])
         if unit < SINGLE:
             return self
-        wide = replace(self, wide=True)
+        widened = replace(self, widened=True)
         try:
-            values = wide.results([x.astype(np.float64) for x in self.primals])
-        except Exception:  # it insists on its own precision
+            values = widened.results([x.astype(np.float64) for x in self.primals])
+        except Exception:  # it takes its own dtype only
             return replace(self, unit=unit)
         same = all(a.shape == b.shape and _close(a, b) for a, b in zip(values, own, strict=True))
-        return replace(wide, unit=coarsest(values)) if same else replace(self, unit=unit)
+        return replace(widened, unit=coarsest(values)) if same else replace(self, unit=unit)
 
-    def nudged(self, rng: np.random.Generator) -> "Subject":
-        """The same at a point that rounds to this one: what changes in a derivative is its rounding error."""
+    def perturbed(self, rng: np.random.Generator) -> "Subject":
+        """Return the same at a point one rounding error away: derivatives change there by their rounding error."""
         signs = (rng.choice([-1.0, 1.0], x.shape) for x in self.primals)
         steps = (sign * np.finfo(x.dtype).eps for sign, x in zip(signs, self.primals, strict=True))
         primals = (np.asarray(x * (1 + step), x.dtype) for step, x in zip(steps, self.primals, strict=True))
         return replace(self, primals=list(primals))
 
     def push(self, direction: Sequence[np.ndarray]) -> np.ndarray:
-        """The derivative in a direction by the tangent sweep, as one vector."""
+        """Return the derivative in a direction by forward mode, as one vector."""
         return as_vector(jvp(self.function, tuple(self.primals), tuple(direction))[1])
 
     def pull(self, weights: list[np.ndarray]) -> list[np.ndarray]:
-        """The cotangents of the primals by the reverse sweep."""
+        """Return the cotangents of the primals by reverse mode."""
         return [np.asarray(x_bar) for x_bar in vjp(self.function, *self.primals)[1](weights)]
 
     def pushed(self, direction: Sequence[np.ndarray]) -> "Subject":
-        """The derivative in a direction as a function of point and direction."""
+        """Return the derivative in a direction as a function of point and direction."""
         n, function = len(self.primals), self.function
 
         def derivative(*both: Any) -> list[Any]:
@@ -109,7 +109,7 @@ class Subject:
         return self._derived(derivative, [*self.primals, *direction], names, "jvp")
 
     def pulled(self, weights: list[np.ndarray]) -> "Subject":
-        """The cotangents as a function of point and the results' cotangents."""
+        """Return the cotangents as a function of the point and the cotangents of the results."""
         n, function = len(self.primals), self.function
 
         def derivative(*both: Any) -> list[Any]:
@@ -123,22 +123,24 @@ class Subject:
         sizes = np.abs(as_vector(self.results(self.primals)))
         size = max(self.size, float(np.max(sizes, initial=0.0, where=np.isfinite(sizes))))
         title = f"the {mode} of {self.title}"
-        return Subject(replayed, primals, names, title, None, len(self.primals), self.wide, self.unit, size)
+        return Subject(
+            replayed, primals, names, title, None, len(self.primals), self.widened, self.unit, size
+        )
 
 
 def as_vector(arrays: Sequence[Any]) -> np.ndarray:
-    """All elements of several arrays, in float64."""
+    """Return all elements of several arrays as one vector of float64."""
     return np.concatenate([np.zeros(0), *(np.asarray(a, np.float64).ravel() for a in arrays)])
 
 
 def inner(xs: Sequence[np.ndarray], ys: Sequence[np.ndarray]) -> float:
-    """The inner product of several arrays with as many others, in float64."""
+    """Return the inner product of arrays with as many others, in float64."""
     with np.errstate(all="ignore"):
         return float(as_vector(xs) @ as_vector(ys))
 
 
 def coarsest(arrays: Sequence[np.ndarray]) -> float:
-    """The largest relative rounding error of any of the arrays' dtypes."""
+    """Return the largest relative rounding error of the dtypes."""
     return float(max((np.finfo(a.dtype).eps for a in arrays), default=np.finfo(np.float64).eps))
 
 
@@ -149,7 +151,7 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 class _OfLeaves(Transform):
-    """A function of the float leaves of its arguments, with all others fixed, that returns its float leaves."""
+    """A function from the float leaves of the arguments to the float leaves of the results; other leaves are fixed."""
 
     def __init__(self, function: Callable[..., Any], definition: Any, leaves: list[Any]) -> None:
         super().__init__(function)
@@ -164,19 +166,19 @@ class _OfLeaves(Transform):
 
 
 def is_float(leaf: Any) -> bool:
-    """Whether a leaf of the arguments has a derivative."""
+    """Return whether a leaf of the arguments is a float or an array of floats."""
     return isinstance(leaf, float | np.ndarray | np.generic) and np.asarray(leaf).dtype.kind == "f"
 
 
 def _is_result(leaf: Any) -> bool:
-    """Whether a leaf of the results has a derivative; complex ones are those of a complex step."""
+    """Return whether a leaf of the results is checked. Complex ones come from a complex step."""
     if is_tensor(leaf):
         return bool(leaf.dtype.kind == "f")
     return is_float(leaf) or np.iscomplexobj(leaf)
 
 
 def subject_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Subject:
-    """A function at its arguments as what is checked.
+    """Return a function and its arguments as a subject.
 
     Raises
     ------
@@ -195,4 +197,4 @@ def subject_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Subject:
     primals = [np.array(leaf) for leaf in leaves if is_float(leaf)]
     title = name_of(function)
     replayed = jit(of_leaves) if isinstance(function, Jit) else of_leaves
-    return Subject(replayed, primals, names, title, of_leaves).widened()
+    return Subject(replayed, primals, names, title, of_leaves).in_double()

@@ -1,22 +1,22 @@
-"""Second derivatives held against each other: they do not depend on the order of the arguments."""
+"""Check that second derivatives are symmetric in the arguments."""
 
 from itertools import combinations
 
 import numpy as np
 
-from tapegrad.testing.both_modes import Settings
+from tapegrad.testing.checks import Settings
 from tapegrad.testing.directions import directions
 from tapegrad.testing.numerical import MARGIN
 from tapegrad.testing.report import title_of
 from tapegrad.testing.subject import Subject, as_vector, coarsest
 
-_PAIRS = 21
+_PAIRS = 21  # of directions, at most
 
 
 def check_symmetry(gradient: Subject, mode: str, settings: Settings, rng: np.random.Generator) -> None:
-    """Check that the derivative of cotangents by the arguments is symmetric, in one mode over reverse mode.
+    """Check that the derivative of a gradient is symmetric, in one mode over reverse mode.
 
-    Differences of a gradient cannot see that it is none: they are as asymmetric as its derivative.
+    Numerical derivatives of the gradient do not show an asymmetry: they differentiate the same wrong gradient.
     """
     count = gradient.linear_from
     moves = [d for d in directions(gradient, None, rng) if d.argument < (count or 0)]
@@ -36,7 +36,7 @@ def check_symmetry(gradient: Subject, mode: str, settings: Settings, rng: np.ran
 
 
 def _product(gradient: Subject, mode: str, u: list[np.ndarray], v: list[np.ndarray]) -> tuple[float, float]:
-    """The Hessian times `u`, or `u` times the Hessian, times `v`; and the size of what is summed."""
+    """Return the Hessian times `u` and `v`, and the sum of the terms' absolute values."""
     count = gradient.linear_from
     product = gradient.push(u) if mode == "fwd" else as_vector(gradient.pull(u[:count])[:count])
     v_flat = as_vector(v[:count])

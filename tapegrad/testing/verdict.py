@@ -1,9 +1,9 @@
-"""What numerical derivatives say of a derivative: right, wrong, or that they cannot tell.
+"""The verdict of numerical derivatives on a derivative: right, wrong, or inconclusive.
 
-The estimate with the least error decides, with two exceptions. An adaptive solver is smooth at small steps, but what
-it is smooth around is off by its tolerance: at larger steps that is noise. So a derivative is right, too, if it agrees
-with an estimate whose error is noise, as long as the small steps do not say something else altogether. And a function
-that is rounded to fewer digits is constant at small steps: that alone says nothing.
+The estimate with the least error decides, with two exceptions. The result of an adaptive solver is smooth at small
+steps, but off by the solver's tolerance, which shows as noise at larger steps. So a derivative is right also if it
+agrees with an estimate whose error is noise, unless small steps contradict it clearly. And a function that is rounded
+to fewer digits is constant at small steps, which proves nothing.
 """
 
 from collections.abc import Sequence
@@ -13,25 +13,28 @@ import numpy as np
 
 from tapegrad.testing.numerical import MARGIN, Estimate
 
-_DOUBT = 0.3  # up to which relative error noise excuses a derivative: so little that it is told from zero
-_LENIENT = 2.0  # how much more noise may be off there than elsewhere, for it is no random one
-_EXCUSED = 2e-3  # up to which relative difference it is taken for the solver's
-_NEGLIGIBLE = 2e4  # rounding errors of the function's value, by which a derivative of zero is told
-NOTHING = 1e-3 / _NEGLIGIBLE  # of the function's value, relative to rounding errors of the negligible
-_ROUNDING = 100 / _NEGLIGIBLE  # of that is more than rounding
-_CANCELLED = 16 / _NEGLIGIBLE  # of that may be left where terms of a derivative cancel
+_AMBIGUOUS = 0.3  # largest relative error of an estimate that keeps a derivative from being called wrong
+_SOLVER_NOISE = 2.0  # a solver's noise is not random: so many times the usual margin is allowed for it
+_SOLVER_ERROR = 2e-3  # largest relative difference that is attributed to a solver
+_NEGLIGIBLE = 2e4  # a derivative counts as zero below so many rounding errors of the function's value
+# Further limits, in units of the negligible derivative:
+NOTHING = (
+    1e-3 / _NEGLIGIBLE
+)  # of the function's value, over its rounding error: the error that confirms a zero
+_ROUNDING = 100 / _NEGLIGIBLE  # noise above this is more than rounding
+_CANCELLED = 16 / _NEGLIGIBLE  # what may remain where terms of a derivative cancel
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a derivative may be off, and how exactly the numbers must know that.
+    """By how much a derivative may be off, and how accurate the numerical one must be.
 
     Attributes
     ----------
     absolute, relative
-        As the caller has them.
+        The tolerances of the caller.
     resolution
-        Relative error of a numerical derivative up to which it can say that another one is right.
+        Largest relative error of a numerical derivative that can confirm another one.
     """
 
     absolute: float
@@ -44,18 +47,18 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said of each element, with the numerical derivative that says so.
+    """The verdict on each element, with the numerical derivative behind it.
 
     Attributes
     ----------
-    wrong, undecided
-        Elements that are wrong, and those of which nothing can be said.
+    wrong, inconclusive
+        Elements that are wrong, and elements that are neither confirmed nor wrong.
     number, error, allowed, how
-        The best numerical derivative, its error, how far off it one may be, and how it was found.
+        The best numerical derivative, its error, the allowed difference from it, and how it was found.
     """
 
     wrong: np.ndarray
-    undecided: np.ndarray
+    inconclusive: np.ndarray
     number: np.ndarray
     error: np.ndarray
     allowed: np.ndarray
@@ -70,7 +73,7 @@ def judge(
     nothing: np.ndarray,
     rounding: np.ndarray | float = 0.0,
 ) -> Verdict:
-    """Hold derivatives against numerical ones.
+    """Judge derivatives by numerical ones.
 
     Parameters
     ----------
@@ -79,24 +82,26 @@ def judge(
     found
         The numerical ones at several scales.
     tolerance
-        How far they may be off.
+        By how much they may be off.
     negligible, nothing
-        An error of each that is as good as none, and one by which a derivative of exactly zero is told.
+        The size of each that counts as zero, and the largest error that confirms a derivative of exactly zero.
     rounding
-        Error of `exact` itself.
+        Rounding error of `exact` itself.
     """
     with np.errstate(all="ignore"):
         evidence = _Evidence(exact, found, tolerance, negligible, nothing, rounding)
-        right = evidence.confirms() | evidence.is_of_a_solver()
-        undecided = ~right & (evidence.is_near() | evidence.leaves_doubt() | evidence.may_oscillate())
+        right = evidence.is_confirmed() | evidence.is_within_solver_error()
+        inconclusive = ~right & (
+            evidence.is_not_contradicted() | evidence.is_ambiguous() | evidence.may_oscillate()
+        )
     number, error, allowed = evidence.at_best(evidence.number, evidence.error, evidence.allowed)
     return Verdict(
-        ~right & ~undecided, undecided, number, error, allowed, [found[k].how for k in evidence.best[0]]
+        ~right & ~inconclusive, inconclusive, number, error, allowed, [found[k].how for k in evidence.best[0]]
     )
 
 
 class _Evidence:
-    """Derivatives beside numerical ones: a row for each of these, a column for each element."""
+    """Derivatives and numerical ones: a row for each numerical estimate, a column for each element."""
 
     def __init__(
         self,
@@ -119,45 +124,45 @@ class _Evidence:
         self.slack = slack_of(self.error, negligible)
         self.allowed = tolerance.absolute + tolerance.relative * self.size + self.slack + MARGIN * rounding
         self.agrees = np.isfinite(exact) & self.found & (self.off <= self.allowed)
-        # That a result does not depend on an argument is told by less than how it does.
+        # Less accuracy confirms that a result does not depend on an argument than how it does.
         self._enough = np.maximum(tolerance.absolute, np.where(exact == 0, nothing, negligible))
         self.resolved = self.slack <= np.maximum(self._enough, tolerance.resolution * self.size)
         self._longer_and_noisy = (
             np.isfinite(self.noise)
             & (self.steps > self.at_best(self.steps)[0])
-            & (self.off <= self.allowed + _LENIENT * self.slack)
+            & (self.off <= self.allowed + _SOLVER_NOISE * self.slack)
         )
 
     def at_best(self, *arrays: np.ndarray) -> list[np.ndarray]:
-        """What stands beside the best estimate of each element."""
+        """Return the values of arrays at the best estimate of each element."""
         return _at(self.best, *arrays)
 
-    def confirms(self) -> np.ndarray:
-        """Where the best estimate agrees, and knows enough for that."""
+    def is_confirmed(self) -> np.ndarray:
+        """Return where the best estimate agrees and is accurate enough."""
         return self.at_best(self.agrees & self.trusted & self.resolved)[0]
 
-    def is_of_a_solver(self) -> np.ndarray:
-        """Where the best steps only disagree by what at longer steps turns out to be noise."""
+    def is_within_solver_error(self) -> np.ndarray:
+        """Return where the best estimate differs by no more than what shows as noise at longer steps."""
         (step, off, size), noisy = self.at_best(self.steps, self.off, self.size), self._longer_and_noisy
-        hidden = _LENIENT * MARGIN * np.max(np.where(noisy, self.noise, 0.0), axis=0) / step
+        hidden = _SOLVER_NOISE * MARGIN * np.max(np.where(noisy, self.noise, 0.0), axis=0) / step
         return np.asarray(
-            np.any(noisy & self.resolved, axis=0) & (off <= np.minimum(hidden, _EXCUSED * size))
+            np.any(noisy & self.resolved, axis=0) & (off <= np.minimum(hidden, _SOLVER_ERROR * size))
         )
 
-    def is_near(self) -> np.ndarray:
-        """Where the best estimate does not contradict, or there is none."""
+    def is_not_contradicted(self) -> np.ndarray:
+        """Return where the best estimate agrees, accurate or not, or where there is none."""
         return np.asarray(self.at_best(self.agrees)[0] | ~np.any(self.trusted, axis=0))
 
-    def leaves_doubt(self) -> np.ndarray:
-        """Where another estimate agrees that may be the true one: of longer steps, or of a staircase's stairs."""
+    def is_ambiguous(self) -> np.ndarray:
+        """Return where another estimate agrees that may be the true one: at longer steps, or of a rounded function."""
         size = self.at_best(self.size)[0]
-        is_flat = self.suspect & self.agrees & (np.abs(self.exact) <= _EXCUSED * size)
-        close = self.slack <= np.maximum(self._enough, _DOUBT * size)
+        is_flat = self.suspect & self.agrees & (np.abs(self.exact) <= _SOLVER_ERROR * size)
+        close = self.slack <= np.maximum(self._enough, _AMBIGUOUS * size)
         found: np.ndarray = np.any((self._longer_and_noisy | is_flat) & close, axis=0)
         return found
 
     def may_oscillate(self) -> np.ndarray:
-        """Where even the shortest steps find noise only, and the derivative is too steep to be seen by them."""
+        """Return where even the shortest steps show noise only, which a steep oscillation may cause."""
         shortest = np.argmin(np.where(self.found, self.steps, np.inf), axis=0)[None]
         number, error, noise, step = _at(shortest, self.number, self.error, self.noise, self.steps)
         hides = np.isfinite(noise) & (noise > _ROUNDING * self.negligible) & (error > np.abs(number))
@@ -165,15 +170,15 @@ class _Evidence:
 
 
 def slack_of(error: np.ndarray, negligible: np.ndarray) -> np.ndarray:
-    """By how much a derivative may be off for what its numerical one does not know."""
+    """Return by how much a derivative may differ for the error of the numerical one."""
     return MARGIN * error + _CANCELLED * negligible
 
 
 def _at(row: np.ndarray, *arrays: np.ndarray) -> list[np.ndarray]:
-    """What stands in a row of each array, another one for each column."""
+    """Return from each array, for each column, the element in the row that `row` names."""
     return [np.take_along_axis(a, row, 0)[0] for a in arrays]
 
 
 def negligible(size: np.ndarray, unit: float, reach: float) -> np.ndarray:
-    """A derivative that is as good as zero, for a function's largest values and the size of the direction."""
+    """Return the size below which a derivative counts as zero, given the function's size and that of the direction."""
     return np.asarray(_NEGLIGIBLE * unit * size * min(1.0, reach))

@@ -1,27 +1,27 @@
-"""Checks of one function at one point, in forward and in reverse mode."""
+"""The checks of one function at one point, in forward and in reverse mode."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tapegrad.testing.directions import Direction, directions, first_wrong
+from tapegrad.testing.directions import Direction, directions, smallest_wrong
 from tapegrad.testing.numerical import MARGIN
 from tapegrad.testing.report import Finding, title_of
-from tapegrad.testing.scales import Numerical, differentiate
+from tapegrad.testing.step_sizes import NumericalDerivative, differentiate
 from tapegrad.testing.subject import SINGLE, Subject, as_vector, coarsest, inner
 from tapegrad.testing.verdict import Tolerance, judge, slack_of
 
-_PARTS = 8  # the results are checked in so many parts in reverse mode
-_APART = 1e-3  # up to which the noise of a function excuses that its modes differ
-_NUDGES = 2
+_BLOCKS = 8  # reverse mode checks the results in at most so many blocks
+_MODE_DIFFERENCE = 1e-3  # relative difference of the modes that noise of the function may explain
+_PERTURBATIONS = 2  # perturbed points at which the rounding error of a derivative is measured
 
 Derivative = Callable[[Subject], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the caller of `check_grads` wants."""
+    """The settings of the caller of `check_grads`."""
 
     modes: tuple[str, ...]
     atol: float | None
@@ -29,7 +29,7 @@ class Settings:
     eps: float | None
 
     def tolerance(self, unit: float) -> Tolerance:
-        """The tolerances for a dtype of this rounding error."""
+        """Return the tolerances for a dtype of rounding error `unit`."""
         return Tolerance(self.atol or 0.0, 10 * unit**0.5 if self.rtol is None else self.rtol)
 
 
@@ -40,18 +40,18 @@ class Checks:
     Attributes
     ----------
     subject, settings, rng
-        What is checked, how, and the source of directions.
+        The function, how it is checked, and the source of random directions.
     inner
-        The modes of the derivatives that were taken already.
-    undecided
-        Messages of what could not be told.
+        The modes of the derivatives that were taken before.
+    inconclusive
+        Messages about derivatives that could neither be confirmed nor refuted.
     """
 
     subject: Subject
     settings: Settings
     rng: np.random.Generator
     inner: tuple[str, ...] = ()
-    undecided: list[str] = field(default_factory=list)
+    inconclusive: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.values = self.subject.results(self.subject.primals)
@@ -63,69 +63,69 @@ class Checks:
         self.tolerance = self.settings.tolerance(self.unit)
         sizes = np.abs(as_vector(self.values))
         self._sizes = np.where(np.isfinite(sizes) & (sizes > 0), sizes, 1.0)
-        self._parts = np.array_split(self.rng.permutation(sizes.size), max(1, min(_PARTS, sizes.size)))
+        self._blocks = np.array_split(self.rng.permutation(sizes.size), max(1, min(_BLOCKS, sizes.size)))
         self._lengths = self.rng.uniform(0.5, 1.5, sizes.size)
         self._pulled: dict[bytes, list[np.ndarray]] = {}
 
     def run(self) -> None:
-        """Check each direction in each mode; raise for what is wrong, and note what cannot be told."""
+        """Check each direction in each mode. Raise for a wrong derivative, collect inconclusive ones."""
         shares = self._pull(self.subject, self.weights()) if "rev" in self.settings.modes else None
         for direction in directions(self.subject, shares, self.rng):
             numerical = self._numerical(direction)
             for mode in self.settings.modes:
-                self._hold(mode, direction, numerical)
+                self._check_mode(mode, direction, numerical)
             if {"fwd", "rev"} <= set(self.settings.modes):
-                self._compare(direction, numerical)
+                self._compare_modes(direction, numerical)
 
     def weights(self) -> list[np.ndarray]:
-        """Random cotangents of the results that bring all of them to one size."""
+        """Return random cotangents that scale all results to one size."""
         return self._as_results(self.rng.choice([-1.0, 1.0], self._sizes.size) * self._lengths / self._sizes)
 
     def _as_results(self, vector: np.ndarray) -> list[np.ndarray]:
-        """A vector as arrays like the results, none of them above one: single precision goes no further."""
+        """Split a vector into arrays like the results, scaled to at most one so that float32 does not overflow."""
         largest = float(np.max(np.abs(vector), initial=0.0)) or 1.0
         pieces = np.split(vector / largest, np.cumsum([r.size for r in self.values]))
         return [np.asarray(p.reshape(r.shape), r.dtype) for p, r in zip(pieces, self.values, strict=False)]
 
-    def _numerical(self, direction: Direction, again: bool = False) -> Numerical:
+    def _numerical(self, direction: Direction, again: bool = False) -> NumericalDerivative:
         return differentiate(self.subject, direction.parts, self.tolerance, self.settings.eps, again)
 
-    # --- each mode against the numbers --------------------------------------------------------------------------
+    # --- each mode against numerical derivatives ----------------------------------------------------------------
 
-    def _hold(self, mode: str, direction: Direction, numerical: Numerical) -> None:
-        """Hold a mode against the numbers in a direction; what is wrong must be so for other steps, too."""
+    def _check_mode(self, mode: str, direction: Direction, numerical: NumericalDerivative) -> None:
+        """Check a mode in a direction. A derivative that seems wrong is checked again with other steps."""
         found = list(self._findings(mode, direction, numerical))
         if any(finding.is_wrong for finding in found):
             found = list(self._findings(mode, direction, self._numerical(direction, again=True)))
         if any(finding.is_wrong for finding in found):
-            part = first_wrong(direction, lambda part: self._wrong(mode, part) is not None)
+            part = smallest_wrong(direction, lambda part: self._wrong(mode, part) is not None)
             raise AssertionError((self._wrong(mode, part) or found[0]).wrong())
-        self.undecided += [finding.undecided() for finding in found]
+        self.inconclusive += [finding.inconclusive() for finding in found]
 
     def _wrong(self, mode: str, direction: Direction) -> Finding | None:
-        """What is wrong in a direction, if something is."""
+        """Return the first wrong derivative in a direction, or `None`."""
         found = self._findings(mode, direction, self._numerical(direction, again=True))
         return next((finding for finding in found if finding.is_wrong), None)
 
-    def _findings(self, mode: str, direction: Direction, numerical: Numerical) -> Iterator[Finding]:
-        """What is wrong, and what cannot be told: the worst element of each."""
+    def _findings(self, mode: str, direction: Direction, numerical: NumericalDerivative) -> Iterator[Finding]:
+        """Yield the worst wrong or inconclusive element, in reverse mode of each block of results."""
         if mode == "fwd":
-            yield from self._judged(mode, direction, numerical, None)
+            yield from self._judge(mode, direction, numerical, None)
             return
         for weights in self._weightings(numerical):
-            yield from self._judged(mode, direction, numerical.projected(weights), weights)
+            yield from self._judge(mode, direction, numerical.projected(weights), weights)
 
-    def _judged(
-        self, mode: str, direction: Direction, numerical: Numerical, weights: np.ndarray | None
+    def _judge(
+        self, mode: str, direction: Direction, numerical: NumericalDerivative, weights: np.ndarray | None
     ) -> Iterator[Finding]:
-        """What is wrong in a mode, or what cannot be told."""
+        """Yield the worst wrong element, or else the worst inconclusive one."""
         derivative = self._forward(direction) if weights is None else self._reverse(direction, weights)
         exact = derivative(self.subject)
         known = exact, numerical.found, self.tolerance, numerical.negligible, numerical.nothing
         verdict = judge(*known)
         if np.any(verdict.wrong):
             verdict = judge(*known, self._rounding(derivative, exact))
-        bad = verdict.wrong if np.any(verdict.wrong) else verdict.undecided
+        bad = verdict.wrong if np.any(verdict.wrong) else verdict.inconclusive
         if np.any(bad):
             with np.errstate(all="ignore"):
                 excess = np.abs(exact - verdict.number) / verdict.allowed
@@ -141,7 +141,7 @@ class Checks:
         return lambda subject: np.array([inner(self._pull(subject, bars), direction.parts)])
 
     def _pull(self, subject: Subject, bars: list[np.ndarray]) -> list[np.ndarray]:
-        """The cotangents of the arguments; those at the point itself are kept, for many directions ask for them."""
+        """Return the cotangents of the arguments. Those at the point itself are cached: all directions need them."""
         if subject is not self.subject:
             return subject.pull(bars)
         key = b"".join(bar.tobytes() for bar in bars)
@@ -150,30 +150,30 @@ class Checks:
         return self._pulled[key]
 
     def _rounding(self, derivative: Derivative, exact: np.ndarray) -> np.ndarray:
-        """By how much single precision rounds a derivative: its changes at points that round to this one."""
-        if self.unit < SINGLE:  # the tolerance is far above that
+        """Return the rounding error of a float32 derivative: how it changes at points one rounding error away."""
+        if self.unit < SINGLE:  # double precision: far below the tolerance
             return np.zeros(exact.shape)
-        nudged = [derivative(self.subject.nudged(self.rng)) for _ in range(_NUDGES)]
+        perturbed = [derivative(self.subject.perturbed(self.rng)) for _ in range(_PERTURBATIONS)]
         with np.errstate(all="ignore"):
-            changes = np.max(np.abs(np.stack(nudged) - exact), axis=0)
+            changes = np.max(np.abs(np.stack(perturbed) - exact), axis=0)
         return np.where(np.isfinite(changes), changes, 0.0)
 
-    def _weightings(self, numerical: Numerical) -> Iterator[np.ndarray]:
-        """Cotangents of a part of the results each, that bring their derivatives to one size and sign."""
+    def _weightings(self, numerical: NumericalDerivative) -> Iterator[np.ndarray]:
+        """Yield for each block of results cotangents that scale their derivatives to one size and sign."""
         number, error = numerical.best()
-        told = np.abs(number) > MARGIN * error
-        sizes = np.where(told, np.abs(number), 0.0)
-        for part in self._parts:
-            typical = np.max(sizes[part], initial=0.0) or 1.0
+        resolved = np.abs(number) > MARGIN * error
+        sizes = np.where(resolved, np.abs(number), 0.0)
+        for block in self._blocks:
+            typical = np.max(sizes[block], initial=0.0) or 1.0
             weights = np.zeros(sizes.size)
-            weights[part] = self._lengths[part] / np.where(told[part], sizes[part], typical)
-            weights[part] *= np.where(number[part] < 0, -1.0, 1.0)
+            weights[block] = self._lengths[block] / np.where(resolved[block], sizes[block], typical)
+            weights[block] *= np.where(number[block] < 0, -1.0, 1.0)
             yield as_vector(self._as_results(weights))
 
     # --- the modes against each other ---------------------------------------------------------------------------
 
-    def _compare(self, direction: Direction, numerical: Numerical) -> None:
-        """Hold the modes against each other: both are the same inner product, and need no differences for it."""
+    def _compare_modes(self, direction: Direction, numerical: NumericalDerivative) -> None:
+        """Compare the modes: both give the same inner product, whatever the numerical derivative is."""
         tangent = self._forward(direction)(self.subject)
         for weights in self._weightings(numerical):
             forward, size = float(weights @ tangent), float(np.abs(weights) @ np.abs(tangent))
@@ -182,7 +182,7 @@ class Checks:
             reverse = float(exact[0])
             projected = numerical.projected(weights)
             slack = (slack_of(error, projected.negligible)[0] for error in (projected.best()[1], np.zeros(1)))
-            noise = min(next(slack), _APART * size + next(slack))
+            noise = min(next(slack), _MODE_DIFFERENCE * size + next(slack))
             allowed = self.tolerance.absolute + self.tolerance.relative * size + noise
             if abs(forward - reverse) > allowed:
                 allowed += MARGIN * float(self._rounding(derivative, exact)[0])

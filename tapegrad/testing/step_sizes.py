@@ -1,4 +1,4 @@
-"""At which scales a function is sampled: down to where it is smooth, and up to where it stands out of its noise."""
+"""Choose the step sizes: small enough for truncation errors, large enough for the noise of the function."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,22 +20,25 @@ from tapegrad.testing.verdict import NOTHING, Tolerance, negligible
 
 _DOWN = tuple(2.0**-k for k in (5, 12, 19, 26, 33))
 _UP, _UP_RATIO, _FARTHEST = 0.25, 2.0**10, 0.125
-_LONG, _OTHER = 0.25, 0.77  # for a second opinion
-_SETTLED = 0.05  # of what is negligible
+_LONG, _OTHER = (
+    0.25,
+    0.77,
+)  # a longer step and a factor of all steps, for the second check of what seems wrong
+_CONVERGED = 0.05  # of a negligible derivative
 
 
 @dataclass(frozen=True)
-class Numerical:
+class NumericalDerivative:
     """The numerical derivatives in one direction.
 
     Attributes
     ----------
     samples
-        What they come from, a scale each.
+        The samples of each scale.
     found
-        The estimates of each scale, and that of the complex step.
+        The estimates of each scale, and of the complex step.
     negligible
-        Derivatives that are as good as zero.
+        The size of a derivative that counts as zero.
     """
 
     samples: list[Samples]
@@ -45,16 +48,16 @@ class Numerical:
 
     @property
     def nothing(self) -> np.ndarray:
-        """Errors by which it is told that there is no dependence: small beside the function's values."""
+        """Largest error at which a derivative of exactly zero is confirmed: small beside the function's values."""
         errors: np.ndarray = np.maximum(self.negligible, NOTHING / self.unit * self.negligible)
         return errors
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each element the number with the least error, and that error."""
+        """Return for each element the number with the least error, and that error."""
         return _best(self.found)[:2]
 
-    def projected(self, weights: np.ndarray) -> "Numerical":
-        """The derivatives of the weighted sum of the elements: scale by scale, and by the best ones of each."""
+    def projected(self, weights: np.ndarray) -> "NumericalDerivative":
+        """Return the derivatives of the weighted sum of the elements, by scale and by their best estimates."""
         used = weights != 0
         number, error, step = (a[used] for a in _best(self.found))
         w = weights[used]
@@ -62,14 +65,14 @@ class Numerical:
             total = np.sum(w * number, keepdims=True), np.sum(np.abs(w) * error, keepdims=True)
         samples = [s.projected(weights) for s in self.samples]
         small = np.sum(np.abs(w) * self.negligible[used], keepdims=True)
-        of_best = composed(*total, self.found[-1].how, float(np.max(step, initial=0.0)))
-        return Numerical(samples, self.unit, [*estimates(samples, self.unit), of_best], small)
+        of_the_best = composed(*total, self.found[-1].how, float(np.max(step, initial=0.0)))
+        return NumericalDerivative(samples, self.unit, [*estimates(samples, self.unit), of_the_best], small)
 
 
 def steps(eps: float | None, reach: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Steps to go down, and then up by, for a direction whose largest element is `reach`.
+    """Return decreasing steps to begin with, and increasing ones, for a direction whose largest element is `reach`.
 
-    Up means a quarter of each element, and for small elements on to an eighth.
+    The increasing ones go to a quarter of each element, and for small elements on to an absolute step of an eighth.
     """
     if eps is not None:
         return (eps, eps / 2**4, eps / 2**8), ()
@@ -85,25 +88,25 @@ def differentiate(
     tolerance: Tolerance,
     eps: float | None,
     again: bool = False,
-) -> Numerical:
-    """The numerical derivative in a direction.
+) -> NumericalDerivative:
+    """Return the numerical derivative in a direction.
 
-    `again` asks for a second opinion: by other steps, and by one so long that it shows the errors of an adaptive
-    solver, which are smooth at shorter ones.
+    With `again` other steps are used, and one so long that it shows the errors of an adaptive solver, which are smooth
+    at shorter ones.
     """
     search = _Search(subject, direction, tolerance, _OTHER if again else 1.0)
     down, up = steps(eps, search.reach)
     everywhere = np.ones(search.finite.shape, bool)
-    search.through(down, everywhere)
-    if not search.is_settled():
-        search.through(up, ~search.told())
+    search.sample_scales(down, everywhere)
+    if not search.has_converged():
+        search.sample_scales(up, ~search.is_resolved())
     if again and eps is None:
-        search.take(_LONG, everywhere)
+        search.sample(_LONG, everywhere)
     return search.result()
 
 
 class _Search:
-    """Samples of more and more scales. One at which the function raises is left out: its domain ends there."""
+    """Samples of a growing number of scales. Those at which the function raises are outside its domain and left out."""
 
     def __init__(
         self, subject: Subject, direction: list[np.ndarray], tolerance: Tolerance, stretch: float
@@ -117,15 +120,15 @@ class _Search:
         with np.errstate(all="ignore"):
             self.finite = np.isfinite(self._along(0.0))
 
-    def through(self, scales: Sequence[float], wanted: np.ndarray) -> None:
-        """Sample at some scales, until no other can be of use."""
+    def sample_scales(self, scales: Sequence[float], wanted: np.ndarray) -> None:
+        """Sample at scales in turn until the derivative has converged."""
         for step in scales:
-            self.take(step, wanted)
-            if self.is_settled():
+            self.sample(step, wanted)
+            if self.has_converged():
                 return
 
-    def take(self, step: float, wanted: np.ndarray) -> None:
-        """Sample at a scale, for those elements that want it."""
+    def sample(self, step: float, wanted: np.ndarray) -> None:
+        """Sample the wanted elements at a scale."""
         try:
             samples = sample(self._along, step * self._stretch)
         except Exception as error:
@@ -143,32 +146,32 @@ class _Search:
         size = np.min([samples.size for samples in self._taken], axis=0)
         return negligible(np.maximum(size, self._subject.size), self._subject.unit, self.reach)
 
-    def is_settled(self) -> bool:
-        """Whether every element is known as exactly as it can matter."""
+    def has_converged(self) -> bool:
+        """Return whether every element is as accurate as the tolerances ask."""
         if not self._taken:
             return False
         number, error, _ = _best(self._found())
         with np.errstate(all="ignore"):
-            enough = np.maximum(self._tolerance.relative * np.abs(number), _SETTLED * self._small())
+            enough = np.maximum(self._tolerance.relative * np.abs(number), _CONVERGED * self._small())
             return bool(np.all(MARGIN * error <= np.maximum(enough, self._tolerance.absolute)))
 
-    def told(self) -> np.ndarray:
-        """The elements that are known: steps of another order of magnitude could only leave the domain."""
+    def is_resolved(self) -> np.ndarray:
+        """Return which elements are accurate enough. Longer steps for them could only leave the domain."""
         if not self._taken:
             return np.zeros(self.finite.shape, bool)
         number, error, _ = _best(self._found())
         with np.errstate(all="ignore"):
             return np.asarray(MARGIN * error <= self._tolerance.resolution * np.abs(number))
 
-    def result(self) -> Numerical:
-        """What was found, and by a complex step."""
+    def result(self) -> NumericalDerivative:
+        """Return all estimates, the complex step among them."""
         found = self._found()
         exact = _exact(self._subject, self._direction, found, self._tolerance)
-        return Numerical(self._taken, self._subject.unit, [*found, *exact], self._small())
+        return NumericalDerivative(self._taken, self._subject.unit, [*found, *exact], self._small())
 
 
 def _best(found: list[Estimate]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each element the number with the least error, that error, and the step."""
+    """Return for each element the number with the least error, that error, and the step."""
     error = np.stack([np.where(e.suspect, np.inf, e.error) for e in found])
     number = np.stack([e.number for e in found])
     best = np.argmin(error, axis=0)
@@ -179,7 +182,7 @@ def _best(found: list[Estimate]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _exact(
     subject: Subject, direction: list[np.ndarray], found: list[Estimate], tolerance: Tolerance
 ) -> list[Estimate]:
-    """The complex step, where differences say something and the same."""
+    """Return the complex step's estimate, with an infinite error where accurate differences do not confirm it."""
     if subject.analytic is None:
         return []
     number = complex_step(subject.analytic, subject.primals, direction)
@@ -190,9 +193,8 @@ def _exact(
     same = (np.abs(number - near) <= slack + tolerance.relative * np.abs(number)) & (
         slack <= 0.3 * np.abs(number)
     )
-    noise = np.min(
-        [estimate.noise for estimate in found], axis=0
-    )  # where terms of the function cancel, the step's do
+    # Where terms of the function cancel, so do those of the step.
+    noise = np.min([estimate.noise for estimate in found], axis=0)
     noise = POINTS * np.where(np.isfinite(noise), noise, 0.0)
     rounding = np.maximum(4 * np.finfo(np.float64).eps * np.abs(number), noise)
     return [composed(number, np.where(same, np.minimum(rounding, error), np.inf), "complex step")]
