@@ -31,8 +31,9 @@ lint: $(VENV)/.installed-test ## check format, style and types
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy tapegrad
 
-gen: $(VENV)/.installed-test ## generate the elementwise kernels from the op table
+gen: $(VENV)/.installed-test ## generate the elementwise kernels from the op table, and the type stubs
 	$(BIN)/python -m tapegrad.engine.codegen
+	$(BIN)/python -m tapegrad.cli.stubs
 
 size: ## count files, lines and functions of each room, and show how long and how wide they are
 	@$(PYTHON) tests/size.py

@@ -11,8 +11,6 @@ Functions carry NumPy's names and take Tensors, arrays and numbers; ``np.sin(x)`
 
 import sys as _sys
 from types import ModuleType as _ModuleType
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
 import numpy as _np
 
@@ -78,8 +76,3 @@ __all__ = sorted(
 
 def __dir__() -> list[str]:
     return [*__all__, "__all__", "__doc__", "__version__"]
-
-
-if _TYPE_CHECKING:
-
-    def __getattr__(name: str) -> _Any: ...

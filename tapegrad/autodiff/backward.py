@@ -8,7 +8,6 @@ import numpy as np
 from tapegrad.autodiff import accumulate_grad, hooks, segmented_backward
 from tapegrad.autodiff.changed_values import check_unchanged
 from tapegrad.autodiff.graph_view import FREED, id_of, slot_numbers
-from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.engine import kernel_table, verify
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep import reverse
@@ -28,7 +27,7 @@ from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.frontend.anomaly import watching
 from tapegrad.frontend.array_checks import is_same_memory, plain
 from tapegrad.frontend.arrays import show
-from tapegrad.frontend.attachments import any_hooks, attachments
+from tapegrad.frontend.attachments import RemovableHook, any_hooks, attachments
 from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import EAGER, eager_mode
 from tapegrad.frontend.shape import broadcast_to

@@ -9,37 +9,13 @@ import numpy as np
 from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.regions import full
-from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.errors import TracedValueError, name_of
-from tapegrad.frontend.attachments import attachment_of, ensure_attachment
+from tapegrad.frontend.attachments import RemovableHook, attachment_of, ensure_attachment
 from tapegrad.frontend.modes import EAGER
 from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 
 Hook = Callable[[Any], Any]
 _numbers = itertools.count()
-
-
-class RemovableHook(Uncopied):
-    """Handle of a gradient hook; returned by `Tensor.register_hook`."""
-
-    def __init__(self, hooks: dict[int, Any], number: int) -> None:
-        self._hooks = hooks
-        self._number = number
-
-    def remove(self) -> None:
-        """Remove the hook. To call it again does nothing.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> x = tg.tensor([3.0, 4.0])
-        >>> handle = x.register_hook(lambda g: g / 10)
-        >>> handle.remove()
-        >>> (x**2).backward()
-        >>> x.grad
-        array([6., 8.])
-        """
-        self._hooks.pop(self._number, None)
 
 
 def register(tensor: Any, hook: Hook) -> RemovableHook:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapegrad.engine.runtime.compiler import make_ready
+from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import subgraph
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.layout import NONE
@@ -31,6 +32,29 @@ class Attachment:
 
     gradient: Any = None  # a Tensor
     hooks: dict[int, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict)
+
+
+class RemovableHook(Uncopied):
+    """Handle of a gradient hook; returned by `Tensor.register_hook`."""
+
+    def __init__(self, hooks: dict[int, Any], number: int) -> None:
+        self._hooks = hooks
+        self._number = number
+
+    def remove(self) -> None:
+        """Remove the hook. To call it again does nothing.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([3.0, 4.0])
+        >>> handle = x.register_hook(lambda g: g / 10)
+        >>> handle.remove()
+        >>> (x**2).backward()
+        >>> x.grad
+        array([6., 8.])
+        """
+        self._hooks.pop(self._number, None)
 
 
 attachments: dict[int, Attachment] = {}

@@ -224,9 +224,12 @@ CREATION: dict[str, Callable[..., Any]] = {"tensor": tensor, "asarray": asarray,
 FUNCTIONS = _LIKE
 
 
-def _new(cls: type[Tensor], data: Any = None, dtype: Any = None, **arguments: Any) -> Tensor:
+def _new(
+    cls: type[Tensor], data: Any, dtype: Any = None, *, constant: bool | None = None, copy: bool = True
+) -> Tensor:
     """The user's way to make a Tensor by its class; `from_slot` and `from_array` go by ``object.__new__``."""
-    return tensor(data, dtype, **arguments)
+    return tensor(data, dtype, constant=constant, copy=copy)
 
 
+_new.__qualname__ = Tensor.__qualname__  # what a TypeError about the arguments calls it
 bind_methods(__new__=_new)

@@ -1,5 +1,6 @@
 """The elementwise functions, whose names come from the table of ops, and the operators of a Tensor."""
 
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +43,7 @@ _ALIASES = {
 _raise_to = binary_operator(POWER)
 
 
-def _power(x: Any, exponent: Any) -> Tensor:
+def _power(x: Any, exponent: Any, /) -> Tensor:
     """``x ** exponent``; the powers that have a row of their own take it."""
     if (
         type(exponent) in _NUMBERS
@@ -96,7 +97,14 @@ def _named(function: Callable[..., Tensor], row: Op) -> Callable[..., Tensor]:
     """Give a function the name and the description of its row."""
     function.__name__ = function.__qualname__ = row.name
     function.__doc__ = docstring(row)
+    vars(function)["__signature__"] = signature_of(row.arity)
     return function
+
+
+def signature_of(arity: int) -> inspect.Signature:
+    """The signature of a function of so many operands, with the names that NumPy's ufuncs give them."""
+    names = ["x"] if arity == 1 else [f"x{j + 1}" for j in range(arity)]
+    return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names])
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {row.name: _function(row) for row in ELEMENTWISE}
@@ -235,12 +243,16 @@ def _clip_method(x: Tensor, min: Any = None, max: Any = None, out: None = None) 
 
 
 def _logical(ufunc: np.ufunc) -> Any:
-    """An operator on booleans."""
+    """A binary operator on booleans."""
 
-    def operate(x: Tensor, *others: Any) -> Any:
-        return _boolean(ufunc, x, *others)
+    def operate(x: Tensor, other: Any) -> Any:
+        return _boolean(ufunc, x, other)
 
     return operate
+
+
+def _invert(x: Tensor) -> Any:
+    return _boolean(np.invert, x)
 
 
 def _operator_of(code: int) -> Any:
@@ -272,7 +284,7 @@ bind_methods(
     __rdivmod__=_refuse_floor_divide,
     __mod__=_refuse_remainder,
     __rmod__=_refuse_remainder,
-    __invert__=_logical(np.invert),
+    __invert__=_invert,
     __and__=_logical(np.bitwise_and),
     __rand__=_logical(np.bitwise_and),
     __or__=_logical(np.bitwise_or),

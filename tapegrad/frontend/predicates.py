@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.conversion import guarded_array
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
+from tapegrad.frontend.elementwise import signature_of
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.function_names import full_name
 from tapegrad.frontend.modes import no_grad
@@ -28,7 +30,6 @@ from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.ops import CODES
 
-Axis = int | tuple[int, ...] | None
 _equal, _less, _less_equal = (ELEMENTWISE[name] for name in ("equal", "less", "less_equal"))
 _isnan, _isfinite, _absolute = (ELEMENTWISE[name] for name in ("isnan", "isfinite", "absolute"))
 
@@ -476,6 +477,7 @@ def _logical(name: str) -> Callable[..., Any]:
             return combine(*map(truths, operands))
 
     logical.__name__ = logical.__qualname__ = name
+    vars(logical)["__signature__"] = signature_of(function.nin)
     return logical
 
 

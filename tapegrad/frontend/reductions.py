@@ -9,6 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from tapegrad.engine.sweep import eager
 from tapegrad.engine.tape import slots
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.modes import EAGER, current, modes
@@ -17,7 +18,6 @@ from tapegrad.frontend.shape import moveaxis, reshape
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES
 
-Axis = int | tuple[int, ...] | None
 _SUM, _PROD, _CUMSUM = CODES["sum"], CODES["prod_reduce"], CODES["cumsum"]
 
 

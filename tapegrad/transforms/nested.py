@@ -82,7 +82,7 @@ class NestedCall:
                 pull_back(y, self._leaves, np.array(y_bar, y.dtype, order="C"))
         found = [leaf.grad for leaf in self._leaves]
         return [
-            np.zeros(leaf.shape, leaf.dtype) if x_bar is None else x_bar
+            x_bar if isinstance(x_bar, np.ndarray) else np.zeros(leaf.shape, leaf.dtype)
             for leaf, x_bar in zip(self._leaves, found, strict=True)
         ]
 
