@@ -17,10 +17,9 @@ from tapegrad.frontend.attachments import Attachment, attachment_of, ensure_atta
 from tapegrad.frontend.modes import EAGER, eager_mode, no_grad, restoring
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.tensor import Tensor, from_array
-from tapegrad.ops import CODES
+from tapegrad.ops import COPY
 
 _HEADER = EAGER.header
-_COPY = CODES["positive"]
 
 
 @restoring
@@ -81,7 +80,7 @@ def _deliver(slot: int, gradient: Tensor, create_graph: bool, accumulate: bool) 
         return
     attachment = ensure_attachment(slot)
     attachment.gradient = (
-        unary(_COPY, gradient) if attachment.gradient is None else attachment.gradient + gradient
+        unary(COPY, gradient) if attachment.gradient is None else attachment.gradient + gradient
     )
 
 

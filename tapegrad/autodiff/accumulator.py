@@ -15,9 +15,8 @@ from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.tensor import Tensor
 from tapegrad.frontend.writes import setitem
-from tapegrad.ops import CODES
+from tapegrad.ops import COPY
 
-_COPY = CODES["positive"]
 Value = Any  # a Tensor, or a float
 
 
@@ -88,7 +87,7 @@ class Accumulator:
         flat = self._flat(geometry)
         known = self.view(flat)
         whole = full(0.0 if known is None else known, flat.shape, flat.dtype)
-        copy = unary(_COPY, whole)
+        copy = unary(COPY, whole)
         setitem(region_of(copy, *geometry.place), ..., value)
         self._parts[geometry.buffer] = {flat.place: (flat, copy)}
 

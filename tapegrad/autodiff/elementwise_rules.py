@@ -16,7 +16,7 @@ from tapegrad.frontend.shape import broadcast_to, reshape
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, as_function, names_in
 
-_chain = binary_operator(CODES["chain"])
+_masked_multiply = binary_operator(CODES["masked_multiply"])
 
 
 def partial(row: Op, operand: int, step: Step) -> Value:
@@ -58,12 +58,12 @@ def _function(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
     return where
 
 
-def chained(factor: Value, value: Value) -> Value | None:
+def masked_product(factor: Value, value: Value) -> Value | None:
     """A partial times a cotangent or a tangent: zero times anything is zero. `None` where it is zero throughout."""
     if isinstance(factor, float):
         factor, value = value, factor
     if not isinstance(value, float):
-        return _chain(factor, value)
+        return _masked_multiply(factor, value)
     if value == 0.0:
         return None
     if isinstance(factor, float):
@@ -71,7 +71,7 @@ def chained(factor: Value, value: Value) -> Value | None:
     if value == 1.0:
         return factor
     if not math.isfinite(value):
-        return _chain(factor, value)
+        return _masked_multiply(factor, value)
     return -factor if value == -1.0 else factor * value
 
 

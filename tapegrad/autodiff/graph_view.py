@@ -1,5 +1,6 @@
 """The part of a tape that lies between some results and some inputs, as Python sees it."""
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -103,14 +104,19 @@ class Geometry(NamedTuple):
         return self.bytes // self.dtype.itemsize
 
     @property
-    def whole(self) -> bool:
-        """Whether it is all elements of the buffer in C order."""
+    def in_order(self) -> bool:
+        """Whether its elements lie side by side in C order."""
         expected = self.dtype.itemsize
         for extent, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
             if extent != 1 and stride != expected:
-                return False
+                return 0 in self.shape
             expected *= extent
-        return expected == self.bytes
+        return True
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all elements of the buffer in C order."""
+        return self.in_order and math.prod(self.shape) == self.elements
 
 
 def _number(tape: Tape, slot: int) -> float | None:

@@ -12,6 +12,7 @@ from tapegrad.frontend.record_structural import allocate, record_out
 from tapegrad.frontend.shape import contiguous
 from tapegrad.frontend.tensor import Tensor, from_array, view_of
 from tapegrad.ops import CODES
+from tapegrad.ops.params import EmbedParams, Region
 
 _EMBED = CODES["embed"]
 _MOST = 3  # operands of an instruction
@@ -57,18 +58,18 @@ def laid(tape: Tape, whole: Tensor | None, parts: list[tuple[Geometry, Any]]) ->
 def _embed(tape: Tape, like: Geometry, parts: list[tuple[Any, Tensor]]) -> Tensor:
     """Record an instruction that lays up to three operands into a buffer of zeros."""
     result = allocate(tape, like.dtype, (like.elements,), "embed")
-    params: list[int] = [like.elements, len(parts)]
-    operands = []
+    operands, regions = [], []
     for (offset, shape, strides), value in parts:
-        slot = value._slot_on(tape)
-        params += [offset, len(shape), *shape, *strides, *_broadcast_strides(Geometry.of(tape, slot), shape)]
-        operands.append(slot)
-    record_out(tape, _EMBED, result._slot, operands, np.array(params, np.int64), "embed", current()[1])
+        operands.append(value._slot_on(tape))
+        own = _broadcast_strides(Geometry.of(tape, operands[-1]), shape)
+        regions.append(Region(offset, shape, strides, own))
+    params = EmbedParams(like.elements, tuple(regions))
+    record_out(tape, _EMBED, result._slot, operands, params, "embed", current()[1])
     return result
 
 
-def _broadcast_strides(own: Geometry, shape: tuple[int, ...]) -> list[int]:
+def _broadcast_strides(own: Geometry, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides of a slot seen in a shape that it broadcasts to."""
     lead = len(shape) - len(own.shape)
     within = zip(own.shape, own.strides, shape[lead:], strict=True)
-    return [0] * lead + [stride if extent == seen else 0 for extent, stride, seen in within]
+    return (0,) * lead + tuple(stride if extent == seen else 0 for extent, stride, seen in within)

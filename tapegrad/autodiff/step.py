@@ -1,5 +1,7 @@
 """One instruction in a sweep on Tensors, as the rules of the ops see it."""
 
+from typing import Any
+
 import numpy as np
 
 from tapegrad.autodiff.accumulator import Accumulator, Value
@@ -11,6 +13,9 @@ from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import FreedGraphError
 from tapegrad.frontend.tensor import Tensor
+from tapegrad.ops.params import read
+
+_FEW_WORDS = 32  # parameters for which there is room at once
 
 
 class Step:
@@ -20,22 +25,25 @@ class Step:
     ----------
     tape
         The tape that it stands on.
+    row
+        The row of its op.
     result, operands
         Its slots.
     """
 
-    __slots__ = ("_asked", "_instruction", "operands", "parts", "result", "tape")
+    __slots__ = ("_asked", "_instruction", "operands", "parts", "result", "row", "tape")
 
     def __init__(
         self, tape: Tape, instruction: Instruction, parts: Accumulator, active: set[int] | None
     ) -> None:
         self.tape = tape
+        self.row = kernel_table.row(instruction.op)
         self.result = instruction.result
         self.operands = instruction.operands
         self._instruction = instruction
         self.parts = parts
         self._asked = [
-            kernel_table.takes_cotangent(instruction.op, j) and is_active(parts.geometry(slot), active)
+            self.row.reads[j] is not None and is_active(parts.geometry(slot), active)
             for j, slot in enumerate(instruction.operands)
         ]
 
@@ -81,14 +89,22 @@ class Step:
         geometry = self.geometry(self.result if operand < 0 else self.operands[operand])
         return full(value, geometry.shape, geometry.dtype)
 
-    def params(self, count: int, start: int = 0) -> list[int]:
-        """Words of the op's parameters, while the instruction lives."""
-        words = np.empty(count, np.int64)
-        if not subgraph.read_params(
-            self.tape.header, self.result, self._instruction.params, start, count, id(words)
-        ):
+    @property
+    def params(self) -> Any:
+        """The record of the op's parameters, `None` if it has none."""
+        record = self.row.params
+        return None if record is None else read(record, self._words())
+
+    def _words(self) -> list[int]:
+        """The words of the parameters, while the instruction lives."""
+        count, words = _FEW_WORDS, np.empty(0, np.int64)
+        while count > len(words):
+            words = np.empty(count, np.int64)
+            count = subgraph.read_params(self.tape.header, self.result, self._instruction.params, id(words))
+        if count == 0:
             raise FreedGraphError(FREED_MEANWHILE)
-        return words.tolist()
+        found: list[int] = words[:count].tolist()
+        return found
 
 
 def is_active(geometry: Geometry, active: set[int] | None) -> bool:

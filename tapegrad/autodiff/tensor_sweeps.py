@@ -6,26 +6,18 @@ from typing import Any
 
 from tapegrad.autodiff import hooks, structural_rules
 from tapegrad.autodiff.accumulator import Accumulator, Value
-from tapegrad.autodiff.elementwise_rules import chained, partial, summed_to
+from tapegrad.autodiff.elementwise_rules import masked_product, partial, summed_to
 from tapegrad.autodiff.graph_view import Instruction, listed
 from tapegrad.autodiff.regions import full
 from tapegrad.autodiff.step import Step, is_active
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.anomaly import Watch, watching
 from tapegrad.frontend.attachments import any_hooks
 from tapegrad.frontend.modes import EAGER
 from tapegrad.frontend.shape import broadcast_to
 from tapegrad.frontend.tensor import Tensor, is_tensor
 from tapegrad.ops import Op
-
-
-def _missing_rule(op: int) -> UnsupportedError:
-    return UnsupportedError(
-        f"{kernel_table.op_name(op)}: there is no rule for the derivative of its derivative"
-    )
-
 
 # --- backwards -------------------------------------------------------------------------------------------------
 
@@ -102,7 +94,7 @@ def _step_back(tape: Tape, instruction: Instruction, parts: Accumulator, active:
     step = Step(tape, instruction, parts, active)
     watch = watching()
     if watch is None:
-        contributions = _contributions(instruction.op, step, y_bar)
+        contributions = _contributions(step, y_bar)
     else:
         contributions = _watched_contributions(instruction, step, y_bar, watch)
     for j, value in contributions.items():
@@ -114,7 +106,7 @@ def _watched_contributions(
 ) -> dict[int, Value]:
     """`_contributions`, looked at for what is not finite."""
     with watch.differentiating(step.tape, step.result):
-        contributions = _contributions(instruction.op, step, y_bar)
+        contributions = _contributions(step, y_bar)
     for j, value in contributions.items():
         what = f"the cotangent that {{}} sends to its operand {j}"
         watch.derived(step.tape, step.result, value, what)
@@ -133,17 +125,15 @@ def _add(step: Step, operand: int, value: Value) -> None:
     step.parts.add(slot, value)
 
 
-def _contributions(op: int, step: Step, y_bar: Value) -> dict[int, Value]:
+def _contributions(step: Step, y_bar: Value) -> dict[int, Value]:
     """For each operand that is asked for, what is added to its cotangent."""
-    row = kernel_table.row(op)
+    row = step.row
     if not isinstance(row, Op):
-        if row.name not in structural_rules.REVERSE:
-            raise _missing_rule(op)
-        return structural_rules.REVERSE[row.name](step, y_bar)
+        return structural_rules.reverse(step, y_bar)
     found = {}
     for j in range(row.arity):
         if step.asks(j):
-            value = chained(partial(row, j, step), y_bar)
+            value = masked_product(partial(row, j, step), y_bar)
             if value is not None:
                 found[j] = value
     return found
@@ -174,30 +164,28 @@ def _step_forward(tape: Tape, instruction: Instruction, parts: Accumulator) -> N
     step = Step(tape, instruction, parts, None)
     watch = watching()
     with nullcontext() if watch is None else watch.differentiating(tape, instruction.result):
-        y_dot = _tangent(instruction.op, step, dots)
+        y_dot = _tangent(step, dots)
     if y_dot is None:
         return
     if watch is not None:
         watch.derived(tape, instruction.result, y_dot, "the tangent of {}")
-    if instruction.op in structural_rules.REDUCING:
+    if step.row.kind in ("broadcast_sum", "reduction"):  # the result is seen through strides of 0
         parts.put_whole(instruction.result, y_dot)
     else:
         parts.add(instruction.result, y_dot)
 
 
-def _tangent(op: int, step: Step, dots: list[Value | None]) -> Value | None:
+def _tangent(step: Step, dots: list[Value | None]) -> Value | None:
     """The tangent of an instruction's result from those of its operands."""
-    row = kernel_table.row(op)
+    row = step.row
     if not isinstance(row, Op):
-        if row.name not in structural_rules.FORWARD:
-            raise _missing_rule(op)
-        return structural_rules.FORWARD[row.name](step, *dots)
+        return structural_rules.forward(step, dots)
     geometry = step.geometry(step.result)
     total: Any = None
     for j, x_dot in enumerate(dots):
         if x_dot is None:
             continue
-        term = chained(partial(row, j, step), x_dot)
+        term = masked_product(partial(row, j, step), x_dot)
         if term is not None:
             total = term if total is None else total + term
     if is_tensor(total) and total.shape != geometry.shape:

@@ -18,18 +18,12 @@ from tapegrad.engine.sweep.control_words import CONTROL_WORDS, DRIVER, LOCK, POO
 from tapegrad.engine.sweep.parallel import parallel_driver
 from tapegrad.engine.sweep.pool import help_out
 from tapegrad.engine.tape import layout
-from tapegrad.ops import CODES, ELEMENTWISE, STRUCTURAL, Op, Structural
+from tapegrad.ops import CODES, KINDS, ROWS, Row
+from tapegrad.ops.params import words_of
 
 DTYPE_NAMES = ("f64", "f32", "i64", "b8")
 DIRECTIONS = ("forward", "reverse", "tangent")
-_KINDS = {
-    "elementwise": layout.ELEMENTWISE,
-    "accumulate": layout.ACCUMULATE,
-    "lines": layout.LINES,
-    "products": layout.PRODUCTS,
-    "whole": layout.WHOLE,
-    "call": layout.CALL,
-}
+_KINDS = {kind: code for code, kind in enumerate(KINDS)}
 _BITS = {"x0": 1, "x1": 2, "x2": 4, "y": layout.READS_Y}
 
 # Kernels that programs need beside those of ops.
@@ -45,9 +39,8 @@ _OF_NO_OP = (
 )
 
 # Elements from which a second thread pays.
-_GRAIN = 32_768
-_COSTLY_GRAIN = 8_192
-_CHEAP_FAMILIES = ("arithmetic", "selection", "predicates")
+_THRESHOLD = 32_768
+_COSTLY_THRESHOLD = 8_192
 
 
 if guard_pages.on:
@@ -65,8 +58,7 @@ class KernelName(NamedTuple):
         return f"{self.op} {self.direction} {self.dtype}"
 
 
-_TABLE: tuple[Op | Structural, ...] = (*ELEMENTWISE, *STRUCTURAL)
-_ROWS: dict[str, Op | Structural] = {row.name: row for row in _TABLE}
+_ROWS: dict[str, Row] = {row.name: row for row in ROWS}
 _NAMES = tuple(_ROWS)
 _kernels = np.zeros((len(CODES), layout.DTYPE_COUNT, len(DIRECTIONS)), np.int64)
 _control = np.zeros(CONTROL_WORDS, np.int64)
@@ -76,40 +68,37 @@ def _reads_mask(names: Iterable[str] | None) -> int:
     return sum(_BITS[name] for name in names or ())
 
 
-def _elementwise_words(row: Op) -> list[int]:
-    reads = [_reads_mask(row.needs(j)) for j in range(row.arity)]
-    return [
-        layout.ELEMENTWISE,
-        row.arity,
-        row.arity - 1,
-        layout.B8 if row.predicate else -1,
-        *[*reads, 0, 0, 0][:3],
-        _GRAIN if row.family in _CHEAP_FAMILIES else _COSTLY_GRAIN,
-        layout.B8 if 0 in row.boolean_operands else -1,
-        0,
-        0,
-    ]
+def _threshold(row: Row) -> int:
+    """Elements from which an instruction runs on several threads; negative: its lines are divided among them."""
+    if row.kind in ("reduction", "scan"):
+        return -_THRESHOLD
+    if row.kind in ("elementwise", "broadcast_sum"):
+        return _COSTLY_THRESHOLD if row.costly else _THRESHOLD
+    return 0
 
 
-def _structural_words(row: Structural) -> list[int]:
-    reads = [_reads_mask(names) for names in row.reads]
-    grains = {"elementwise": _GRAIN, "accumulate": _GRAIN, "lines": -_GRAIN}
+def _dtype(name: str | None) -> int:
+    return layout.NONE if name is None else DTYPE_NAMES.index(name)
+
+
+def _words(row: Row) -> list[int]:
+    """What the engine must know of an op, in the order of the words that `layout` names."""
     return [
         _KINDS[row.kind],
         row.arity,
         row.variant,
-        DTYPE_NAMES.index(row.result) if row.result else -1,
-        *[*reads, 0, 0, 0][:3],
-        grains.get(row.kind, 0),
-        -1,
+        _dtype(row.result),
+        *[*map(_reads_mask, row.reads), 0, 0, 0][:3],
+        _threshold(row),
+        _dtype(row.operand_dtypes[0]),
         sum(1 << j for j in row.writes),
         int(row.linear),
+        int(row.params is not None),
     ]
 
 
-_op_table = np.array(
-    [_elementwise_words(r) if isinstance(r, Op) else _structural_words(r) for r in _ROWS.values()], np.int64
-)
+_op_words = np.array([len(ROWS), *[word for row in ROWS for word in _words(row)]], np.int64)
+_op_table = _op_words[1:].reshape(len(ROWS), layout.OP_WORDS)
 
 
 def tables() -> dict[int, int]:
@@ -122,29 +111,20 @@ def tables() -> dict[int, int]:
     }
 
 
-def _dtypes(row: Op | Structural) -> tuple[str, ...]:
-    return row.dtypes if isinstance(row, Structural) else ("f64", "f32")
-
-
-def _has(row: Op | Structural, dtype: str, direction: str) -> bool:
+def _has(row: Row, dtype: str, direction: str) -> bool:
     """Whether a row has a kernel for a dtype and a direction."""
-    if dtype not in _dtypes(row):
+    if dtype not in row.dtypes:
         return False
     if direction == "forward":
         return True
-    if direction == "tangent" and isinstance(row, Structural) and row.linear:
+    if direction == "tangent" and row.linear:
         return False  # the forward kernel does it
-    differentiable = row.differentiable if isinstance(row, Structural) else not row.predicate
-    return differentiable and dtype in ("f64", "f32")
+    return row.differentiable and dtype in ("f64", "f32")
 
 
 def _place(name: KernelName) -> tuple[str, str]:
     """Module and function of a kernel."""
-    row = _ROWS[name.op]
-    if isinstance(row, Op):
-        return row.module(name.dtype, name.direction), f"{name.op}_{name.direction}_{name.dtype}"
-    module, function = row.kernel.format(dtype=name.dtype, direction=name.direction).split(".")
-    return f"tapegrad.engine.kernels.{module}", function
+    return _ROWS[name.op].kernel(name.dtype, name.direction)
 
 
 def kernels() -> list[KernelName]:
@@ -247,9 +227,24 @@ def op_name(code: int) -> str:
     return _NAMES[code]
 
 
-def row(code: int) -> Op | Structural:
+def row(code: int) -> Row:
     """The row of the table of an op by its code."""
-    return _ROWS[_NAMES[code]]
+    return ROWS[code]
+
+
+def params_array(code: int, params: Any) -> np.ndarray | None:
+    """The words of an op's parameters, as the engine takes them; `None` for none.
+
+    Raises
+    ------
+    TypeError
+        If they are not the record that the row names.
+    """
+    record = ROWS[code].params
+    if type(params) is not (record or type(None)):
+        named = "no parameters" if record is None else f"the parameters {record.__name__}"
+        raise TypeError(f"{op_name(code)}: its row in the table says {named}, not {params!r}")
+    return None if params is None else np.array(words_of(params), np.int64)
 
 
 def op_words(code: int) -> np.ndarray:
@@ -260,7 +255,4 @@ def op_words(code: int) -> np.ndarray:
 @functools.cache
 def takes_cotangent(code: int, operand: int) -> bool:
     """Whether an op has a derivative by an operand."""
-    entry = row(code)
-    if isinstance(entry, Structural):
-        return entry.reads[operand] is not None
-    return not entry.predicate and operand not in entry.boolean_operands
+    return ROWS[code].reads[operand] is not None

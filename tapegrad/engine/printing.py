@@ -6,14 +6,24 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.tape.layout import ACCUMULATE, DIFFERENTIABLE, EXTERNAL, LINES, OP_KIND, TRACED
+from tapegrad.engine.tape.layout import DIFFERENTIABLE, EXTERNAL, TRACED
 from tapegrad.engine.tape.snapshot import Buffer, Instruction, Slot, Snapshot
 from tapegrad.engine.tape.tape import DTYPES, Tape, words_at
-from tapegrad.engine.verify.parameters import lengths
 from tapegrad.engine.view_names import Layout, describe_view, layout
-from tapegrad.ops import CODES
+from tapegrad.ops import CODES, GUARDS
+from tapegrad.ops.params import (
+    CustomParams,
+    EmbedParams,
+    GatherParams,
+    GuardParams,
+    MatmulParams,
+    ScatterAddParams,
+    ScatterWriteParams,
+    TruthGuardParams,
+    WriteParams,
+    read,
+)
 
-_GUARDS = (CODES["guard"], CODES["truth_guard"])
 _WRITES = (CODES["write"], CODES["scatter_write"])
 _CUSTOM = CODES["custom"]
 _SHOWN = 8  # bytes of a guarded array that are printed
@@ -87,7 +97,7 @@ def _operands(t: Snapshot, i: int) -> list[Slot]:
 
 def _called(instruction: Instruction) -> str:
     """The name of an instruction's op; of a user's op its own."""
-    own = custom_ops.get(instruction.params[1]) if instruction.op == _CUSTOM else None
+    own = custom_ops.get(_params(instruction).number) if instruction.op == _CUSTOM else None
     return kernel_table.op_name(instruction.op) if own is None else str(own.name)
 
 
@@ -104,8 +114,7 @@ def _is_number(buffer: Buffer, slot: Slot) -> bool:
 
 
 def _reduces(t: Snapshot, i: int) -> bool:
-    kind = kernel_table.op_words(t.instructions[i].op)[OP_KIND]
-    return bool(kind == ACCUMULATE or (kind == LINES and t.instructions[i].op != CODES["cumsum"]))
+    return kernel_table.row(t.instructions[i].op).kind in ("broadcast_sum", "reduction")
 
 
 def _kind(shape: tuple[int, ...], dtype: int) -> str:
@@ -114,30 +123,41 @@ def _kind(shape: tuple[int, ...], dtype: int) -> str:
 
 def _details(t: Snapshot, names: _Names, i: int) -> list[str]:
     """What an instruction has beside its operands, in words."""
-    instruction, result = t.instructions[i], t.result(i)
-    name = kernel_table.op_name(instruction.op)
+    result = t.result(i)
     if _reduces(t, i):
         axes = tuple(d for d, s in enumerate(result.strides) if s == 0)
         if len(axes) == result.ndim:
             return []
         return [f"axis={axes[0] if len(axes) == 1 else axes}"]
-    if name == "gather" and instruction.params[2] != 1:
-        return [f"row={instruction.params[2]}"]
-    if name == "write":
-        _, offset, ndim, *rest = instruction.params
-        region = (offset, tuple(rest[:ndim]), tuple(rest[ndim : 2 * ndim]))
-        return [f"into={describe_view(names.layouts[result.buffer], region) or '[...]'}"]
-    if name == "truth_guard":
-        return [f"expected={bool(instruction.params[0])}"]
-    return [f"expected={_expected(t.operands(i)[0], instruction.params)}"] if name == "guard" else []
+    match _params(t.instructions[i]):
+        case GatherParams(length=length):
+            return [f"row={length}"] if length != 1 else []
+        case WriteParams(region=region):
+            place = (region.offset, region.extents, region.strides)
+            return [f"into={describe_view(names.layouts[result.buffer], place) or '[...]'}"]
+        case GuardParams() as expected:
+            return [f"expected={_expected(t.operands(i)[0], expected)}"]
+        case TruthGuardParams(truth=truth):
+            return [f"expected={bool(truth)}"]
+        case (
+            None | MatmulParams() | ScatterAddParams() | ScatterWriteParams() | EmbedParams() | CustomParams()
+        ):
+            return []  # nothing that the operands do not say
+        case others:
+            return [f"{name}={value}" for name, value in zip(others._fields, others, strict=True)]
 
 
-def _expected(operand: Slot, params: tuple[int, ...]) -> str:
+def _params(instruction: Instruction) -> Any:
+    """The record of an instruction's parameters, `None` if it has none."""
+    record = kernel_table.row(instruction.op).params
+    return None if record is None else read(record, instruction.params)
+
+
+def _expected(operand: Slot, params: GuardParams) -> str:
     """What a guard compares with, if it is short."""
-    bytes_, address = params
-    if bytes_ > _SHOWN * operand.itemsize:
-        return f"<{bytes_} bytes>"
-    return str(words_at(address, bytes_, np.uint8).view(DTYPES[operand.dtype]).tolist())
+    if params.bytes > _SHOWN * operand.itemsize:
+        return f"<{params.bytes} bytes>"
+    return str(words_at(params.address, params.bytes, np.uint8).view(DTYPES[operand.dtype]).tolist())
 
 
 def _line(t: Snapshot, names: _Names, i: int) -> tuple[str, str]:
@@ -145,7 +165,7 @@ def _line(t: Snapshot, names: _Names, i: int) -> tuple[str, str]:
     instruction, result = t.instructions[i], t.result(i)
     arguments = [*(names.of(operand) for operand in _operands(t, i)), *_details(t, names, i)]
     call = f"{_called(instruction)}({', '.join(arguments)})"
-    if instruction.op in _GUARDS:
+    if instruction.op in GUARDS:
         return call, ""
     own = names.layouts[result.buffer]
     part = len(t.writers[result.buffer]) > 1
@@ -156,7 +176,7 @@ def _line(t: Snapshot, names: _Names, i: int) -> tuple[str, str]:
 
 def as_text(tape: Tape) -> str:
     """The instructions of a tape, one a line, between what goes in and what comes out."""
-    t = Snapshot(tape, lengths())
+    t = Snapshot(tape)
     inputs, outputs = getattr(tape, "inputs", []), getattr(tape, "outputs", [])
     names = _Names(t, inputs)
     lines = [(f"{i:3d}  ", *_line(t, names, i)) for i in t.live]

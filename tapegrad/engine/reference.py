@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.runtime.library_loops import SCIPY, ufunc
+from tapegrad.engine.kernels.library import SCIPY
+from tapegrad.engine.runtime.library_loops import ufunc
 from tapegrad.ops import BY_NAME, CONSTANTS, PRIMALS, Op, evaluate, names_in
 
 

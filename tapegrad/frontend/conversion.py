@@ -19,9 +19,10 @@ from tapegrad.frontend.modes import thread
 from tapegrad.frontend.record import as_boolean, cast, unary, watch_now
 from tapegrad.frontend.shape import check_order, contiguous
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
-from tapegrad.ops import CODES
+from tapegrad.ops import CODES, COPY
+from tapegrad.ops.params import TruthGuardParams
 
-_COPY, _TRUTH = CODES["positive"], CODES["truth_guard"]
+_TRUTH = CODES["truth_guard"]
 _LOST = (
     "float() of a Tensor that a gradient can flow back from gives a constant (assigning it to an element of a NumPy"
     " array and math functions call it, too): compute with the Tensor itself, or write t.item() if a number is meant"
@@ -129,7 +130,7 @@ def _bool(x: Tensor) -> bool:
     truth = bool(x.data_or_traced().item())
     tape: Any = x._tape
     code = DTYPE_CODES[x._describe().dtype]
-    tape.guard(_TRUTH, code, x._slot_on(tape), np.array([truth], np.int64), bytes([truth]))
+    tape.guard(_TRUTH, code, x._slot_on(tape), TruthGuardParams(truth), bytes([truth]))
     return truth
 
 
@@ -233,7 +234,7 @@ def detach(x: Tensor) -> Tensor:
     if x.dtype.kind != "f":
         return contiguous(x)
     with modes.no_grad():
-        return unary(_COPY, x)
+        return unary(COPY, x)
 
 
 def copy(x: Tensor, order: str = "C") -> Tensor:

@@ -13,7 +13,7 @@ from tapegrad.frontend.numpy_docs import describe
 from tapegrad.frontend.record import as_float, read_now, unary
 from tapegrad.frontend.shape import check_order
 from tapegrad.frontend.tensor import Tensor, bind_methods, copy_of, from_array, is_tensor
-from tapegrad.ops import CODES
+from tapegrad.ops import COPY
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -95,7 +95,7 @@ def _recorded_copy(source: Any, dtype: np.dtype[Any], constant: bool | None) -> 
     if dtype.kind != "f":
         return _checked(np.array(read_now(source), dtype), constant)
     check_dtype(dtype, "tensor")
-    copy = unary(CODES["positive"], as_float(source, dtype, thread.tape, False))
+    copy = unary(COPY, as_float(source, dtype, thread.tape, False))
     return copy.detach() if constant else copy
 
 

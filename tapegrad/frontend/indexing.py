@@ -17,6 +17,7 @@ from tapegrad.frontend.shape import contiguous
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor, view_from_slot, view_of
 from tapegrad.frontend.writes import setitem
 from tapegrad.ops import CODES
+from tapegrad.ops.params import GatherParams
 
 _GATHER = CODES["gather"]
 _END = 1 << 60  # beyond the end of any array
@@ -48,12 +49,10 @@ def _gather(x: Tensor, rows: Any, shape: tuple[int, ...], length: int) -> Tensor
     """Rows of `length` elements of a contiguous `x`, by number."""
     tape, differentiate = current()
     count = x.size // length if length else 0
-    item = x.itemsize
     index = rows if is_tensor(rows) else from_array(rows.reshape(-1), constant=True)
     result = allocate(tape, x.dtype, shape, "getitem")
-    params = np.array([count, length * item, length, item, 1], np.int64)
     operands = [x._slot_on(tape), index._slot_on(tape)]
-    record_out(tape, _GATHER, result._slot, operands, params, "getitem", differentiate)
+    record_out(tape, _GATHER, result._slot, operands, GatherParams(count, length), "getitem", differentiate)
     return result
 
 

@@ -17,9 +17,7 @@ from tapegrad.frontend.anomaly import watch
 from tapegrad.frontend.record_structural import allocate, as_tensor
 from tapegrad.frontend.shape import expand_dims
 from tapegrad.frontend.tensor import Tensor, from_array
-from tapegrad.ops import CODES
-
-_COPY = CODES["positive"]
+from tapegrad.ops import COPY
 
 
 def concatenate(
@@ -101,9 +99,9 @@ def _join(pieces: list[Tensor], axis: int, shape: tuple[int, ...], dtype: np.dty
     result = allocate(tape, dtype, shape, "concatenate")
     parts = np.split(result.data_or_traced(), np.cumsum([p.shape[axis] for p in pieces])[:-1], axis)
     into = np.array([slots.view_array(tape.header, result._slot, id(part)) for part in parts], np.int64)
-    arguments = (tape.header, _COPY, id(into), id(operands), len(pieces), differentiate)
+    arguments = (tape.header, COPY, id(into), id(operands), len(pieces), differentiate)
     if eager.record_segments(*arguments) == E_KERNEL:
-        kernel_table.load_code(_COPY, DTYPE_CODES[dtype], 0)
+        kernel_table.load_code(COPY, DTYPE_CODES[dtype], 0)
         eager.record_segments(*arguments)
     for slot in into.tolist():
         slots.drop(tape.header, slot)

@@ -11,6 +11,7 @@ from tapegrad.frontend.record_structural import allocate, as_tensor, in_shape, r
 from tapegrad.frontend.shape import contiguous, expand_dims, reshape
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
 from tapegrad.ops import CODES
+from tapegrad.ops.params import MatmulParams
 
 _MATMUL = CODES["matmul"]
 
@@ -88,7 +89,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     tape, differentiate = modes.current()
     result = allocate(tape, dtype, (*batch, m, n), "matmul")
     strides = [t.data_or_traced().strides[-2:] for t in (a, b, result)]
-    params = np.array([m, n, k, *(s for pair in strides for s in pair)], np.int64)
+    params = MatmulParams(m, n, k, *(s for pair in strides for s in pair))
     slots = [a._slot_on(tape), b._slot_on(tape)]
     record_out(tape, _MATMUL, result._slot, slots, params, "matmul", differentiate)
     return result

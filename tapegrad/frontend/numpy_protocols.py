@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.runtime.library_loops import SCIPY
+from tapegrad.engine.kernels.library import SCIPY
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend import creation, elementwise, joining, linalg, predicates, reductions, shape
 from tapegrad.frontend.function_names import full_name

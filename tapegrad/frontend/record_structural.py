@@ -44,13 +44,14 @@ def record_out(
     code: int,
     result: int,
     operands: list[int],
-    params: np.ndarray | None,
+    params: Any,
     name: str,
     differentiate: bool,
 ) -> None:
-    """Run and record an op whose result slot is there already."""
+    """Run and record an op whose result slot is there already; `params` is the record of the op's row, or `None`."""
     a, b, c = (*operands, -1, -1)[:3]
-    address = 0 if params is None else id(params)
+    words = kernel_table.params_array(code, params)
+    address = 0 if words is None else id(words)
     status = eager.record_out(tape.header, code, result, a, b, c, address, differentiate)
     if status == E_KERNEL:
         operand = operands[int(kernel_table.op_words(code)[OP_VARIANT])]

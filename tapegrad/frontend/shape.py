@@ -11,9 +11,7 @@ from tapegrad.frontend.modes import current
 from tapegrad.frontend.record import cast, unary
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor, view_of
-from tapegrad.ops import CODES
-
-_COPY = CODES["positive"]
+from tapegrad.ops import COPY
 
 
 def _through_numpy(x: Tensor, view: np.ndarray) -> Tensor:
@@ -31,7 +29,7 @@ def _tensor(a: Any, name: str) -> Tensor:
 
 def contiguous(x: Tensor) -> Tensor:
     """A copy in C order, recorded."""
-    return unary(_COPY, x) if x.dtype.kind == "f" else cast(x, x.dtype, current()[0])
+    return unary(COPY, x) if x.dtype.kind == "f" else cast(x, x.dtype, current()[0])
 
 
 def check_order(order: Any, name: str) -> None:

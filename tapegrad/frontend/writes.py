@@ -18,9 +18,10 @@ from tapegrad.frontend.record import as_boolean, as_float, cast, read_now, read_
 from tapegrad.frontend.record_structural import as_tensor, record_out
 from tapegrad.frontend.shape import contiguous
 from tapegrad.frontend.tensor import Tensor, from_array, is_tensor, stale_leaf_slots, view_of
-from tapegrad.ops import CODES
+from tapegrad.ops import CODES, COPY
+from tapegrad.ops.params import Region, ScatterWriteParams, WriteParams
 
-_WRITE, _SCATTER, _COPY = CODES["write"], CODES["scatter_write"], CODES["positive"]
+_WRITE, _SCATTER = CODES["write"], CODES["scatter_write"]
 
 
 def setitem(x: Tensor, key: Any, value: Any) -> None:
@@ -132,7 +133,7 @@ def _in_new_version(base: Tensor, write: Callable[[int, int], Any], stays_leaf: 
         write(old, new)
     finally:
         if not stays_leaf and Description(tape.header, new)[memory.D_PRODUCER] == NONE:
-            eager.append_identity(tape.header, _COPY, new, old)
+            eager.append_identity(tape.header, COPY, new, old)
         _new_version(base, new, stays_leaf)
         slots.drop(tape.header, old)
 
@@ -182,10 +183,10 @@ def _write_region(base: Tensor, region: np.ndarray, value: Tensor, differentiate
     assert tape is not None
     slot, offset = value._slot_on(tape), _offset(base, region)
     seen = np.broadcast_to(value.data_or_traced(), region.shape)
-    where = [offset, region.ndim, *region.shape, *region.strides, *seen.strides]
+    where = Region(offset, region.shape, region.strides, seen.strides)
 
     def write(old: int, new: int) -> None:
-        params = np.array([Description(tape.header, new).shape[0], *where], np.int64)
+        params = WriteParams(Description(tape.header, new).shape[0], where)
         record_out(tape, _WRITE, new, [old, slot], params, "setitem", differentiate)
 
     _in_new_version(base, write)
@@ -204,11 +205,10 @@ def _write_elements(
     if spread and (value.shape != full.shape or not value.data_or_traced().flags.c_contiguous):
         value = contiguous(view_of(value, full))
     operands = [value._slot_on(tape), index._slot_on(tape)]
-    item = base.itemsize
+    stride = base.itemsize if spread else 0
 
     def write(old: int, new: int) -> None:
-        total = Description(tape.header, new).shape[0]
-        params = np.array([total, item, 1, item, 0, total, item if spread else 0], np.int64)
+        params = ScatterWriteParams(Description(tape.header, new).shape[0], 1, stride)
         record_out(tape, _SCATTER, new, [old, *operands], params, "setitem", differentiate)
 
     _in_new_version(base, write)

@@ -2,10 +2,15 @@
 
 from tapegrad.ops.codes import BY_NAME as BY_NAME
 from tapegrad.ops.codes import CODES as CODES
+from tapegrad.ops.codes import COPY as COPY
+from tapegrad.ops.codes import GUARDS as GUARDS
+from tapegrad.ops.codes import ROWS as ROWS
 from tapegrad.ops.elementwise import ELEMENTWISE as ELEMENTWISE
 from tapegrad.ops.row import CONSTANTS as CONSTANTS
+from tapegrad.ops.row import KINDS as KINDS
 from tapegrad.ops.row import PRIMALS as PRIMALS
 from tapegrad.ops.row import Op as Op
+from tapegrad.ops.row import Row as Row
 from tapegrad.ops.row import Structural as Structural
 from tapegrad.ops.row import as_function as as_function
 from tapegrad.ops.row import evaluate as evaluate

@@ -48,11 +48,20 @@ _ANY = (-4.0, 4.0)
 _POSITIVE = (0.1, 4.0)
 
 _ARITHMETIC = (
-    _row("arithmetic", "add", "x0+x1", ("1", "1"), _ANY, _ANY),
+    _row("arithmetic", "add", "x0+x1", ("1", "1"), _ANY, _ANY, commutative=True),
     _row("arithmetic", "subtract", "x0-x1", ("1", "-1"), _ANY, _ANY),
-    _row("arithmetic", "multiply", "x0*x1", ("x1", "x0"), _ANY, _ANY),
+    _row("arithmetic", "multiply", "x0*x1", ("x1", "x0"), _ANY, _ANY, commutative=True),
     # A partial times a cotangent or a tangent, in derivatives on Tensors: zero times anything is zero.
-    _row("arithmetic", "chain", "where((x0==0)|(x1==0), 0, x0*x1)", ("x1", "x0"), _ANY, _ANY, public=False),
+    _row(
+        "arithmetic",
+        "masked_multiply",
+        "where((x0==0)|(x1==0), 0, x0*x1)",
+        ("x1", "x0"),
+        _ANY,
+        _ANY,
+        public=False,
+        commutative=True,
+    ),
     _row("arithmetic", "divide", "x0/x1", ("1/x1", "-y/x1"), _ANY, _POSITIVE),
     _row("arithmetic", "negative", "-x0", ("-1",), _ANY),
     _row("arithmetic", "positive", "x0", ("1",), _ANY),
@@ -97,7 +106,7 @@ _EQUAL_INFINITIES = "(x0==x1)&(absolute(x0)==inf)"
 _EXPONENTIAL = (
     _row(
         "exponential", "power", "power(x0, x1)",
-        ("chain(x1, power(x0, x1-1))", "where((x0==0)&(x1>=0), 0, y*log(x0))"),
+        ("masked_multiply(x1, power(x0, x1-1))", "where((x0==0)&(x1>=0), 0, y*log(x0))"),
         _POSITIVE, (-3.0, 3.0),
     ),
     _row("exponential", "exp", "exp(x0)", ("y",), _ANY),
@@ -113,7 +122,7 @@ _EXPONENTIAL = (
             f"where({_EQUAL_INFINITIES}, 0.5, 1/(1+exp(x1-x0)))",
             f"where({_EQUAL_INFINITIES}, 0.5, 1/(1+exp(x0-x1)))",
         ),
-        _ANY, _ANY,
+        _ANY, _ANY, commutative=True,
     ),
     _row(
         "exponential", "logaddexp2", "logaddexp2(x0, x1)",
@@ -168,7 +177,7 @@ _TRIGONOMETRIC = (
     ),
     _row(
         "trigonometric", "hypot", "hypot(x0, x1)",
-        (_share_of_hypot("x0", "x1"), _share_of_hypot("x1", "x0")), _ANY, _ANY,
+        (_share_of_hypot("x0", "x1"), _share_of_hypot("x1", "x0")), _ANY, _ANY, commutative=True,
     ),
     _row(
         "trigonometric", "sinc", "where(x0==0, 1, sin(pi*x0)/(pi*x0))",

@@ -4,9 +4,9 @@ import ast
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol
 
 CONSTANTS: dict[str, float] = {
     "pi": math.pi,
@@ -43,6 +43,90 @@ def as_function(text: str, namespace: Mapping[str, Any]) -> tuple[tuple[str, ...
     return names, eval(f"lambda {', '.join(names)}: {text}", {"__builtins__": {}, **CONSTANTS, **namespace})
 
 
+_FLOATS = ("f64", "f32")
+_KERNELS = "tapegrad.engine.kernels"
+# Families of ops that cost little more than the memory they read: it takes more elements for a second thread to pay.
+_CHEAP_FAMILIES = ("arithmetic", "selection", "predicates")
+
+
+class Row(Protocol):
+    """What the engine reads of every row, whoever writes its kernels."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str:
+        """How an instruction is bound to a kernel: one of `KINDS`."""
+
+    @property
+    def reads(self) -> tuple[frozenset[str] | None, ...]:
+        """For each operand the primals that its cotangent is computed from; `None` where it has none."""
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtypes that there are kernels for: of operand number `variant`."""
+
+    @property
+    def variant(self) -> int: ...
+    @property
+    def operand_dtypes(self) -> tuple[str | None, ...]:
+        """For each operand the dtype that it has whatever the kernel's; `None` where it has the kernel's."""
+
+    @property
+    def result(self) -> str | None:
+        """The dtype of the result, where it is not the kernel's."""
+
+    @property
+    def optional(self) -> int:
+        """How many of the last operands may be absent."""
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """Operands whose cotangent an opaque reverse kernel can write instead of adding to it."""
+
+    @property
+    def params(self) -> type[Any] | None:
+        """The record of the op's parameters, if it has any."""
+
+    @property
+    def transpose(self) -> str | None:
+        """Of a linear op, what takes the cotangent of its result to those of its operands."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether the tangent of the result is the op of the tangents: the forward kernel computes it."""
+
+    @property
+    def commutative(self) -> bool:
+        """Whether exchanging the two operands changes nothing, not even a rounding."""
+
+    @property
+    def costly(self) -> bool:
+        """Whether an element costs more than to read and write it."""
+
+    @property
+    def arity(self) -> int: ...
+    @property
+    def differentiable(self) -> bool:
+        """Whether there is a reverse kernel."""
+
+    def kernel(self, dtype: str, direction: str) -> tuple[str, str]:
+        """Module and function of the kernel for a dtype and a direction."""
+
+
+# How an instruction is bound to a frame. The first five go through loops, the others do it all at once.
+KINDS = {
+    "elementwise": "operands broadcast to the result",
+    "broadcast_sum": "the reverse of a broadcast: the operand is added to the result, seen with strides of 0",
+    "reduction": "each line along the last axis becomes one element; the result is seen with a stride of 0",
+    "scan": "each line along the last axis becomes a line",
+    "matmul": "the last two axes are matrices, the others a batch",
+    "opaque": "the kernel does all of it",
+    "guard": "the same; a replay stops where it fails, and its result is nothing",
+    "callback": "the same, by a function of a user's",
+}
+
+
 @dataclass(frozen=True)
 class Op:
     """A row of the elementwise table.
@@ -61,6 +145,8 @@ class Op:
         The result is boolean; there is nothing to differentiate.
     public
         The row's function has a name in the namespace.
+    commutative
+        Exchanging the two operands changes nothing, not even a rounding.
     """
 
     name: str
@@ -72,10 +158,48 @@ class Op:
     boolean_operands: tuple[int, ...] = ()
     predicate: bool = False
     public: bool = True
+    commutative: bool = False
+
+    kind = "elementwise"
+    dtypes = _FLOATS
+    optional = 0
+    writes = ()
+    params = None
+    transpose = None
+    linear = False
 
     @property
     def arity(self) -> int:
         return len(self.domains)
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether there is anything to differentiate."""
+        return not self.predicate
+
+    @property
+    def variant(self) -> int:
+        """The operand whose dtype chooses the kernel: the last one, for conditions come first."""
+        return self.arity - 1
+
+    @property
+    def operand_dtypes(self) -> tuple[str | None, ...]:
+        """Conditions are booleans."""
+        return tuple("b8" if j in self.boolean_operands else None for j in range(self.arity))
+
+    @property
+    def result(self) -> str | None:
+        return "b8" if self.predicate else None
+
+    @property
+    def costly(self) -> bool:
+        return self.family not in _CHEAP_FAMILIES
+
+    @functools.cached_property
+    def reads(self) -> tuple[frozenset[str] | None, ...]:
+        """For each operand the primals that its cotangent is computed from; `None` where it has none."""
+        constant = range(self.arity) if self.predicate else self.boolean_operands
+        return tuple(None if j in constant else self.needs(j) for j in range(self.arity))
 
     def needs(self, operand: int) -> frozenset[str]:
         """The primals that the partial by `operand` reads."""
@@ -90,7 +214,10 @@ class Op:
     def module(self, dtype: str, direction: str) -> str:
         """The module of this row's kernel for `dtype` ("f64" or "f32") and a direction."""
         part = "_tangent" if direction == "tangent" else ""
-        return f"tapegrad.engine.kernels.generated.{self.family}{part}_{dtype}"
+        return f"{_KERNELS}.generated.{self.family}{part}_{dtype}"
+
+    def kernel(self, dtype: str, direction: str) -> tuple[str, str]:
+        return self.module(dtype, direction), f"{self.name}_{direction}_{dtype}"
 
 
 def _needs(text: str) -> frozenset[str]:
@@ -104,37 +231,84 @@ class Structural:
     Attributes
     ----------
     kind
-        How an instruction is bound to loops: "accumulate", "lines", "products", "whole" or "call", or
-        "elementwise".
-    kernel
+        How an instruction is bound to a kernel: one of `KINDS`.
+    functions
         The kernels' place as ``module.function``, with ``{dtype}`` and ``{direction}`` to be filled in.
-    reads
+    primals
         For each operand the primals that its cotangent is computed from; `None` where it has none.
-    dtypes
-        Dtypes of the operand that chooses the kernel, `variant`.
+    params
+        The record of its parameters, if it has any.
+    dtypes, variant
+        The dtypes that there are kernels for: of operand number `variant`.
+    fixed_dtypes
+        Operands that have one dtype whatever the kernel's.
     result
-        Dtype of the result, where it is not that operand's.
+        Dtype of the result, where it is not the kernel's.
+    optional
+        How many of the last operands may be absent.
     writes
-        Operands whose cotangent the reverse kernel can write instead of adding to it.
-    linear
-        The tangent of the result is the op of the tangents: the forward kernel computes it.
+        Operands whose cotangent an opaque reverse kernel can write instead of adding to it.
+    transpose
+        Of a linear op, what takes the cotangent of its result to those of its operands: an op with the same
+        parameters, or a rule of `autodiff.transposes`. An op without one is not linear.
     """
 
     name: str
     kind: str
-    kernel: str
-    reads: tuple[tuple[str, ...] | None, ...]
-    dtypes: tuple[str, ...] = ("f64", "f32")
+    functions: str
+    primals: tuple[tuple[str, ...] | None, ...]
+    params: type[Any] | None = None
+    dtypes: tuple[str, ...] = _FLOATS
     variant: int = 0
+    fixed_dtypes: Mapping[int, str] = field(default_factory=dict, hash=False)
     result: str | None = None
+    optional: int = 0
     writes: tuple[int, ...] = ()
-    linear: bool = False
+    transpose: str | None = None
+
+    commutative = False
+    costly = False
+
+    def __post_init__(self) -> None:
+        """Refuse what no other part of the package could make sense of.
+
+        Raises
+        ------
+        ValueError
+            Naming the op and what its row should say.
+        """
+        if self.kind not in KINDS:
+            raise ValueError(
+                f"{self.name}: its row says the kind {self.kind!r}, not one of {', '.join(KINDS)}"
+            )
+        if self.transpose is not None and not self.differentiable:
+            raise ValueError(f"{self.name}: its row names a transpose, but no operand that has a cotangent")
+        if self.params is not None and not hasattr(self.params, "broken"):
+            raise ValueError(
+                f"{self.name}: {self.params.__name__} in ops/params.py lacks the method `broken`"
+            )
 
     @property
     def arity(self) -> int:
-        return len(self.reads)
+        return len(self.primals)
 
     @property
     def differentiable(self) -> bool:
         """Whether there is a reverse kernel."""
-        return any(reads is not None for reads in self.reads)
+        return any(names is not None for names in self.primals)
+
+    @property
+    def linear(self) -> bool:
+        return self.transpose is not None
+
+    @property
+    def reads(self) -> tuple[frozenset[str] | None, ...]:
+        return tuple(None if names is None else frozenset(names) for names in self.primals)
+
+    @property
+    def operand_dtypes(self) -> tuple[str | None, ...]:
+        return tuple(self.fixed_dtypes.get(j) for j in range(self.arity))
+
+    def kernel(self, dtype: str, direction: str) -> tuple[str, str]:
+        module, _, function = self.functions.format(dtype=dtype, direction=direction).rpartition(".")
+        return f"{_KERNELS}.{module}", function

@@ -1,73 +1,116 @@
 """The structural ops, in one row each: their kernels are written by hand."""
 
+from tapegrad.ops import params
 from tapegrad.ops.row import Structural
 
 _ALL = ("f64", "f32", "i64", "b8")
+
+
+def _extreme(name: str) -> Structural:
+    return Structural(name, "reduction", f"reduce.{name}_{{direction}}_{{dtype}}", (("x0", "y"),))
+
+
+def _cast(result: str, dtypes: tuple[str, ...], transpose: str | None) -> Structural:
+    return Structural(
+        f"cast_{result}",
+        "elementwise",
+        f"cast.cast_{{dtype}}_{result}_{{direction}}",
+        ((),) if transpose else (None,),
+        dtypes=dtypes,
+        result=result,
+        transpose=transpose,
+    )
+
+
 STRUCTURAL: tuple[Structural, ...] = (
-    Structural("sum", "accumulate", "accumulate.accumulate_{dtype}", ((),), linear=True),
-    Structural("prod_reduce", "lines", "prod.prod_reduce_{direction}_{dtype}", (("x0", "y"),)),
-    Structural("max_reduce", "lines", "reduce.max_reduce_{direction}_{dtype}", (("x0", "y"),)),
-    Structural("min_reduce", "lines", "reduce.min_reduce_{direction}_{dtype}", (("x0", "y"),)),
-    Structural("cumsum", "lines", "scan.cumsum_{direction}_{dtype}", ((),), linear=True),
-    Structural("matmul", "products", "matmul.matmul_{direction}_{dtype}", (("x1",), ("x0",))),
+    Structural("sum", "broadcast_sum", "accumulate.accumulate_{dtype}", ((),), transpose="broadcast"),
+    Structural("prod_reduce", "reduction", "prod.prod_reduce_{direction}_{dtype}", (("x0", "y"),)),
+    _extreme("max_reduce"),
+    _extreme("min_reduce"),
+    Structural("cumsum", "scan", "scan.cumsum_{direction}_{dtype}", ((),), transpose="sum_from_the_end"),
+    Structural(
+        "matmul", "matmul", "matmul.matmul_{direction}_{dtype}", (("x1",), ("x0",)), params.MatmulParams
+    ),
     # x1: row numbers
     Structural(
-        "gather", "whole", "index.gather_{direction}_{dtype}", (("x1",), None), dtypes=_ALL, linear=True
+        "gather",
+        "opaque",
+        "index.gather_{direction}_{dtype}",
+        (("x1",), None),
+        params.GatherParams,
+        dtypes=_ALL,
+        fixed_dtypes={1: "i64"},
+        transpose="scatter_add",
     ),
-    # x1: row numbers; the derivative of gather
-    Structural("scatter_add", "whole", "index.scatter_add_{direction}_{dtype}", (("x1",), None), linear=True),
+    # x1: row numbers
+    Structural(
+        "scatter_add",
+        "opaque",
+        "index.scatter_add_{direction}_{dtype}",
+        (("x1",), None),
+        params.ScatterAddParams,
+        fixed_dtypes={1: "i64"},
+        transpose="gather",
+    ),
     # x0: the old contents of a buffer, x1: what is written into a region of it
     Structural(
         "write",
-        "whole",
+        "opaque",
         "region.write_{direction}_{dtype}",
         ((), ()),
+        params.WriteParams,
         dtypes=_ALL,
         writes=(0,),
-        linear=True,
+        transpose="outside_and_inside_of_the_region",
     ),
     # the same, x2: row numbers
     Structural(
         "scatter_write",
-        "whole",
+        "opaque",
         "index.scatter_write_{direction}_{dtype}",
         (("x2",), ("x2",), None),
+        params.ScatterWriteParams,
         dtypes=_ALL,
+        fixed_dtypes={2: "i64"},
         writes=(0,),
-        linear=True,
+        transpose="outside_and_inside_of_the_rows",
     ),
     # Operands laid into regions of a result of zeros; x1 and x2 may be absent.
     Structural(
-        "embed", "whole", "embed.embed_{direction}_{dtype}", ((), (), ()), writes=(0, 1, 2), linear=True
+        "embed",
+        "opaque",
+        "embed.embed_{direction}_{dtype}",
+        ((), (), ()),
+        params.EmbedParams,
+        writes=(0, 1, 2),
+        optional=2,
+        transpose="views_of_the_regions",
     ),
-    Structural(
-        "cast_f64",
-        "elementwise",
-        "cast.cast_{dtype}_f64_{direction}",
-        ((),),
-        ("f32", "i64", "b8"),
-        result="f64",
-        linear=True,
-    ),
-    Structural(
-        "cast_f32",
-        "elementwise",
-        "cast.cast_{dtype}_f32_{direction}",
-        ((),),
-        ("f64", "i64", "b8"),
-        result="f32",
-        linear=True,
-    ),
+    _cast("f64", ("f32", "i64", "b8"), "cast_back"),
+    _cast("f32", ("f64", "i64", "b8"), "cast_back"),
     # Integers and booleans, which have no derivative; from its own dtype it is a copy.
-    Structural(
-        "cast_i64", "elementwise", "cast.cast_{dtype}_i64_{direction}", (None,), ("i64", "b8"), result="i64"
-    ),
-    Structural(
-        "cast_b8", "elementwise", "cast.cast_{dtype}_b8_{direction}", (None,), ("i64", "b8"), result="b8"
-    ),
+    _cast("i64", ("i64", "b8"), None),
+    _cast("b8", ("i64", "b8"), None),
     # A user's own op. x0: its float operands end to end, x1: what is called, x2: its other operands as float64.
-    Structural("custom", "call", "callback.custom_{direction}", (("x0", "x2", "y"), None, None)),
+    Structural(
+        "custom",
+        "callback",
+        "callback.custom_{direction}",
+        (("x0", "x2", "y"), None, None),
+        params.CustomParams,
+        fixed_dtypes={1: "i64", 2: "f64"},
+    ),
     # A replay stops where a value that Python has seen while recording is another one.
-    Structural("guard", "whole", "guard.guard_{direction}", (None,), dtypes=_ALL),
-    Structural("truth_guard", "whole", "guard.truth_guard_{direction}_{dtype}", (None,), dtypes=_ALL),
+    Structural(
+        "guard", "guard", "guard.guard_{direction}", (None,), params.GuardParams, dtypes=_ALL, result="b8"
+    ),
+    Structural(
+        "truth_guard",
+        "guard",
+        "guard.truth_guard_{direction}_{dtype}",
+        (None,),
+        params.TruthGuardParams,
+        dtypes=_ALL,
+        result="b8",
+    ),
 )

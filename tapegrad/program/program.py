@@ -14,12 +14,13 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.sweep.bind_recording import bind_instruction, instruction_variant
-from tapegrad.engine.tape.layout import ACCUMULATE, COLUMNS, DIFFERENTIABLE, OP_KIND, OP_THRESHOLD
+from tapegrad.engine.tape.layout import BROADCAST_SUM, COLUMNS, DIFFERENTIABLE, OP_KIND, OP_THRESHOLD
 from tapegrad.engine.tape.tape import words_at
 from tapegrad.frontend.description import Description
+from tapegrad.ops import GUARDS
 from tapegrad.program.listing import Listing
 from tapegrad.program.memory_plan import MemoryPlan, place, place_apart
-from tapegrad.program.passes.dead_code import GUARDS, live_instructions
+from tapegrad.program.passes.dead_code import live_instructions
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.spec import ProgramSpec
 from tapegrad.program.stream import WORKSPACE, Binding, InstructionStream, binding_address
@@ -156,7 +157,7 @@ class Program(Uncopied):
     def _bind_forward(self, i: int) -> None:
         op, buffer, stream = self.listing.op[i], self.listing.written(i), self.forward
         frame = self._bound(stream, i, FORWARD, 0)
-        if kernel_table.op_words(op)[OP_KIND] == ACCUMULATE:
+        if kernel_table.op_words(op)[OP_KIND] == BROADCAST_SUM:
             frame = self.clear_sum(stream, frame, int(self._primal[buffer]), self.listing.bytes[buffer])
         if op in GUARDS:
             self.guards[len(stream)] = len(self.guards)

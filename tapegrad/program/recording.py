@@ -22,6 +22,7 @@ from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.tensor import Tensor, from_slot
 from tapegrad.ops import CODES
+from tapegrad.ops.params import GuardParams, TruthGuardParams
 from tapegrad.program.outcome_guards import has_same_outcome
 
 _GUARD, _TRUTH = CODES["guard"], CODES["truth_guard"]
@@ -194,13 +195,14 @@ class RecordedTape(Tape):
         self._captured[id(tensor)] = (tensor, slot)
         return slot
 
-    def guard(self, code: int, dtype: int, slot: int, params: np.ndarray, outcome: bytes) -> None:
+    def guard(self, code: int, dtype: int, slot: int, params: Any, outcome: bytes) -> None:
         """Record that a replay must find the same in a slot."""
         self.outcomes.append(outcome)
         # The result is nothing but what keeps the instruction alive: its handle is never dropped.
         scalar = np.empty(0, np.int64)
         result = slots.allocate(self.header, B8, id(scalar), 0)
-        arguments = (self.header, code, result, slot, NONE, NONE, id(params), False)
+        words = kernel_table.params_array(code, params)
+        arguments = (self.header, code, result, slot, NONE, NONE, id(words), False)
         if eager.record_out(*arguments) == E_KERNEL:
             kernel_table.load_code(code, dtype, 0)
             eager.record_out(*arguments)
@@ -209,7 +211,7 @@ class RecordedTape(Tape):
         """Record that a replay must find the bytes of a contiguous `array` in a slot."""
         expected = array.copy()
         self.expected.append(expected)
-        params = np.array([expected.nbytes, expected.ctypes.data], np.int64)
+        params = GuardParams(expected.nbytes, expected.ctypes.data)
         self.guard(_GUARD, dtype, slot, params, expected.tobytes())
 
     def guard_outcome(
@@ -217,7 +219,7 @@ class RecordedTape(Tape):
     ) -> None:
         """Record that a function of arrays, called `name`, must say the same of the operands in a replay."""
         held, seen = has_same_outcome(name, function, operands, outcome)
-        self.guard(_TRUTH, DTYPE_CODES[held.dtype], held._slot_on(self), np.array([1], np.int64), seen)
+        self.guard(_TRUTH, DTYPE_CODES[held.dtype], held._slot_on(self), TruthGuardParams(1), seen)
 
     def watch(self, array: np.ndarray) -> None:
         """Guard the contents of an array that are used now, once for all: as an index, or converted by NumPy."""

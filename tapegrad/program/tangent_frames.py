@@ -5,7 +5,7 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep import jacobian_columns
-from tapegrad.engine.tape.layout import ACCUMULATE, OP_KIND, OP_LINEAR
+from tapegrad.engine.tape.layout import BROADCAST_SUM, OP_KIND, OP_LINEAR
 from tapegrad.ops import Structural
 from tapegrad.program.program import FORWARD, TANGENT, Program
 from tapegrad.program.stream import InstructionStream
@@ -39,7 +39,7 @@ class TangentRow:
         self._steps = [0] * word.WORDS
         listing = program.listing
         self._linear = bool(kernel_table.op_words(self._op)[OP_LINEAR])
-        self._sum = kernel_table.op_words(self._op)[OP_KIND] == ACCUMULATE
+        self._sum = kernel_table.op_words(self._op)[OP_KIND] == BROADCAST_SUM
         result = word.X_BAR if self._sum else word.Y if self._linear else word.Y_BAR
         self._result = result
         self._frame[result] += place

@@ -13,7 +13,7 @@ from tapegrad.engine.tape.layout import E_KERNEL, E_STATUS
 from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, modes, nested, no_grad, restoring
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.tensor import from_array, is_tensor
-from tapegrad.ops import CODES
+from tapegrad.ops import CODES, COPY
 from tapegrad.program.calling import call, check_numbers, check_real
 from tapegrad.program.signature import has_tensor, numpy_scalar
 from tapegrad.program.spec import TANGENTS, ProgramSpec
@@ -24,8 +24,6 @@ from tapegrad.transforms.base import replayable
 from tapegrad.transforms.fast_path import ValueAndDirectionPath
 from tapegrad.transforms.jit import Jit, error_of
 from tapegrad.transforms.nested import NestedCall
-
-_COPY = CODES["positive"]
 
 
 def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -173,7 +171,7 @@ def eager_jvp(
             for leaf, x_dot in zip(selection.leaves, directions, strict=True)
         ]
         with differentiating(leaves):
-            copies = [unary(_COPY, leaf) for leaf in leaves]  # the function may write to its arguments
+            copies = [unary(COPY, leaf) for leaf in leaves]  # the function may write to its arguments
             results, definition = flatten(call(function, selection.substitute(copies)))
         check_numbers("jvp", results)
         found = [y for y in results if is_tensor(y) and not y.constant]

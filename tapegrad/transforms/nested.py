@@ -21,13 +21,11 @@ from tapegrad.frontend.modes import EAGER, current, differentiating, restoring
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import Tensor, copy_of, from_array, is_tensor
-from tapegrad.ops import CODES
+from tapegrad.ops import COPY
 from tapegrad.program.calling import call
 from tapegrad.program.signature import numpy_scalar
 from tapegrad.transforms.argnums import Selection, native
 from tapegrad.transforms.base import plain
-
-_COPY = CODES["positive"]
 
 
 class NestedCall:
@@ -155,7 +153,7 @@ def _leaf_on(tape: Any, leaf: Any) -> Tensor:
         return new_leaf(leaf)
     tensor = leaf if is_tensor(leaf) else from_array(np.asarray(leaf), constant=True)
     with differentiating():
-        copy = unary(_COPY, tensor)
+        copy = unary(COPY, tensor)
     subgraph.make_differentiable(tape.header, copy._slot_on(tape))
     return copy
 

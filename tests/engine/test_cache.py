@@ -74,7 +74,7 @@ def run(*parts: str, path: Path | None = None, **environment: str) -> tuple[str,
 
 
 def digest_of(package: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(cache, "_ENGINE", package / "engine")
+    monkeypatch.setattr(cache, "_PACKAGE", package)
     return str(cache.digest.__wrapped__())
 
 

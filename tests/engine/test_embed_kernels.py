@@ -8,6 +8,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from helpers.kernel_frames import DTYPES, add_or_store, at, both_dtypes, rng, run
 from tapegrad.engine.kernels import embed
+from tapegrad.ops import params
 
 SIZE = 40
 
@@ -38,9 +39,9 @@ class Region:
     def seen(self, operand):
         return as_strided(operand, self.shape, [s * operand.itemsize for s in self.own()])
 
-    def words(self, item):
-        steps = [s * item for s in (*self.strides, *self.own())]
-        return [self.offset * item, len(self.shape), *self.shape, *steps]
+    def in_bytes(self, item):
+        strides, own = (tuple(s * item for s in steps) for steps in (self.strides, self.own()))
+        return params.Region(self.offset * item, self.shape, strides, own)
 
 
 PART, TAIL, ALL = Region(3, (20,), (1,)), Region(30, (10,), (1,)), Region(0, (SIZE,), (1,))
@@ -65,7 +66,7 @@ cases = pytest.mark.parametrize("regions", CASES.values(), ids=CASES)
 
 
 def params_of(regions, item):
-    return [SIZE, len(regions), *[word for region in regions for word in region.words(item)]]
+    return params.EmbedParams(SIZE, tuple(region.in_bytes(item) for region in regions))
 
 
 @cases

@@ -10,6 +10,7 @@ import pytest
 from helpers.kernel_frames import DTYPES, SOURCES, add_or_store, both_dtypes, lines, one_stride, rng, run
 from helpers.structural_kernels import SIZES, matmul_params, matrices
 from tapegrad.engine.kernels import cast, guard, matmul, scan
+from tapegrad.ops.params import GuardParams, TruthGuardParams
 
 # cumsum
 
@@ -146,7 +147,7 @@ def test_cast_reverse(pair, count, store):
 
 def test_guard_compares_bytes():
     seen, expected = np.arange(5.0), np.arange(5.0)
-    params = [seen.nbytes, expected.ctypes.data]
+    params = GuardParams(seen.nbytes, expected.ctypes.data)
     assert run(guard, "guard_forward", x=[seen], params=params) == 0
     expected[4] = np.nextafter(4, 5)
     assert run(guard, "guard_forward", x=[seen], params=params) == 1
@@ -159,7 +160,7 @@ def test_truth_guard(dtype, value):
         value = 1
     seen = np.array([value]).astype(SOURCES[dtype])
     for expected in (0, 1):
-        status = run(guard, f"truth_guard_forward_{dtype}", x=[seen], params=[expected])
+        status = run(guard, f"truth_guard_forward_{dtype}", x=[seen], params=TruthGuardParams(expected))
         assert status == (bool(seen[0]) != bool(expected))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tapegrad.engine.kernels import frame
 from tapegrad.engine.runtime import compiler, library_loops
+from tapegrad.ops.params import words_of
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
 SOURCES = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "b8": np.bool_}
@@ -42,7 +43,7 @@ def run(
     words[frame.Y], words[frame.Y_BAR] = at(y), at(y_bar)
     words[frame.STRIDE], words[frame.Y_STRIDE], words[frame.STORE] = stride, y_stride, store
     if params is not None:
-        params = np.array(params, np.int64)
+        params = np.array(words_of(params), np.int64)
         words[frame.PARAMS] = params.ctypes.data
     return compiled(module, name)(words.ctypes.data, loops())
 

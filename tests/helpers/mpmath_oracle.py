@@ -18,7 +18,7 @@ MP = {
     "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
     "logaddexp2": lambda x, y: mp.log(mp.power(2, x) + mp.power(2, y), 2),
     "erf": mp.erf, "erfc": mp.erfc, "lgamma": mp.loggamma, "digamma": mp.digamma,
-    "zeta": mp.zeta, "chain": lambda x, y: x * y if x and y else mp.mpf(0),
+    "zeta": mp.zeta, "masked_multiply": lambda x, y: x * y if x and y else mp.mpf(0),
     "floor": mp.floor, "ceil": mp.ceil, "rint": mp.nint,
     "trunc": lambda x: mp.floor(x) if x > 0 else mp.ceil(x),
 }  # fmt: skip

@@ -4,6 +4,7 @@ import numpy as np
 
 from helpers.kernel_frames import one_stride, run
 from tapegrad.engine.kernels import prod, reduce
+from tapegrad.ops.params import MatmulParams
 
 MODULES = {"max": reduce, "min": reduce, "prod": prod}
 SPECIAL_LINES = [
@@ -68,4 +69,4 @@ def matrices(shape, dtype, seed):
 
 
 def matmul_params(a, b, y):
-    return [a.shape[0], b.shape[1], a.shape[1], *a.strides, *b.strides, *y.strides]
+    return MatmulParams(a.shape[0], b.shape[1], a.shape[1], *a.strides, *b.strides, *y.strides)

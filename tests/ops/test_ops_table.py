@@ -1,5 +1,6 @@
 """The op table against NumPy and mpmath: every primal, every partial, every stated kink."""
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -7,10 +8,12 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, is_close, operands_in_mp, points
+from helpers.mpmath_oracle import DIFFERENTIABLE, MP, in_mp, is_close, operands_in_mp, points
 from tapegrad.engine.codegen import modules
+from tapegrad.engine.kernels import library
 from tapegrad.engine.reference import evaluate_numpy
-from tapegrad.ops import BY_NAME, CODES, ELEMENTWISE, STRUCTURAL, Op, names_in
+from tapegrad.frontend.elementwise import FUNCTIONS
+from tapegrad.ops import BY_NAME, CODES, CONSTANTS, ELEMENTWISE, PRIMALS, STRUCTURAL, Op, names_in
 
 PARTIALS = [
     pytest.param(op, j, id=f"{op.name}-{j}")
@@ -67,6 +70,35 @@ def test_row_is_well_formed(op: Op) -> None:
     assert op.keeps_operands == {
         j for j in range(op.arity) for text in op.partials if f"x{j}" in names_in(text)
     }
+
+
+@pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
+def test_oracle_knows_every_function(op: Op) -> None:
+    called = set().union(*map(names_in, (op.primal, *op.partials))) - PRIMALS - CONSTANTS.keys()
+    missing = sorted(called - MP.keys())
+    assert not missing, f"{op.name}: say in MP of tests/helpers/mpmath_oracle.py what {missing} are in mpmath"
+
+
+def test_unknown_library_function_is_said_in_a_sentence() -> None:
+    row = dataclasses.replace(BY_NAME["erf"], name="bessel", primal="bessel_i0(x0)")
+    with pytest.raises(
+        LookupError, match=r"^\"?bessel: 'bessel_i0' is no function .* engine/kernels/library\.py"
+    ):
+        modules.module_text("special_f64", "f64", [row], ["forward"])
+    with pytest.raises(LookupError, match="enter it in engine/kernels/library"):
+        library.entry("bessel_i0")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("op", [op for op in ELEMENTWISE if op.commutative], ids=lambda op: op.name)
+def test_commutative_ops_are_so_to_the_last_bit(op: Op, dtype: type) -> None:
+    special = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, 1e300]
+    with np.errstate(over="ignore"):
+        drawn = np.array([*special, *np.random.default_rng(0).uniform(-9, 9, 40)]).astype(dtype)
+    x, y = (each.ravel() for each in np.meshgrid(drawn, drawn))
+    one, other = (FUNCTIONS[op.name](*pair).data for pair in ((x, y), (y, x)))
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(np.signbit(one)[one == 0], np.signbit(other)[one == 0])
 
 
 def test_codes_count_all_rows() -> None:

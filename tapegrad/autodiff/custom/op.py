@@ -12,6 +12,7 @@ from tapegrad.autodiff.custom.call import Call, CallHandle, unpack_inputs
 from tapegrad.autodiff.custom.functions import Functions, Statics
 from tapegrad.autodiff.custom.operands import Operands
 from tapegrad.autodiff.custom.packing import ArraySpec, common_dtype, pack_into, packed_size
+from tapegrad.engine import kernel_table
 from tapegrad.engine.printing import custom_ops
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.sweep import eager
@@ -22,6 +23,7 @@ from tapegrad.frontend.modes import current, eager_mode
 from tapegrad.frontend.record_structural import allocate, in_shape
 from tapegrad.frontend.tensor import Tensor, from_array, is_tensor, view_of
 from tapegrad.ops import CODES
+from tapegrad.ops.params import CustomParams
 
 _CUSTOM = CODES["custom"]
 _MAX_CALLS = 64  # specializations that an op keeps
@@ -231,8 +233,8 @@ class CustomOp:
         call = handle.data_or_traced().call  # type: ignore[attr-defined]
         x = operands.x if operands.x.dtype == call.dtype else operands.x.astype(call.dtype)
         slots = [t._slot_on(tape) for t in (x, handle, operands.rest)]
-        params = np.array([call.address, self._number], np.int64)
-        eager.append_call(tape.header, _CUSTOM, result._slot, *slots, id(params), differentiate)
+        words = kernel_table.params_array(_CUSTOM, CustomParams(call.address, self._number))
+        eager.append_call(tape.header, _CUSTOM, result._slot, *slots, id(words), differentiate)
         watch(tape, result._slot, self.name)
 
 

@@ -22,6 +22,7 @@ from tapegrad.frontend.modes import current
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops import CODES
+from tapegrad.ops.params import CustomParams, word
 
 _CUSTOM = CODES["custom"]
 
@@ -78,7 +79,7 @@ def _functions_on(tape: Tape) -> list[Functions]:
 
 def _call(params: int) -> Call:
     """Return the call of an instruction, given the address of its parameters."""
-    return call_at(int(words_at(params, 1)[0]))
+    return call_at(int(words_at(params, 1)[word(CustomParams, "descriptor")]))
 
 
 # --- Tensors, packed and unpacked ------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import math
 from tapegrad.ops import CONSTANTS
 
 INLINE = frozenset(
-    ("where", "sqrt", "absolute", "square", "sign", "chain", "maximum", "minimum", "fmax", "fmin")
+    ("where", "sqrt", "absolute", "square", "sign", "masked_multiply", "maximum", "minimum", "fmax", "fmin")
 )
 _SYMBOLS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.BitAnd: "&", ast.BitOr: "|",
@@ -88,8 +88,8 @@ def times_bar(node: ast.expr, dtype: str) -> str:
             return f"bar * {expression(node, dtype)}"
         case ast.BinOp(op=ast.Div()) if _is_constant(node.left):
             divisor = unbracketed(expression(node.right, dtype))
-            return f"chain_over({times_bar(node.left, dtype)}, {divisor})"
-    return f"chain(bar, {unbracketed(expression(node, dtype))})"
+            return f"masked_divide({times_bar(node.left, dtype)}, {divisor})"
+    return f"masked_multiply(bar, {unbracketed(expression(node, dtype))})"
 
 
 def constant_of(node: ast.expr) -> float | None:
@@ -109,7 +109,7 @@ def constant_of(node: ast.expr) -> float | None:
 def times_tangent(node: ast.expr, tangent: str, dtype: str) -> str:
     """Text of an expression times the element `tangent`; zero times anything is zero."""
     scaled = _scaled(node, tangent, dtype)
-    return f"chain({unbracketed(expression(node, dtype))}, {tangent})" if scaled is None else scaled
+    return f"masked_multiply({unbracketed(expression(node, dtype))}, {tangent})" if scaled is None else scaled
 
 
 def _scaled(node: ast.expr, tangent: str, dtype: str) -> str | None:

@@ -5,6 +5,7 @@ import textwrap
 from dataclasses import dataclass, field
 
 from tapegrad.engine.codegen.expressions import INLINE, expression, function_of, is_library_call, unbracketed
+from tapegrad.engine.kernels.library import entry
 from tapegrad.ops import CONSTANTS, PRIMALS, Op
 
 SIZES = {"f64": 8, "f32": 4}
@@ -33,7 +34,11 @@ class Kernel:
         return first
 
     def entry(self, name: str) -> str:
-        """The constant that holds library loop `name`'s number."""
+        """The constant that holds library loop `name`'s number, if there is such a loop."""
+        try:
+            entry(name)
+        except LookupError as error:
+            raise LookupError(f"{self.op.name}: {error}") from None
         self.library.add(name)
         return name.upper()
 

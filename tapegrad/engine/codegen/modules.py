@@ -17,7 +17,7 @@ _HEADER = "Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit
 FOLDER = Path(generated.__file__).parent
 EXAMPLES = Path(examples.__file__)
 _MODULES = {
-    "tapegrad.engine.kernels.arithmetic": (*sorted(INLINE), "chain_over"),
+    "tapegrad.engine.kernels.arithmetic": (*sorted(INLINE), "masked_divide"),
     "tapegrad.engine.kernels.blocks": (
         "BLOCK", "bar_#", "call_binary", "call_unary", "operand_#", "operand_u8", "target_#", "target_u8",
         "whole_#",

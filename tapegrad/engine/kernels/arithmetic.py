@@ -65,7 +65,7 @@ def where(typingctx, condition, x, y):
 
 
 @intrinsic
-def chain(typingctx, x, y):
+def masked_multiply(typingctx, x, y):
     """`x` times `y`; zero times anything, inf and nan too, is zero."""
     if x != y:
         return None
@@ -79,7 +79,7 @@ def chain(typingctx, x, y):
 
 
 @intrinsic
-def chain_over(typingctx, x, y):
+def masked_divide(typingctx, x, y):
     """`x` by `y`, which is `x` times the partial ``1/y``: zero where that is zero, and where `x` is."""
     if x != y:
         return None

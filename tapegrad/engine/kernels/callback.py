@@ -1,15 +1,16 @@
 """A user's own op: its kernels hand the frame on to a function by address.
 
-PARAMS is ``[address of the cell, number of the op]``. A cell is what the instructions of one op with operands of
-certain shapes have in common: for each direction the address of a compiled function, 0 where there is none, then
-for each direction the address of one that asks Python. Both have the signature of a kernel, with the cell in place
-of the table of loops. A compiled function that fails says no more than that: then Python is asked, which knows why.
+A descriptor, whose address is a parameter of the op, is what the instructions of one op with operands of certain
+shapes have in common: for each direction the address of a compiled function, 0 where there is none, then for each
+direction the address of one that asks Python. Both have the signature of a kernel, with the descriptor in place of the
+table of loops. A compiled function that fails says no more than that: then Python is asked, which knows why.
 """
 
 import numba
 
 from tapegrad.engine.kernels.frame import PARAMS
-from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64
+from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, load_record
+from tapegrad.ops.params import CustomParams
 
 FORWARD, REVERSE, TANGENT = range(3)
 DIRECTIONS = 3
@@ -22,11 +23,11 @@ always_inline = numba.njit(error_model="numpy", inline="always")
 
 @always_inline
 def _call(frame: int, direction: int) -> int:
-    cell = load_i64(load_i64(frame, PARAMS), 0)
-    compiled = load_i64(cell, direction)
-    if compiled != 0 and call_kernel(compiled, frame, cell) == 0:
+    descriptor = load_record(load_i64(frame, PARAMS), CustomParams).descriptor
+    compiled = load_i64(descriptor, direction)
+    if compiled != 0 and call_kernel(compiled, frame, descriptor) == 0:
         return 0
-    status = call_kernel(load_i64(cell, DIRECTIONS + direction), frame, cell)
+    status = call_kernel(load_i64(descriptor, DIRECTIONS + direction), frame, descriptor)
     return 0 if status == DONE else CALL_FAILED
 
 

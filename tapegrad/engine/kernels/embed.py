@@ -1,11 +1,9 @@
 """Regions laid into a buffer of zeros: the adjoint of taking views of a buffer.
 
-The result at Y is the sum of up to three operands, each in its own region. PARAMS is ``[elements of the result,
-number of operands, ...]`` and then for each operand the words that `region` has for a write: ``[offset of the
-region, ndim, extents..., strides of the region..., strides of the operand...]``, offset and strides in bytes.
-Regions may overlap one another, and a stride of 0 lays all elements of a dimension on one: everything is added. An
-operand whose address is 0 contributes nothing, and neither does one at Y itself, which is what stands for an absent
-one where a kernel writes in place. A region is empty only where its operand is.
+The result at Y is the sum of up to three operands, each in its own region. Regions may overlap one another, and a
+stride of 0 lays all elements of a dimension on one: everything is added. An operand whose address is 0 contributes
+nothing, and neither does one at Y itself, which is what stands for an absent one where a kernel writes in place. A
+region is empty only where its operand is.
 """
 
 from typing import Any
@@ -24,28 +22,36 @@ from tapegrad.engine.kernels.region import (
     shape,
     value_strides_of,
 )
+from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, EmbedParams, word
 
+_TOTAL, _REGIONS = word(EmbedParams, "total"), word(EmbedParams, "regions")
 always_inline = numba.njit(error_model="numpy", inline="always")
 noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @always_inline
-def _first(params: int) -> int:
-    """The words of the first operand, as `region` counts them: word 1 is the offset."""
-    return params + 8
+def _count(params: int) -> int:
+    """Number of operands, which comes before their regions."""
+    return load_i64(params, _REGIONS)
 
 
 @always_inline
-def _next(params: int) -> int:
-    return params + 8 * (2 + 3 * load_i64(params, 2))
+def _first(params: int) -> int:
+    """The words of the first operand's region."""
+    return params + 8 * (_REGIONS + 1)
+
+
+@always_inline
+def _next(region: int) -> int:
+    return region + 8 * (EXTENTS + 3 * load_i64(region, NDIM))
 
 
 @noinline
-def _adjacent(params: int, strides: int, size: int) -> bool:
+def _adjacent(region: int, strides: int, size: int) -> bool:
     """Whether the elements lie one after the other."""
     expected = size
-    for d in range(load_i64(params, 2) - 1, -1, -1):
-        extent = load_i64(params, 3 + d)
+    for d in range(load_i64(region, NDIM) - 1, -1, -1):
+        extent = load_i64(region, EXTENTS + d)
         if extent != 1 and load_i64(strides, d) != expected:
             return False
         expected *= extent
@@ -53,16 +59,16 @@ def _adjacent(params: int, strides: int, size: int) -> bool:
 
 
 @always_inline
-def _both_adjacent(params: int, size: int) -> bool:
+def _both_adjacent(region: int, size: int) -> bool:
     """Whether region and operand are both one block."""
-    return _adjacent(params, region_strides(params), size) and _adjacent(
-        params, value_strides_of(params), size
+    return _adjacent(region, region_strides(region), size) and _adjacent(
+        region, value_strides_of(region), size
     )
 
 
 @noinline
-def _block_elements(params: int) -> int:
-    rows, length = shape(params)
+def _block_elements(region: int) -> int:
+    rows, length = shape(region)
     return rows * length
 
 
@@ -73,7 +79,7 @@ def _begin(params: int, y: int, x: int, total: int, size: int) -> bool:
     if x == 0 or not _both_adjacent(operand, size):
         memset(y, 0, total)
         return False
-    offset, bytes_ = load_i64(operand, 1), _block_elements(operand) * size
+    offset, bytes_ = load_i64(operand, OFFSET), _block_elements(operand) * size
     memset(y, 0, offset)
     memcpy(y + offset, x, bytes_)
     memset(y + offset + bytes_, 0, total - offset - bytes_)
@@ -81,11 +87,11 @@ def _begin(params: int, y: int, x: int, total: int, size: int) -> bool:
 
 
 @noinline
-def _add(params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any) -> None:
-    if _both_adjacent(params, size_of(zero)):
-        add_line(target, source, _block_elements(params), zero)
+def _add(region: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any) -> None:
+    if _both_adjacent(region, size_of(zero)):
+        add_line(target, source, _block_elements(region), zero)
     else:
-        add_region(params, target, target_strides, source, source_strides, zero)
+        add_region(region, target, target_strides, source, source_strides, zero)
 
 
 @always_inline
@@ -93,59 +99,59 @@ def _embed(frame: int, zero: Any) -> int:
     y, params = load_i64(frame, Y), load_i64(frame, PARAMS)
     x = load_i64(frame, X)
     begun = _begin(
-        params, y, np.int64(0) if x == y else x, load_i64(params, 0) * size_of(zero), size_of(zero)
+        params, y, np.int64(0) if x == y else x, load_i64(params, _TOTAL) * size_of(zero), size_of(zero)
     )
     operand = _first(params)
-    for j in range(load_i64(params, 1)):
+    for j in range(_count(params)):
         x = load_i64(frame, X + j)
         if x != 0 and x != y and not (j == 0 and begun):
-            offset = load_i64(operand, 1)
+            offset = load_i64(operand, OFFSET)
             _add(operand, y + offset, region_strides(operand), x, value_strides_of(operand), zero)
         operand = _next(operand)
     return 0
 
 
 @noinline
-def _is_summed(params: int) -> bool:
+def _is_summed(region: int) -> bool:
     """Whether several elements of the region are one element of the operand."""
-    strides = value_strides_of(params)
+    strides = value_strides_of(region)
     summed = False
-    for d in range(load_i64(params, 2)):
-        summed |= load_i64(strides, d) == 0 and load_i64(params, 3 + d) > 1
+    for d in range(load_i64(region, NDIM)):
+        summed |= load_i64(strides, d) == 0 and load_i64(region, EXTENTS + d) > 1
     return summed
 
 
 @noinline
-def _clear(params: int, target: int, strides: int, zero: Any) -> None:
-    rows, length = shape(params)
-    ndim = load_i64(params, 2)
+def _clear(region: int, target: int, strides: int, zero: Any) -> None:
+    rows, length = shape(region)
+    ndim = load_i64(region, NDIM)
     step = load_i64(strides, ndim - 1) if ndim > 0 else 0
     for row in range(rows):
-        to = target + row_offset(params, strides, row, np.int64(0))
+        to = target + row_offset(region, strides, row, np.int64(0))
         for j in range(length):
             store_at(to, j * step, zero, zero)
 
 
 @noinline
-def _take(params: int, x_bar: int, y_bar: int, store: int, zero: Any) -> None:
+def _take(region: int, x_bar: int, y_bar: int, store: int, zero: Any) -> None:
     """Accumulate the region of the result's cotangent to an operand's."""
-    own, strides = value_strides_of(params), region_strides(params)
-    source = y_bar + load_i64(params, 1)
-    if store and _both_adjacent(params, size_of(zero)):
-        memcpy(x_bar, source, _block_elements(params) * size_of(zero))
-    elif store and not _is_summed(params):
-        copy_region(params, x_bar, own, source, strides, zero)
+    own, strides = value_strides_of(region), region_strides(region)
+    source = y_bar + load_i64(region, OFFSET)
+    if store and _both_adjacent(region, size_of(zero)):
+        memcpy(x_bar, source, _block_elements(region) * size_of(zero))
+    elif store and not _is_summed(region):
+        copy_region(region, x_bar, own, source, strides, zero)
     else:
         if store:
-            _clear(params, x_bar, own, zero)
-        _add(params, x_bar, own, source, strides, zero)
+            _clear(region, x_bar, own, zero)
+        _add(region, x_bar, own, source, strides, zero)
 
 
 @always_inline
 def _embed_reverse(frame: int, zero: Any) -> int:
     params, store, y_bar = load_i64(frame, PARAMS), load_i64(frame, STORE), load_i64(frame, Y_BAR)
     operand = _first(params)
-    for j in range(load_i64(params, 1)):
+    for j in range(_count(params)):
         x_bar = load_i64(frame, X_BAR + j)
         if x_bar != 0:
             _take(operand, x_bar, y_bar, (store >> j) & 1, zero)

@@ -6,7 +6,8 @@ import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import PARAMS, X
-from tapegrad.engine.kernels.raw_memory import load_at, load_i64, memcmp
+from tapegrad.engine.kernels.raw_memory import load_at, load_i64, load_record, memcmp
+from tapegrad.ops.params import GuardParams, TruthGuardParams
 
 DIFFERS = 1  # status
 
@@ -14,21 +15,21 @@ always_inline = numba.njit(error_model="numpy", inline="always")
 
 
 def guard_forward(frame: int, loops: int) -> int:
-    """Hold X[0] against PARAMS ``[bytes, address of the expected bytes]``."""
-    params = load_i64(frame, PARAMS)
-    same = memcmp(load_i64(frame, X), load_i64(params, 1), load_i64(params, 0)) == 0
+    """Hold X[0] against the expected bytes."""
+    expected = load_record(load_i64(frame, PARAMS), GuardParams)
+    same = memcmp(load_i64(frame, X), expected.address, expected.bytes) == 0
     return 0 if same else DIFFERS
 
 
 @always_inline
 def _truth_guard(frame: int, zero: Any) -> int:
     truth = load_at(load_i64(frame, X), 0, zero) != 0
-    expected = load_i64(load_i64(frame, PARAMS), 0) != 0
+    expected = load_record(load_i64(frame, PARAMS), TruthGuardParams).truth != 0
     return 0 if truth == expected else DIFFERS
 
 
 def truth_guard_forward_f64(frame: int, loops: int) -> int:
-    """Hold the truth of the element at X[0] against PARAMS ``[0 or 1]``; nan is true, as in Python."""
+    """Hold the truth of the element at X[0] against the expected one; nan is true, as in Python."""
     return _truth_guard(frame, np.float64(0))
 
 

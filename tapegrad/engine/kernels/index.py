@@ -14,6 +14,7 @@ from tapegrad.engine.kernels.raw_memory import (
     free,
     load_at,
     load_i64,
+    load_record,
     malloc,
     memcpy,
     memset,
@@ -22,6 +23,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_at,
     store_i64,
 )
+from tapegrad.ops.params import GatherParams, ScatterAddParams, ScatterWriteParams
 
 OUT_OF_RANGE, OUT_OF_MEMORY = 2, 3  # status
 
@@ -30,68 +32,65 @@ noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wra
 
 
 @always_inline
-def _row(indexes: int, i: int, rows: int, wrap: int) -> int:
-    """The row that entry `i` of the list names; negative ones count from the end if `wrap`."""
+def _row(indexes: int, i: int, rows: int) -> int:
+    """The row that entry `i` of the list names; negative ones count from the end."""
     k = load_i64(indexes, i)
-    return k + rows if k < 0 and wrap != 0 else k
+    return k + rows if k < 0 else k
 
 
 @noinline
-def _all_in_range(indexes: int, count: int, rows: int, wrap: int) -> bool:
-    lowest = -rows if wrap else 0
+def _all_in_range(indexes: int, count: int, rows: int) -> bool:
     bad = np.int64(0)
     for i in range(count):
         k = load_i64(indexes, i)
-        bad |= np.int64(k < lowest) | np.int64(k >= rows)
+        bad |= np.int64(k < -rows) | np.int64(k >= rows)
     return bool(bad == 0)
 
 
 @noinline
-def _copy_row(target: int, target_step: int, source: int, source_step: int, count: int, zero: Any) -> None:
-    if target_step == size_of(zero) and source_step == size_of(zero) and count > 1:
-        memcpy(target, source, count * size_of(zero))
+def _copy_row(target: int, source: int, source_step: int, count: int, zero: Any) -> None:
+    """Copy elements `source_step` bytes apart to adjacent ones."""
+    if source_step == size_of(zero) and count > 1:
+        memcpy(target, source, count * source_step)
     else:
         for j in range(count):
-            store_at(target, j * target_step, load_at(source, j * source_step, zero), zero)
+            store_at(target, j * size_of(zero), load_at(source, j * source_step, zero), zero)
 
 
 @noinline
-def _add_row(target: int, target_step: int, source: int, source_step: int, count: int, zero: Any) -> None:
+def _add_row(target: int, target_step: int, source: int, count: int, zero: Any) -> None:
+    """Add adjacent elements to ones `target_step` bytes apart."""
     for j in range(count):
-        value = load_at(target, j * target_step, zero) + load_at(source, j * source_step, zero)
+        value = load_at(target, j * target_step, zero) + load_at(source, j * size_of(zero), zero)
         store_at(target, j * target_step, value, zero)
 
 
-# gather: PARAMS ``[rows, row stride, row length, stride within a row, wrap]``, strides in bytes
+# gather
 
 
 @always_inline
 def _gather(frame: int, zero: Any) -> int:
     count, x, indexes = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, X + 1)
-    y, params = load_i64(frame, Y), load_i64(frame, PARAMS)
-    rows, row_stride, length = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
-    step, wrap = load_i64(params, 3), load_i64(params, 4)
-    if not _all_in_range(indexes, count, rows, wrap):
+    y, params = load_i64(frame, Y), load_record(load_i64(frame, PARAMS), GatherParams)
+    if not _all_in_range(indexes, count, params.rows):
         return OUT_OF_RANGE
-    size = size_of(zero)
+    size, length = size_of(zero), params.length
     for i in range(count):
-        source = x + _row(indexes, i, rows, wrap) * row_stride
-        _copy_row(y + i * length * size, size, source, step, length, zero)
+        source = x + _row(indexes, i, params.rows) * length * size
+        _copy_row(y + i * length * size, source, size, length, zero)
     return 0
 
 
 @always_inline
 def _gather_reverse(frame: int, zero: Any) -> int:
     count, x_bar, indexes = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, X + 1)
-    y_bar, params = load_i64(frame, Y_BAR), load_i64(frame, PARAMS)
-    rows, row_stride, length = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
-    step, wrap = load_i64(params, 3), load_i64(params, 4)
-    if not _all_in_range(indexes, count, rows, wrap):
+    y_bar, params = load_i64(frame, Y_BAR), load_record(load_i64(frame, PARAMS), GatherParams)
+    if not _all_in_range(indexes, count, params.rows):
         return OUT_OF_RANGE
-    size = size_of(zero)
+    size, length = size_of(zero), params.length
     for i in range(count):
-        target = x_bar + _row(indexes, i, rows, wrap) * row_stride
-        _add_row(target, step, y_bar + i * length * size, size, length, zero)
+        target = x_bar + _row(indexes, i, params.rows) * length * size
+        _add_row(target, size, y_bar + i * length * size, length, zero)
     return 0
 
 
@@ -125,8 +124,7 @@ def gather_reverse_f32(frame: int, loops: int) -> int:
     return _gather_reverse(frame, np.float32(0))
 
 
-# scatter_add: the rows of the contiguous X[0] are added to rows of a result that begins as zeros; PARAMS as for
-# gather, whose derivative it is, with the strides of the result's rows, and the elements of the result at the end.
+# scatter_add: the derivative of gather, with the same parameters. The result begins as zeros.
 
 
 @always_inline
@@ -141,25 +139,23 @@ def _with_bars(frame: int, x_bar: int, y_bar: int) -> int:
 
 @always_inline
 def _scatter_add(frame: int, zero: Any) -> int:
-    y = load_i64(frame, Y)
-    memset(y, 0, load_i64(load_i64(frame, PARAMS), 5) * size_of(zero))
+    y, params = load_i64(frame, Y), load_record(load_i64(frame, PARAMS), ScatterAddParams)
+    memset(y, 0, params.rows * params.length * size_of(zero))
     return _gather_reverse(_with_bars(frame, y, load_i64(frame, X)), zero)
 
 
 @always_inline
 def _scatter_add_reverse(frame: int, zero: Any) -> int:
     count, x_bar, indexes = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, X + 1)
-    y_bar, params = load_i64(frame, Y_BAR), load_i64(frame, PARAMS)
-    rows, row_stride, length = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
-    step, wrap = load_i64(params, 3), load_i64(params, 4)
-    if not _all_in_range(indexes, count, rows, wrap):
+    y_bar, params = load_i64(frame, Y_BAR), load_record(load_i64(frame, PARAMS), ScatterAddParams)
+    if not _all_in_range(indexes, count, params.rows):
         return OUT_OF_RANGE
-    size = size_of(zero)
+    size, length = size_of(zero), params.length
     if load_i64(frame, STORE) & 1:
         memset(x_bar, 0, count * length * size)
     for i in range(count):
-        source = y_bar + _row(indexes, i, rows, wrap) * row_stride
-        _add_row(x_bar + i * length * size, size, source, step, length, zero)
+        source = y_bar + _row(indexes, i, params.rows) * length * size
+        _add_row(x_bar + i * length * size, size, source, length, zero)
     return 0
 
 
@@ -183,9 +179,8 @@ def scatter_add_reverse_f32(frame: int, loops: int) -> int:
     return _scatter_add_reverse(frame, np.float32(0))
 
 
-# scatter_write: the old buffer at X[0], values at X[1], the list at X[2]; PARAMS ``[rows, row stride, row
-# length, stride within a row, wrap, elements of the buffer, stride of the values]``, strides in bytes. Values
-# lie in the order of the list, contiguous, or are one element (stride 0). The last write to a row counts.
+# scatter_write: the old buffer at X[0], values at X[1], the list at X[2]. Values lie in the order of the list,
+# contiguous, or are one element (stride 0). The last write to a row counts.
 
 
 @always_inline
@@ -201,19 +196,19 @@ def _own_values(values: int, size: int, first: int, last: int) -> int:
 @always_inline
 def _scatter_write(frame: int, zero: Any) -> int:
     count, x, values = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, X + 1)
-    indexes, y, params = load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, PARAMS)
-    rows, row_stride, length = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
-    step, wrap, value_stride = load_i64(params, 3), load_i64(params, 4), load_i64(params, 6)
-    if not _all_in_range(indexes, count, rows, wrap):
+    indexes, y = load_i64(frame, X + 2), load_i64(frame, Y)
+    params = load_record(load_i64(frame, PARAMS), ScatterWriteParams)
+    if not _all_in_range(indexes, count, params.rows):
         return OUT_OF_RANGE
-    total = load_i64(params, 5) * size_of(zero)
+    length, value_stride = params.length, params.value_stride
+    total = params.rows * length * size_of(zero)
     if y != x:
         memcpy(y, x, total)
     own = _own_values(values, max(count * length * value_stride, size_of(zero)), y, y + total)
     source = own if own != 0 else values
     for i in range(count):
-        target = y + _row(indexes, i, rows, wrap) * row_stride
-        _copy_row(target, step, source + i * length * value_stride, value_stride, length, zero)
+        target = y + _row(indexes, i, params.rows) * length * size_of(zero)
+        _copy_row(target, source + i * length * value_stride, value_stride, length, zero)
     free(own)
     return 0
 
@@ -239,13 +234,12 @@ def scatter_write_forward_b8(frame: int, loops: int) -> int:
 
 
 @always_inline
-def _old_cotangent(frame: int, zero: Any) -> int:
+def _old_cotangent(frame: int, params: Any, zero: Any) -> int:
     """Accumulate Y_BAR to X_BAR[0], leaving out the rows written: they are put aside and put back."""
     count, x_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
-    indexes, params, store = load_i64(frame, X + 2), load_i64(frame, PARAMS), load_i64(frame, STORE) & 1
-    rows, row_stride, length = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
-    step, wrap, total = load_i64(params, 3), load_i64(params, 4), load_i64(params, 5)
-    size = size_of(zero)
+    indexes, store = load_i64(frame, X + 2), load_i64(frame, STORE) & 1
+    size, length = size_of(zero), params.length
+    total = params.rows * length
     aside = calloc(count * length + 1, size)  # zeros, which is what a stored cotangent has there
     if aside == 0:
         return OUT_OF_MEMORY
@@ -253,50 +247,51 @@ def _old_cotangent(frame: int, zero: Any) -> int:
         memcpy(x_bar, y_bar, total * size)
     else:
         for i in range(count):
-            source = x_bar + _row(indexes, i, rows, wrap) * row_stride
-            _copy_row(aside + i * length * size, size, source, step, length, zero)
-        _add_row(x_bar, size, y_bar, size, total, zero)
+            source = x_bar + _row(indexes, i, params.rows) * length * size
+            _copy_row(aside + i * length * size, source, size, length, zero)
+        _add_row(x_bar, size, y_bar, total, zero)
     for i in range(count):
-        target = x_bar + _row(indexes, i, rows, wrap) * row_stride
-        _copy_row(target, step, aside + i * length * size, size, length, zero)
+        target = x_bar + _row(indexes, i, params.rows) * length * size
+        _copy_row(target, aside + i * length * size, size, length, zero)
     free(aside)
     return 0
 
 
 @always_inline
-def _values_cotangent(frame: int, zero: Any) -> int:
+def _values_cotangent(frame: int, params: Any, zero: Any) -> int:
     """Accumulate the written rows of Y_BAR to X_BAR[1], for each row to the value that was written last."""
     count, values_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
-    indexes, params, store = load_i64(frame, X + 2), load_i64(frame, PARAMS), load_i64(frame, STORE) & 2
-    rows, row_stride, length = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
-    step, wrap, value_stride = load_i64(params, 3), load_i64(params, 4), load_i64(params, 6)
-    last = malloc(8 * rows + 8)  # of each row that is written, the last entry of the list that names it
+    indexes, store = load_i64(frame, X + 2), load_i64(frame, STORE) & 2
+    length, value_stride = params.length, params.value_stride
+    last = malloc(
+        8 * params.rows + 8
+    )  # of each row that is written, the last entry of the list that names it
     if last == 0:
         return OUT_OF_MEMORY
     for i in range(count):
-        store_i64(last, _row(indexes, i, rows, wrap), i)
+        store_i64(last, _row(indexes, i, params.rows), i)
     if store:
         for j in range(count * length if value_stride else 1):
             store_at(values_bar, j * value_stride, zero, zero)
     for i in range(count):
-        k = _row(indexes, i, rows, wrap)
+        k = _row(indexes, i, params.rows)
         if load_i64(last, k) == i:
             target = values_bar + i * length * value_stride
-            _add_row(target, value_stride, y_bar + k * row_stride, step, length, zero)
+            _add_row(target, value_stride, y_bar + k * length * size_of(zero), length, zero)
     free(last)
     return 0
 
 
 @always_inline
 def _scatter_write_reverse(frame: int, zero: Any) -> int:
-    params, indexes = load_i64(frame, PARAMS), load_i64(frame, X + 2)
-    if not _all_in_range(indexes, load_i64(frame, COUNT), load_i64(params, 0), load_i64(params, 4)):
+    params, indexes = load_record(load_i64(frame, PARAMS), ScatterWriteParams), load_i64(frame, X + 2)
+    if not _all_in_range(indexes, load_i64(frame, COUNT), params.rows):
         return OUT_OF_RANGE
     status = 0
     if load_i64(frame, X_BAR) != 0:
-        status = _old_cotangent(frame, zero)
+        status = _old_cotangent(frame, params, zero)
     if status == 0 and load_i64(frame, X_BAR + 1) != 0:
-        status = _values_cotangent(frame, zero)
+        status = _values_cotangent(frame, params, zero)
     return status
 
 

@@ -5,19 +5,25 @@ SciPy's own inner loops, which are several times faster than the C library's fun
 loop. BLAS entries are plain functions; their second word is 0.
 """
 
+# NumPy's functions by name. A function that a text of the table calls stands here or among SciPy's, and nowhere else.
 _UNARY = (
     "positive", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
     "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "floor", "ceil",
-    "rint", "trunc", "sign", "erf", "erfc", "lgamma", "digamma",
+    "rint", "trunc", "sign",
 )  # fmt: skip
-_BINARY = ("add", "power", "arctan2", "hypot", "logaddexp", "logaddexp2", "zeta")
+_BINARY = ("add", "power", "arctan2", "hypot", "logaddexp", "logaddexp2")
 _TESTS = ("isnan", "isinf", "isfinite")
 _COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 
+# SciPy's functions by the names that texts use, with their places in `scipy.special`.
+_SCIPY_UNARY = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "digamma": "psi"}
+_SCIPY_BINARY = {"zeta": "_ufuncs._zeta"}
+SCIPY: dict[str, str] = {**_SCIPY_UNARY, **_SCIPY_BINARY}
+
 # Library name -> signature of the loop, "d" standing for the element type of the kernel.
 SIGNATURES: dict[str, str] = {
-    **dict.fromkeys(_UNARY, "d->d"),
-    **dict.fromkeys(_BINARY, "dd->d"),
+    **dict.fromkeys((*_UNARY, *_SCIPY_UNARY), "d->d"),
+    **dict.fromkeys((*_BINARY, *_SCIPY_BINARY), "dd->d"),
     **dict.fromkeys(_TESTS, "d->?"),
     **dict.fromkeys(_COMPARISONS, "dd->?"),
     "absolute": "?->?",  # copies booleans
@@ -29,5 +35,16 @@ SIZE: int = 2 * len(_NAMES)  # entries, one for each element type; a BLAS functi
 
 
 def entry(name: str, dtype: str = "d") -> int:
-    """Number of library loop `name` for "d" (float64) or "f" (float32); `dtype` is not used for BLAS."""
+    """Number of library loop `name` for "d" (float64) or "f" (float32); `dtype` is not used for BLAS.
+
+    Raises
+    ------
+    LookupError
+        If there is no such function; the message says where to enter it.
+    """
+    if name not in _NAMES:
+        raise LookupError(
+            f"{name!r} is no function that kernels can call: enter it in engine/kernels/library.py, among NumPy's or"
+            " with its place in scipy.special; or write it with functions that are there"
+        )
     return 2 * _NAMES.index(name) + (dtype == "f")

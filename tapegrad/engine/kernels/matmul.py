@@ -1,7 +1,6 @@
 """One matrix product, ``Y = X0 @ X1``, its two cotangents and its tangent.
 
-PARAMS is ``[m, n, k, rs0, cs0, rs1, cs1, rsy, csy]``: X0 is m x k, X1 is k x n, Y is m x n, each with its row
-and column stride in bytes. A matrix that BLAS can address, rows or columns contiguous, goes to it where it
+A matrix that BLAS can address, rows or columns contiguous, goes to it where it
 lies, transposed or not. Small products, and matrices that BLAS cannot address, are multiplied here.
 
 A zero in the cotangent meets inf and nan as BLAS does: their product is nan.
@@ -14,7 +13,15 @@ import numpy as np
 
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.library import entry
-from tapegrad.engine.kernels.raw_memory import call_by_reference, load_at, load_i64, size_of, store_at
+from tapegrad.engine.kernels.raw_memory import (
+    call_by_reference,
+    load_at,
+    load_i64,
+    load_record,
+    size_of,
+    store_at,
+)
+from tapegrad.ops.params import MatmulParams
 
 _DGEMM, _DGEMV = np.int64(entry("dgemm")), np.int64(entry("dgemv"))
 _SGEMM, _SGEMV = np.int64(entry("sgemm")), np.int64(entry("sgemv"))
@@ -140,21 +147,16 @@ def _product(
 
 @always_inline
 def _matmul(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -> int:
-    params = load_i64(frame, PARAMS)
-    m, n, k = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
-    rs0, cs0, rs1, cs1 = load_i64(params, 3), load_i64(params, 4), load_i64(params, 5), load_i64(params, 6)
+    m, n, k, rs0, cs0, rs1, cs1, rsy, csy = load_record(load_i64(frame, PARAMS), MatmulParams)
     x0, x1, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
-    rsy, csy = load_i64(params, 7), load_i64(params, 8)
     _product(loops, gemm, gemv, m, n, k, x0, rs0, cs0, x1, rs1, cs1, y, rsy, csy, np.int64(1), zero, one)
     return 0
 
 
 @always_inline
 def _matmul_reverse(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -> int:
-    params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
-    m, n, k = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
-    rs0, cs0, rs1, cs1 = load_i64(params, 3), load_i64(params, 4), load_i64(params, 5), load_i64(params, 6)
-    rsy, csy, y_bar = load_i64(params, 7), load_i64(params, 8), load_i64(frame, Y_BAR)
+    m, n, k, rs0, cs0, rs1, cs1, rsy, csy = load_record(load_i64(frame, PARAMS), MatmulParams)
+    store, y_bar = load_i64(frame, STORE), load_i64(frame, Y_BAR)
     x0_bar, x1_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1)
     if x0_bar != 0:  # += Y_BAR @ X1^T
         x1 = load_i64(frame, X + 1)
@@ -171,10 +173,8 @@ def _matmul_reverse(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one
 
 @always_inline
 def _matmul_tangent(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -> int:
-    params, y_dot = load_i64(frame, PARAMS), load_i64(frame, Y_BAR)
-    m, n, k = load_i64(params, 0), load_i64(params, 1), load_i64(params, 2)
-    rs0, cs0, rs1, cs1 = load_i64(params, 3), load_i64(params, 4), load_i64(params, 5), load_i64(params, 6)
-    rsy, csy = load_i64(params, 7), load_i64(params, 8)
+    m, n, k, rs0, cs0, rs1, cs1, rsy, csy = load_record(load_i64(frame, PARAMS), MatmulParams)
+    y_dot = load_i64(frame, Y_BAR)
     x0_dot, x1_dot, store = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(1)
     if x0_dot != 0 or x1_dot == 0:  # without any tangent it is a product along no elements, zeros
         inner = k if x0_dot != 0 else 0

@@ -60,6 +60,22 @@ store_f32 = _storer(types.float32, ir.FloatType())
 
 
 @intrinsic
+def load_record(typingctx, address, record):
+    """The 64-bit words at an address as a `record`, a NamedTuple class all of whose fields are one word each.
+
+    Fields that are not used cost nothing: the optimizer drops their loads.
+    """
+    fields = record.instance_class._fields
+    named = types.NamedUniTuple(types.int64, len(fields), record.instance_class)
+
+    def codegen(context, builder, signature, args):
+        words = [builder.load(_pointer(builder, args[0], _I64, _I64(k))) for k in range(len(fields))]
+        return context.make_tuple(builder, signature.return_type, words)
+
+    return named(types.int64, record), codegen
+
+
+@intrinsic
 def call_kernel(typingctx, kernel, frame, loops):
     """Call the kernel at address `kernel`: ``int64 kernel(int64 frame, int64 loops)``."""
 

@@ -1,8 +1,7 @@
 """In-place writes: a strided region of a contiguous buffer, written into a copy of it.
 
-The old buffer is at X[0], the value at X[1], the new buffer at Y. PARAMS is ``[elements of the buffer, offset
-of the region, ndim, extents..., strides of the region..., strides of the value...]``, offset and strides in
-bytes; strides of the value may be 0. A region is walked in rows along its last dimension.
+The old buffer is at X[0], the value at X[1], the new buffer at Y; strides of the value may be 0. A region, given by
+the address of its words, is walked in rows along its last dimension.
 """
 
 from typing import Any
@@ -21,8 +20,10 @@ from tapegrad.engine.kernels.raw_memory import (
     size_of,
     store_at,
 )
+from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, WriteParams, word
 
 OUT_OF_MEMORY = 3  # status
+_TOTAL, _REGION = word(WriteParams, "total"), word(WriteParams, "region")
 # In place of the address of strides: elements in order, without gaps. It is not a plain 0, since Numba would
 # compile a function anew for each combination of literal arguments.
 _PACKED = np.int64(0)
@@ -32,30 +33,30 @@ noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wra
 
 
 @noinline
-def shape(params: int) -> Any:
+def shape(region: int) -> Any:
     """Number of rows of the region and length of a row."""
-    ndim = load_i64(params, 2)
+    ndim = load_i64(region, NDIM)
     rows = 1
     for d in range(ndim - 1):
-        rows *= load_i64(params, 3 + d)
-    return rows, load_i64(params, 2 + ndim) if ndim > 0 else 1
+        rows *= load_i64(region, EXTENTS + d)
+    return rows, load_i64(region, EXTENTS + ndim - 1) if ndim > 0 else 1
 
 
 @always_inline
-def _step(params: int, strides: int, size: int) -> int:
+def _step(region: int, strides: int, size: int) -> int:
     """Bytes between neighbours in a row."""
-    ndim = load_i64(params, 2)
+    ndim = load_i64(region, NDIM)
     return size if strides == _PACKED or ndim == 0 else load_i64(strides, ndim - 1)
 
 
 @noinline
-def row_offset(params: int, strides: int, row: int, packed: int) -> int:
+def row_offset(region: int, strides: int, row: int, packed: int) -> int:
     """Bytes from the start to row number `row`; `packed` are the bytes of a row without gaps."""
     if strides == _PACKED:
         return row * packed
     offset = 0
-    for d in range(load_i64(params, 2) - 2, 0, -1):
-        extent = load_i64(params, 3 + d)
+    for d in range(load_i64(region, NDIM) - 2, 0, -1):
+        extent = load_i64(region, EXTENTS + d)
         offset += row % extent * load_i64(strides, d)
         row //= extent
     return offset + row * load_i64(strides, 0) if row else offset
@@ -63,15 +64,15 @@ def row_offset(params: int, strides: int, row: int, packed: int) -> int:
 
 @noinline
 def copy_region(
-    params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
+    region: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
 ) -> None:
-    rows, length = shape(params)
+    rows, length = shape(region)
     packed = length * size_of(zero)
-    target_step = _step(params, target_strides, size_of(zero))
-    source_step = _step(params, source_strides, size_of(zero))
+    target_step = _step(region, target_strides, size_of(zero))
+    source_step = _step(region, source_strides, size_of(zero))
     for row in range(rows):
-        to = target + row_offset(params, target_strides, row, packed)
-        of = source + row_offset(params, source_strides, row, packed)
+        to = target + row_offset(region, target_strides, row, packed)
+        of = source + row_offset(region, source_strides, row, packed)
         if target_step == size_of(zero) and source_step == size_of(zero) and length > 1:
             memcpy(to, of, packed)
         else:
@@ -89,18 +90,18 @@ def add_line(target: int, source: int, count: int, zero: Any) -> None:
 
 @noinline
 def add_region(
-    params: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
+    region: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
 ) -> None:
     """Add the source to the target; a row of the source is summed first where the target is one element."""
-    rows, length = shape(params)
+    rows, length = shape(region)
     packed = length * size_of(zero)
     target_step, source_step = (
-        _step(params, target_strides, size_of(zero)),
-        _step(params, source_strides, size_of(zero)),
+        _step(region, target_strides, size_of(zero)),
+        _step(region, source_strides, size_of(zero)),
     )
     for row in range(rows if length > 0 else 0):  # a target without elements has no element to add nothing to
-        to = target + row_offset(params, target_strides, row, packed)
-        of = source + row_offset(params, source_strides, row, packed)
+        to = target + row_offset(region, target_strides, row, packed)
+        of = source + row_offset(region, source_strides, row, packed)
         if target_step == 0:
             total = np.float64(load_at(to, 0, zero))
             for j in range(length):
@@ -115,33 +116,33 @@ def add_region(
 
 
 @always_inline
-def region_strides(params: int) -> int:
-    return params + 8 * (3 + load_i64(params, 2))
+def region_strides(region: int) -> int:
+    return region + 8 * (EXTENTS + load_i64(region, NDIM))
 
 
 @always_inline
-def value_strides_of(params: int) -> int:
-    return params + 8 * (3 + 2 * load_i64(params, 2))
+def value_strides_of(region: int) -> int:
+    return region + 8 * (EXTENTS + 2 * load_i64(region, NDIM))
 
 
 @always_inline
 def _write(frame: int, zero: Any) -> int:
     x, value, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
     params = load_i64(frame, PARAMS)
-    total = load_i64(params, 0) * size_of(zero)
-    region, own_strides = y + load_i64(params, 1), region_strides(params)
-    value_strides = value_strides_of(params)
+    total, region = load_i64(params, _TOTAL) * size_of(zero), params + 8 * _REGION
+    target, own_strides = y + load_i64(region, OFFSET), region_strides(region)
+    value_strides = value_strides_of(region)
     own = 0
     if y != x:
         memcpy(y, x, total)
     elif value >= y and value < y + total:  # of the buffer itself: read all of it before the first write
-        rows, length = shape(params)
+        rows, length = shape(region)
         own = malloc(rows * length * size_of(zero) + 1)
         if own == 0:
             return OUT_OF_MEMORY
-        copy_region(params, own, _PACKED, value, value_strides, zero)
+        copy_region(region, own, _PACKED, value, value_strides, zero)
         value, value_strides = own, _PACKED
-    copy_region(params, region, own_strides, value, value_strides, zero)
+    copy_region(region, target, own_strides, value, value_strides, zero)
     free(own)
     return 0
 
@@ -170,24 +171,25 @@ def write_forward_b8(frame: int, loops: int) -> int:
 def _write_reverse(frame: int, zero: Any) -> int:
     x_bar, value_bar, y_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
     params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
-    own_strides, value_strides = region_strides(params), value_strides_of(params)
-    offset = load_i64(params, 1)
-    rows, length = shape(params)
+    total, region = load_i64(params, _TOTAL), params + 8 * _REGION
+    own_strides, value_strides = region_strides(region), value_strides_of(region)
+    offset = load_i64(region, OFFSET)
+    rows, length = shape(region)
     zeros = calloc(rows * length + 1, size_of(zero))
     if zeros == 0:
         return OUT_OF_MEMORY
     if value_bar != 0 and store & 2:
-        copy_region(params, value_bar, value_strides, zeros, _PACKED, zero)
+        copy_region(region, value_bar, value_strides, zeros, _PACKED, zero)
     if x_bar != 0:  # the region is put aside and put back; in a stored cotangent it is zero
         if store & 1:
-            memcpy(x_bar, y_bar, load_i64(params, 0) * size_of(zero))
+            memcpy(x_bar, y_bar, total * size_of(zero))
         else:
-            copy_region(params, zeros, _PACKED, x_bar + offset, own_strides, zero)
-            add_line(x_bar, y_bar, load_i64(params, 0), zero)
-        copy_region(params, x_bar + offset, own_strides, zeros, _PACKED, zero)
+            copy_region(region, zeros, _PACKED, x_bar + offset, own_strides, zero)
+            add_line(x_bar, y_bar, total, zero)
+        copy_region(region, x_bar + offset, own_strides, zeros, _PACKED, zero)
     free(zeros)
     if value_bar != 0:
-        add_region(params, value_bar, value_strides, y_bar + offset, own_strides, zero)
+        add_region(region, value_bar, value_strides, y_bar + offset, own_strides, zero)
     return 0
 
 

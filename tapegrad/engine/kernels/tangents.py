@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from tapegrad.engine.kernels.arithmetic import chain
+from tapegrad.engine.kernels.arithmetic import masked_multiply
 from tapegrad.engine.kernels.blocks import operand_block, stride_of
 from tapegrad.engine.kernels.cotangents import flush
 from tapegrad.engine.kernels.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE
@@ -125,8 +125,10 @@ def _apply_along(frame: int, start: int, n: int, p0: int, p1: int, p2: int, zero
         p2_i = _load_or_zero(p2, i * size_of(zero), zero)
         y = load_i64(frame, Y_BAR) + (start + i) * load_i64(frame, Y_STRIDE)
         for k in range(tangent_count(frame)):
-            value = chain(p0_i, load_at(a0, k * s0, zero)) + chain(p1_i, load_at(a1, k * s1, zero))
-            store_at(y, k * y_step, value + chain(p2_i, load_at(a2, k * s2, zero)), zero)
+            value = masked_multiply(p0_i, load_at(a0, k * s0, zero)) + masked_multiply(
+                p1_i, load_at(a1, k * s1, zero)
+            )
+            store_at(y, k * y_step, value + masked_multiply(p2_i, load_at(a2, k * s2, zero)), zero)
 
 
 @noinline
@@ -141,7 +143,7 @@ def _apply_one(
         d = tangent_block(whole, frame, loops, copy, operand, x_dot + k * step, start, n, scratch, zero)
         y = tangent_target(whole, frame, y_dot + k * y_step, start, target, zero)
         for i in range(n):
-            value = chain(load_at(p, i * size, zero), load_at(d, i * size, zero))
+            value = masked_multiply(load_at(p, i * size, zero), load_at(d, i * size, zero))
             store_at(y, i * size, value, zero)
         tangent_finish(whole, frame, loops, copy, y_dot + k * y_step, start, n, target, zero)
 
@@ -160,8 +162,8 @@ def _apply_both(
         d1 = tangent_block(whole, frame, loops, copy, j1, x1_dot + k * step1, start, n, other, zero)
         y = tangent_target(whole, frame, y_dot + k * y_step, start, target, zero)
         for i in range(n):
-            value = chain(load_at(p0, i * size, zero), load_at(d0, i * size, zero))
-            value += chain(load_at(p1, i * size, zero), load_at(d1, i * size, zero))
+            value = masked_multiply(load_at(p0, i * size, zero), load_at(d0, i * size, zero))
+            value += masked_multiply(load_at(p1, i * size, zero), load_at(d1, i * size, zero))
             store_at(y, i * size, value, zero)
         tangent_finish(whole, frame, loops, copy, y_dot + k * y_step, start, n, target, zero)
 
@@ -184,9 +186,9 @@ def _apply_all(
         d2_k = tangent_block(whole, frame, loops, copy, np.int64(2), b2, start, n, d2, zero)
         y = tangent_target(whole, frame, y_dot + k * y_step, start, target, zero)
         for i in range(n):
-            value = chain(load_at(p0, i * size, zero), load_at(d0_k, i * size, zero))
-            value += chain(load_at(p1, i * size, zero), load_at(d1_k, i * size, zero))
-            value += chain(load_at(p2, i * size, zero), load_at(d2_k, i * size, zero))
+            value = masked_multiply(load_at(p0, i * size, zero), load_at(d0_k, i * size, zero))
+            value += masked_multiply(load_at(p1, i * size, zero), load_at(d1_k, i * size, zero))
+            value += masked_multiply(load_at(p2, i * size, zero), load_at(d2_k, i * size, zero))
             store_at(y, i * size, value, zero)
         tangent_finish(whole, frame, loops, copy, y_dot + k * y_step, start, n, target, zero)
 

@@ -28,14 +28,16 @@ from numba.core.registry import cpu_target
 
 from tapegrad.engine.runtime import cache_files, messages
 
-_ENGINE = Path(__file__).parents[1]
-_COMPILED = ("runtime", "kernels", "tape", "sweep")
+_PACKAGE = Path(__file__).parents[2]
+_COMPILED = ("engine/runtime", "engine/kernels", "engine/tape", "engine/sweep")
+_CONSTANTS = "ops/params.py"  # what compiled code takes from the table
 _UNUSED_AFTER = 60 * 24 * 3600.0  # seconds until a folder of another version is removed
 
 
 def _sources() -> list[Path]:
     """Every source file whose text can change compiled code."""
-    return [file for name in _COMPILED for file in sorted((_ENGINE / name).rglob("*.py"))]
+    files = [file for name in _COMPILED for file in sorted((_PACKAGE / name).rglob("*.py"))]
+    return [*files, _PACKAGE / _CONSTANTS]
 
 
 @functools.cache

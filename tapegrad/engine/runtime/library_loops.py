@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
-from tapegrad.engine.kernels.library import BLAS, SIGNATURES, SIZE, entry
+from tapegrad.engine.kernels.library import BLAS, SCIPY, SIGNATURES, SIZE, entry
 
 _FUNCTIONS = object.__basicsize__ + 16  # offset of ``functions`` in PyUFuncObject: object head, four ints
 _DATA = _FUNCTIONS + 8
-SCIPY = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "digamma": "psi", "zeta": "_ufuncs._zeta"}
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 _table = np.zeros(2 * SIZE, np.int64)

@@ -7,15 +7,16 @@ from tapegrad.engine.sweep.control_words import ITEM_SHIFT
 from tapegrad.engine.tape.entries import differentiable
 from tapegrad.engine.tape.geometry import broadcast_stride, extent, item_size, size
 from tapegrad.engine.tape.layout import (
-    ACCUMULATE,
-    ELEMENTWISE,
-    LINES,
+    BROADCAST_SUM,
+    MATMUL,
     MAX_NDIM,
     OP_KIND,
     OP_TABLE,
     OP_VARIANT,
     OP_WORDS,
-    PRODUCTS,
+    OPAQUE,
+    REDUCTION,
+    SCAN,
     get_buffer,
     get_cotangent,
     get_dtype,
@@ -148,7 +149,7 @@ def _set_outer(frame, outer, loops, m):
 def bind_loops(header, x0, x1, x2, y, shape, kind, frame, outer):
     """Fill in the loops over `shape` for the slots in the four roles."""
     ndim = get_ndim(header, shape)
-    if kind == PRODUCTS:
+    if kind == MATMUL:
         _bind_batch(header, x0, x1, y, shape, frame, outer)
         return
     if ndim == 0:
@@ -159,15 +160,16 @@ def bind_loops(header, x0, x1, x2, y, shape, kind, frame, outer):
         s2, sy = _role_stride(header, x2, 0, 1), _role_stride(header, y, 0, 1)
         _set_inner(header, frame, extent(header, shape, 0), x0, x1, x2, y, s0, s1, s2, sy)
         return
+    by_lines = kind == REDUCTION or kind == SCAN
     loops = stack_words(5 * 32)
-    m = _coalesce(header, x0, x1, x2, y, shape, loops, ndim, 1 if kind == LINES else 0)
-    if m < 0 and kind == LINES:
+    m = _coalesce(header, x0, x1, x2, y, shape, loops, ndim, 1 if by_lines else 0)
+    if m < 0 and by_lines:
         _bind_empty_lines(header, x0, y, shape, frame, outer)
         return
     if m <= 0:
         _set_inner(header, frame, 1 + m, x0, x1, x2, y, 0, 0, 0, 0)
         return
-    if kind != LINES:
+    if not by_lines:
         _prefer_long_inner(loops, m)
     inner = m - 1
     s0, s1 = load_i64(loops, MAX_NDIM + inner), load_i64(loops, 2 * MAX_NDIM + inner)
@@ -233,7 +235,7 @@ def bind_forward(header, op, result, a, b, c, params, frame, outer):
     kind = op_word(header, op, OP_KIND)
     store_i64(frame, PARAMS, params)
     clear_addresses(frame)
-    if kind == ACCUMULATE:
+    if kind == BROADCAST_SUM:
         # A sum adds its operand to the result seen through strides of 0: the reverse of a broadcast.
         store_i64(frame, STORE, item_bits(header, op, a, b, c))
         store_i64(frame, X_BAR, primal_address(header, result))
@@ -244,7 +246,7 @@ def bind_forward(header, op, result, a, b, c, params, frame, outer):
     store_i64(frame, X + 1, primal_address(header, b))
     store_i64(frame, X + 2, primal_address(header, c))
     store_i64(frame, Y, primal_address(header, result))
-    if kind == ELEMENTWISE or kind == LINES or kind == PRODUCTS:
+    if kind < OPAQUE:
         bind_loops(header, a, b, c, result, result, kind, frame, outer)
     else:
         bind_whole(header, a, b, c, frame)
@@ -266,7 +268,7 @@ def bind_reverse(header, op, result, a, b, c, params, frame, outer, store):
     store_i64(frame, X_BAR + 1, cotangent_address(header, b))
     store_i64(frame, X_BAR + 2, cotangent_address(header, c))
     store_i64(frame, Y_BAR, cotangent_address(header, result))
-    if kind == ELEMENTWISE or kind == LINES or kind == ACCUMULATE or kind == PRODUCTS:
+    if kind < OPAQUE:
         bind_loops(header, a, b, c, result, result, kind, frame, outer)
     else:
         bind_whole(header, a, b, c, frame)

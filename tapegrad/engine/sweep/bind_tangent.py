@@ -15,13 +15,11 @@ from tapegrad.engine.sweep.bind import (
 )
 from tapegrad.engine.sweep.control_words import TANGENT
 from tapegrad.engine.tape.layout import (
-    ACCUMULATE,
-    ELEMENTWISE,
+    BROADCAST_SUM,
     F32,
-    LINES,
     OP_KIND,
     OP_LINEAR,
-    PRODUCTS,
+    OPAQUE,
     get_dtype,
 )
 
@@ -47,7 +45,7 @@ def bind_tangent(header, op, result, a, b, c, params, frame, outer):
     kind = op_word(header, op, OP_KIND)
     store_i64(frame, PARAMS, params)
     clear_addresses(frame)
-    if kind == ACCUMULATE:
+    if kind == BROADCAST_SUM:
         store_i64(frame, STORE, item_bits(header, op, a, b, c))
         store_i64(frame, X_BAR, cotangent_address(header, result))
         store_i64(frame, Y_BAR, cotangent_address(header, a))
@@ -57,7 +55,7 @@ def bind_tangent(header, op, result, a, b, c, params, frame, outer):
     store_i64(frame, X + 1, _tangent_or_primal(header, b))
     store_i64(frame, X + 2, _tangent_or_primal(header, c))
     store_i64(frame, Y, cotangent_address(header, result))
-    if kind == ELEMENTWISE or kind == LINES or kind == PRODUCTS:
+    if kind < OPAQUE:
         bind_loops(header, a, b, c, result, result, kind, frame, outer)
     else:
         bind_whole(header, a, b, c, frame)

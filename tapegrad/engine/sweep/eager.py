@@ -5,16 +5,16 @@ is returned carries one handle, the new Tensor's. A negative number is an error 
 nothing has changed.
 """
 
-from tapegrad.engine.kernels.raw_memory import free, load_i64, malloc, memcpy, stack_words, store_i64
+from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit
 from tapegrad.engine.sweep.bind import bind_forward, op_word, variant
 from tapegrad.engine.sweep.control_words import DRIVER
 from tapegrad.engine.sweep.execute import execute
 from tapegrad.engine.tape.entries import add_handle, append, drop_handle, new_slot
-from tapegrad.engine.tape.geometry import array_data, array_length, broadcast_extent, extent
+from tapegrad.engine.tape.geometry import array_data, broadcast_extent, extent
 from tapegrad.engine.tape.layout import (
-    ACCUMULATE,
     ALL_LIVE,
+    BROADCAST_SUM,
     CALLS,
     CONTROL,
     DIFFERENTIABLE,
@@ -41,6 +41,7 @@ from tapegrad.engine.tape.layout import (
     get_ndim,
     set_flags,
 )
+from tapegrad.engine.tape.parameters import free_params, new_params
 from tapegrad.engine.tape.slots import literal, result_slot
 
 
@@ -209,7 +210,7 @@ def record_reduction(header, op, x, axes, keepdims, recording):
         if keepdims or not reduced:
             store_i64(geometry, kept, 1 if reduced else extent(header, x, d))
             kept += 1
-    y = result_slot(header, dtype, kept, geometry, op_word(header, op, OP_KIND) == ACCUMULATE)
+    y = result_slot(header, dtype, kept, geometry, op_word(header, op, OP_KIND) == BROADCAST_SUM)
     if y == NONE:
         return E_MEMORY
     add_handle(header, y)
@@ -221,17 +222,6 @@ def record_reduction(header, op, x, axes, keepdims, recording):
     return y
 
 
-@inline_njit
-def _copy_of(params):
-    """Memory of an instruction's own with a copy of its parameters; `params` is the id of an int64 array, or 0."""
-    if params == 0:
-        return 0
-    bytes_ = 8 * array_length(params)
-    own = malloc(bytes_)
-    memcpy(own, array_data(params), bytes_)
-    return own
-
-
 @entry_point()
 def record_out(header, op, result, a, b, c, params, recording):
     """Record and run an op whose result slot the caller has made; a structural op's parameters are copied.
@@ -241,10 +231,10 @@ def record_out(header, op, result, a, b, c, params, recording):
     dtype = variant(header, op, a, b, c)
     if kernel_of(header, op, dtype, 0) == 0:
         return E_KERNEL
-    own = _copy_of(params)
+    own = new_params(params)
     status = _run(header, op, dtype, result, a, b, c, own)
     if status != 0 or not _commit(header, op, result, a, b, c, own, recording):
-        free(own)
+        free_params(own)
     return result if status == 0 else E_STATUS - status
 
 
@@ -277,6 +267,6 @@ def append_identity(header, op, result, a):
 def append_call(header, op, result, a, b, c, params, recording):
     """Append a call of a user's function, whose result Python has computed; `params` as for `record_out`."""
     store_i64(header, CALLS, 1)
-    own = _copy_of(params)
+    own = new_params(params)
     if not _commit(header, op, result, a, b, c, own, recording):
-        free(own)
+        free_params(own)

@@ -39,7 +39,7 @@ from tapegrad.engine.tape.geometry import (
     stride,
 )
 from tapegrad.engine.tape.layout import (
-    CALL,
+    CALLBACK,
     CALLS,
     CONTROL,
     DEAD_OP,
@@ -50,15 +50,16 @@ from tapegrad.engine.tape.layout import (
     E_STATUS,
     F32,
     HAS_ATTACHMENT,
-    LINES,
     LOOPS,
+    MATMUL,
     NONE,
     OP_KIND,
     OP_THRESHOLD,
     OP_WRITES,
-    PRODUCTS,
+    OPAQUE,
+    REDUCTION,
+    SCAN,
     WANTED,
-    WHOLE,
     get_buffer,
     get_bytes,
     get_cotangent,
@@ -177,7 +178,7 @@ def _calls_python(header, root, low, high, options):
     if calls or attachments:
         for i in range(low, high + 1):
             if get_mark(header, i) == NEEDED:
-                found |= op_word(header, get_op(header, i), OP_KIND) == CALL
+                found |= op_word(header, get_op(header, i), OP_KIND) == CALLBACK
                 found |= attachments and _has_notes(header, i)
     return found
 
@@ -230,9 +231,9 @@ def _make_cotangent(header, slot, other, another, writes):
 def reaches_all(header, op, j, slot, result):
     """Whether an op's reverse kernel writes each element of operand j's cotangent exactly once."""
     kind = op_word(header, op, OP_KIND)
-    if kind == WHOLE or kind == PRODUCTS:
+    if kind == OPAQUE or kind == MATMUL:
         return (op_word(header, op, OP_WRITES) >> j) & 1 != 0
-    return kind == LINES or size(header, slot) == size(header, result)
+    return kind == REDUCTION or kind == SCAN or size(header, slot) == size(header, result)
 
 
 @inline_njit

@@ -7,9 +7,9 @@ from tapegrad.engine.sweep.reachability import NEEDED, mark, mark_all, mark_need
 from tapegrad.engine.sweep.reverse import ONLY_WANTED, delivered, flag_wanted, release_graph, taken
 from tapegrad.engine.tape.blocks import add_block, new_zero_block
 from tapegrad.engine.tape.entries import add_handle, differentiable, drop_handle
-from tapegrad.engine.tape.geometry import ARRAY_EXTENTS, array_data
+from tapegrad.engine.tape.geometry import ARRAY_EXTENTS, array_data, array_length
 from tapegrad.engine.tape.layout import (
-    CALL,
+    CALLBACK,
     DEAD_OP,
     DIFFERENTIABLE,
     E_FREED,
@@ -35,6 +35,7 @@ from tapegrad.engine.tape.layout import (
     set_cotangent,
     set_flags,
 )
+from tapegrad.engine.tape.parameters import count_params
 
 # Words of an entry.
 (
@@ -75,7 +76,7 @@ def _flags_of(header, i, only_wanted):
         flags |= SHOWN
     if get_flags(header, buffer) & HAS_ATTACHMENT:
         flags |= PAUSE
-    if op_word(header, get_op(header, i), OP_KIND) == CALL:
+    if op_word(header, get_op(header, i), OP_KIND) == CALLBACK:
         flags |= PAUSE | CALLED
     return flags
 
@@ -151,17 +152,19 @@ def release_listed(header, entries, count):
 
 
 @entry_point()
-def read_params(header, result, address, start, count, out):
-    """Copy words of an instruction's parameters to the int64 array with the id `out`; 0 if it has been freed.
+def read_params(header, result, address, out):
+    """Copy an instruction's parameters to the int64 array with the id `out`, if they fit; how many there are.
 
-    It is the one with these parameters among those that write the buffer of the slot `result`.
+    It is the one with these parameters among those that write the buffer of the slot `result`; 0 if it has been freed.
     """
     buffer = get_buffer(header, result)
     i = get_producer(header, buffer)
     while i >= 0 and get_buffer(header, get_result(header, i)) == buffer:
         if get_op(header, i) != DEAD_OP and get_params(header, i) == address:
-            memcpy(array_data(out), address + 8 * start, 8 * count)
-            return 1
+            count = count_params(address)
+            if count <= array_length(out):
+                memcpy(array_data(out), address, 8 * count)
+            return count
         i -= 1
     return 0
 

@@ -23,7 +23,7 @@ from tapegrad.engine.sweep.tangent_reachability import (
 from tapegrad.engine.tape.blocks import new_block, new_zero_block, release_block
 from tapegrad.engine.tape.geometry import array_data, extent, item_size, size, stride
 from tapegrad.engine.tape.layout import (
-    ACCUMULATE,
+    BROADCAST_SUM,
     BUFFERS,
     COLUMNS,
     CONTROL,
@@ -64,7 +64,7 @@ def _make_tangents(header, i, count):
     if get_cotangent(header, buffer) != RESERVED:
         return True
     bytes_ = count * get_bytes(header, buffer)
-    plain = covers_buffer(header, slot) and op_word(header, get_op(header, i), OP_KIND) != ACCUMULATE
+    plain = covers_buffer(header, slot) and op_word(header, get_op(header, i), OP_KIND) != BROADCAST_SUM
     block = new_block(bytes_) if plain else new_zero_block(bytes_)
     set_cotangent(header, buffer, block)
     return block != 0
@@ -125,7 +125,7 @@ def _run(header, i, frame, outer, count):
         status = execute(kernel, frame, loops, parallel_threshold, control)
         if status != 0:
             break
-        if op_word(header, op, OP_KIND) == ACCUMULATE:
+        if op_word(header, op, OP_KIND) == BROADCAST_SUM:
             _advance(frame, X_BAR, own, 0, 0, _bytes_to_next(header, a))
         else:
             words = X if op_word(header, op, OP_LINEAR) else X_BAR

@@ -10,7 +10,7 @@ from tapegrad.engine.sweep.eager import kernel_of
 from tapegrad.engine.sweep.reachability import mark_writers
 from tapegrad.engine.tape.entries import differentiable
 from tapegrad.engine.tape.layout import (
-    CALL,
+    CALLBACK,
     E_KERNEL,
     NONE,
     OP_KIND,
@@ -77,7 +77,7 @@ def moves(header, i):
 def tangent_kernel(header, i):
     """Address of the kernel of an instruction's tangent; 0 where a user's function is called: not in this sweep."""
     op = get_op(header, i)
-    if op_word(header, op, OP_KIND) == CALL:
+    if op_word(header, op, OP_KIND) == CALLBACK:
         return 0
     dtype = variant(header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
     return kernel_of(header, op, dtype, 0 if op_word(header, op, OP_LINEAR) else 2)

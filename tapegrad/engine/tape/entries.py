@@ -71,6 +71,7 @@ from tapegrad.engine.tape.layout import (
     set_result,
     set_users,
 )
+from tapegrad.engine.tape.parameters import free_params
 
 _SQUEEZE_FROM = 1024  # dead instructions below this number are not worth a compaction
 
@@ -95,8 +96,8 @@ def close_tape(header):
     if load_i64(header, SLOT_CAPACITY) == 0:
         return
     for i in range(load_i64(header, INSTRUCTIONS)):
-        if get_op(header, i) != DEAD_OP and get_params(header, i) != 0:
-            free(get_params(header, i))
+        if get_op(header, i) != DEAD_OP:
+            free_params(get_params(header, i))
     for slot in range(load_i64(header, SLOTS)):
         if get_geometry(header, slot) != 0:
             free(get_geometry(header, slot))
@@ -308,8 +309,7 @@ def _free_buffer(header, buffer):
 @inline_njit
 def _bury(header, i, pending):
     """Turn an instruction dead and queue it; its operands are still held."""
-    if get_params(header, i) != 0:
-        free(get_params(header, i))
+    free_params(get_params(header, i))
     kept_mask = kept(
         header, get_op(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
     )

@@ -33,7 +33,7 @@ from numba.extending import intrinsic
     FREE_BUFFER,
     ORPHAN,  # head of the list of dead buffers whose memory a Python object owns, -1: none
     KERNELS,  # address of the table of kernel addresses
-    OP_TABLE,  # address of the table of what the engine must know of each op
+    OP_TABLE,  # address of the table of what the engine must know of each op; the word before it counts them
     LOOPS,  # address of the table of library loops
     CONTROL,  # address of the control block of the parallel driver
     ALL_LIVE,  # 1 on a recording: every instruction is appended, also those that only touch constants
@@ -149,12 +149,13 @@ DTYPE_COUNT = 4
     OP_FIRST,
     OP_WRITES,
     OP_LINEAR,  # 1: the tangent is the op itself, applied to tangents
-) = range(11)
-OP_WORDS = 11
+    OP_HAS_PARAMS,
+) = range(12)
+OP_WORDS = 12
 READS_Y = 8  # bit 3 of a READS word; bits 0-2 are the operands
 
-# Kinds of op: how an instruction is bound to a frame.
-(ELEMENTWISE, ACCUMULATE, LINES, PRODUCTS, WHOLE, CALL) = range(6)
+# Kinds of op, in the order of `ops.row.KINDS`. Those before OPAQUE are bound to loops.
+(ELEMENTWISE, BROADCAST_SUM, REDUCTION, SCAN, MATMUL, OPAQUE, GUARD, CALLBACK) = range(8)
 
 # Errors of the native functions, always negative; `tapegrad.errors` turns them into exceptions.
 E_SHAPES = -1

@@ -112,13 +112,11 @@ class _Entries(Generic[Entry]):
         return known
 
 
-def _copied(tape: Tape, lengths: np.ndarray) -> np.ndarray:
+def _copied(tape: Tape) -> np.ndarray:
     """The words of a copy."""
     words = np.empty(LINES, np.int64)
     while True:
-        need = snapshot_copy.copy_tape(
-            tape.header, lengths.ctypes.data, len(lengths), words.ctypes.data, len(words)
-        )
+        need = snapshot_copy.copy_tape(tape.header, words.ctypes.data, len(words))
         if need <= len(words):
             return words
         words = np.empty(need + need // 8 + 1024, np.int64)  # other threads may be recording
@@ -126,13 +124,6 @@ def _copied(tape: Tape, lengths: np.ndarray) -> np.ndarray:
 
 class Snapshot:
     """A tape at one moment.
-
-    Parameters
-    ----------
-    tape
-        The tape.
-    lengths
-        For each op code the number of its parameters, or how to find it.
 
     Attributes
     ----------
@@ -148,8 +139,8 @@ class Snapshot:
         The entry where a list of free entries goes wrong, if one does.
     """
 
-    def __init__(self, tape: Tape, lengths: np.ndarray) -> None:
-        words = _copied(tape, lengths)
+    def __init__(self, tape: Tape) -> None:
+        words = _copied(tape)
         count, slots, buffers, used_slots, used_buffers, broken, recorded = words[:LINES].tolist()
         self.all_live = bool(recorded)
         self.broken_list = None if broken == ALRIGHT else broken

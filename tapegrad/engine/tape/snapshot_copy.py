@@ -10,6 +10,9 @@ from tapegrad.engine.tape.layout import (
     INSTRUCTIONS,
     MAX_NDIM,
     NONE,
+    OP_HAS_PARAMS,
+    OP_TABLE,
+    OP_WORDS,
     ORPHAN,
     SLOTS,
     get_buffer,
@@ -34,12 +37,11 @@ from tapegrad.engine.tape.layout import (
     get_result,
     get_users,
 )
+from tapegrad.engine.tape.parameters import count_params
 
 # The first words of a copy; then follows a line for each instruction, each slot in use, each buffer in use.
 (_COUNT, _SLOT_COUNT, _BUFFER_COUNT, _USED_SLOTS, _USED_BUFFERS, _BROKEN, _RECORDED, LINES) = range(8)
 INSTRUCTION_WORDS, SLOT_WORDS, BUFFER_WORDS = 9, 8, 10
-# In place of a number of parameters: a region's dimensions say how many there are, or those of up to three regions.
-BY_REGION, BY_REGIONS = -1, -2
 ALRIGHT = -2
 
 
@@ -50,26 +52,12 @@ def _geometry_words(header, slot):
 
 
 @inline_njit
-def _dimensions(params, word):
-    """A number of dimensions among an op's parameters; 0 if it cannot be one."""
-    ndim = load_i64(params, word)
-    return ndim if 0 <= ndim <= MAX_NDIM else 0
-
-
-@inline_njit
-def _params_words(header, i, lengths, ops):
-    """How many parameters an instruction has; `BY_REGION` and `BY_REGIONS` say that dimensions count."""
-    op, params = get_op(header, i), get_params(header, i)
-    if op < 0 or op >= ops or params == 0:
+def _params_words(header, i):
+    """How many parameters an instruction has; none if its op has none, whatever the address says."""
+    op, params, table = get_op(header, i), get_params(header, i), load_i64(header, OP_TABLE)
+    if op < 0 or op >= load_i64(table, -1) or params == 0:
         return 0
-    length = load_i64(lengths, op)
-    if length == BY_REGION:
-        return 3 + 3 * _dimensions(params, 2)
-    if length == BY_REGIONS:
-        length = 2
-        for _ in range(min(load_i64(params, 1), 3)):
-            length += 2 + 3 * _dimensions(params, length + 1)
-    return length
+    return count_params(params) if load_i64(table, OP_WORDS * op + OP_HAS_PARAMS) else 0
 
 
 @inline_njit
@@ -90,7 +78,7 @@ def _content(header, buffer):
 
 
 @inline_njit
-def _copy_instructions(header, lengths, ops, out, k, place):
+def _copy_instructions(header, out, k, place):
     """A line for each instruction; the last word is the place of its parameters."""
     for i in range(load_i64(header, INSTRUCTIONS)):
         store_i64(out, k, get_op(header, i))
@@ -100,7 +88,7 @@ def _copy_instructions(header, lengths, ops, out, k, place):
         store_i64(out, k + 4, get_operand2(header, i))
         store_i64(out, k + 5, get_params(header, i))
         store_i64(out, k + 6, get_mark(header, i))
-        length = _params_words(header, i, lengths, ops)
+        length = _params_words(header, i)
         store_i64(out, k + 7, place)
         store_i64(out, k + 8, length)
         place = _copy_words(get_params(header, i), length, out, place)
@@ -200,19 +188,19 @@ def _zeros(flags, count):
 
 
 @inline_njit
-def _pool_words(header, free_slots, lengths, ops):
+def _pool_words(header, free_slots):
     """Words that geometries and parameters take."""
     words = 0
     for slot in range(load_i64(header, SLOTS)):
         if not load_u8(free_slots, slot):
             words += _geometry_words(header, slot)
     for i in range(load_i64(header, INSTRUCTIONS)):
-        words += _params_words(header, i, lengths, ops)
+        words += _params_words(header, i)
     return words
 
 
 @entry_point(group=EVERY_RECORDING)
-def copy_tape(header, lengths, ops, out, room):
+def copy_tape(header, out, room):
     """Copy a tape to the `room` words at `out` if it needs no more than that; the number of words that it needs."""
     free_slots = calloc(load_i64(header, SLOTS) + load_i64(header, BUFFERS) + 1, 1)
     free_buffers = free_slots + load_i64(header, SLOTS)
@@ -220,10 +208,10 @@ def copy_tape(header, lengths, ops, out, room):
     first_slot = LINES + INSTRUCTION_WORDS * load_i64(header, INSTRUCTIONS)
     first_buffer = first_slot + SLOT_WORDS * _zeros(free_slots, load_i64(header, SLOTS))
     rest = first_buffer + BUFFER_WORDS * _zeros(free_buffers, load_i64(header, BUFFERS))
-    need = rest + _pool_words(header, free_slots, lengths, ops)
+    need = rest + _pool_words(header, free_slots)
     if need <= room:
         _copy_head(header, free_slots, free_buffers, broken, out)
-        rest = _copy_instructions(header, lengths, ops, out, LINES, rest)
+        rest = _copy_instructions(header, out, LINES, rest)
         _copy_slots(header, free_slots, out, first_slot, rest)
         _copy_buffers(header, free_buffers, out, first_buffer)
     free(free_slots)

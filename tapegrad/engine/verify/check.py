@@ -8,7 +8,6 @@ from tapegrad.engine.tape import checksums
 from tapegrad.engine.tape.snapshot import Snapshot
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.engine.verify import rules
-from tapegrad.engine.verify.parameters import lengths, parameters_fit
 from tapegrad.errors import IllegalTapeError
 from tapegrad.ops import CODES
 
@@ -31,7 +30,7 @@ INSTRUCTION_RULES: tuple[Rule, ...] = (
     rules.operands_have_the_dtypes_of_the_row,
     rules.result_has_the_dtype_of_the_row,
     rules.shapes_fit,
-    parameters_fit,
+    rules.parameters_fit,
 )
 BUFFER_RULES: tuple[Rule, ...] = (
     rules.producer_writes_the_buffer,
@@ -79,7 +78,7 @@ def check(tape: Tape) -> None:
     IllegalTapeError
         Naming the entry, what is wrong with it, and the rule, a function of `engine.verify`.
     """
-    t = Snapshot(tape, lengths())
+    t = Snapshot(tape)
     broken = rules.lists_end(t)
     if broken:
         raise IllegalTapeError(

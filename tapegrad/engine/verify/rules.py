@@ -7,34 +7,27 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.layout import (
-    ACCUMULATE,
-    B8,
+    BROADCAST_SUM,
     DEAD_OP,
     DIFFERENTIABLE,
     DTYPE_COUNT,
     ELEMENTWISE,
     F32,
     F64,
-    I64,
-    LINES,
+    MATMUL,
     MAX_NDIM,
     NONE,
     OP_DTYPE,
-    OP_FIRST,
     OP_KIND,
     OP_READS0,
     OP_VARIANT,
     READS_Y,
+    REDUCTION,
+    SCAN,
 )
 from tapegrad.engine.tape.snapshot import Slot, Snapshot
-from tapegrad.ops import CODES, Structural
-
-_COPY = CODES["positive"]
-GUARDS = frozenset({CODES["guard"], CODES["truth_guard"]})
-_FEWER = {CODES["embed"]}  # ops that may have fewer operands than the row says
-# The operand that is a list of row numbers.
-_ROW_LISTS = {CODES["gather"]: 1, CODES["scatter_add"]: 1, CODES["scatter_write"]: 2}
-_CUSTOM = {1: I64, 2: F64}  # the operands of a user's op beside its floats
+from tapegrad.ops import CODES, COPY
+from tapegrad.ops.params import read
 
 # --- the lists of free entries ---------------------------------------------------------------------------------
 
@@ -108,13 +101,12 @@ def op_is_known(t: Snapshot, i: int) -> str:
 def arity_matches_the_row(t: Snapshot, i: int) -> str:
     """As many operands as the row says, the first ones."""
     instruction = t.instructions[i]
-    arity = kernel_table.row(instruction.op).arity
-    present = [slot != NONE for slot in instruction.slots]
-    if present == [j < arity for j in range(3)]:
+    row = kernel_table.row(instruction.op)
+    count = len(instruction.operands)
+    first = [slot != NONE for slot in instruction.slots] == [j < count for j in range(3)]
+    if first and row.arity - row.optional <= count <= row.arity:
         return ""
-    if instruction.op in _FEWER and present == sorted(present, reverse=True) and present[0]:
-        return ""
-    return f"operand slots {instruction.slots}, but the row has {arity} operands"
+    return f"operand slots {instruction.slots}, but the row has {row.arity} operands"
 
 
 def slots_are_live(t: Snapshot, i: int) -> str:
@@ -156,28 +148,23 @@ def variant(t: Snapshot, i: int) -> int:
 
 def kernel_has_the_dtype(t: Snapshot, i: int) -> str:
     """The row has a kernel for the dtype that chooses it."""
-    row = kernel_table.row(t.instructions[i].op)
-    dtypes = row.dtypes if isinstance(row, Structural) else ("f64", "f32")
     name = _dtype_name(variant(t, i))
-    return "" if name in dtypes else f"there is no kernel for {name}"
+    return "" if name in kernel_table.row(t.instructions[i].op).dtypes else f"there is no kernel for {name}"
 
 
 def operands_have_the_dtypes_of_the_row(t: Snapshot, i: int) -> str:
     """Operands have the kernel's dtype, conditions are booleans, and row numbers are int64."""
-    op, dtype = t.instructions[i].op, variant(t, i)
-    first = _words(t, i)[OP_FIRST]
+    row, own = kernel_table.row(t.instructions[i].op), _dtype_name(variant(t, i))
     for j, operand in enumerate(t.operands(i)):
-        expected = I64 if _ROW_LISTS.get(op) == j else first if j == 0 and first != NONE else dtype
-        if op == CODES["custom"]:
-            expected = _CUSTOM.get(j, dtype)
-        if operand.dtype != expected:
-            return f"operand {j} is {_dtype_name(operand.dtype)} instead of {_dtype_name(expected)}"
+        dtype, expected = _dtype_name(operand.dtype), row.operand_dtypes[j] or own
+        if dtype != expected:
+            return f"operand {j} is {dtype} instead of {expected}"
     return ""
 
 
 def result_has_the_dtype_of_the_row(t: Snapshot, i: int) -> str:
-    """The result has the kernel's dtype, or the one that the row states; what a guard returns is a boolean."""
-    own = B8 if t.instructions[i].op in GUARDS else _words(t, i)[OP_DTYPE]
+    """The result has the kernel's dtype, or the one that the row states."""
+    own = _words(t, i)[OP_DTYPE]
     expected = variant(t, i) if own == NONE else own
     dtype = t.result(i).dtype
     return (
@@ -193,20 +180,37 @@ def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
 
 
 def shapes_fit(t: Snapshot, i: int) -> str:
-    """Elementwise operands broadcast to the result; a sum and a reduction by lines go through their operand's shape."""
-    kind, op = _words(t, i)[OP_KIND], t.instructions[i].op
+    """Operands broadcast to the result, which a sum and a reduction see in their operand's shape."""
+    kind = _words(t, i)[OP_KIND]
     result, shapes = t.result(i), [operand.shape for operand in t.operands(i)]
-    if kind in (ELEMENTWISE, ACCUMULATE, LINES) and _broadcast(shapes) != result.shape:
+    if kind == MATMUL and _broadcast([shape[:-2] for shape in shapes]) != result.shape[:-2]:
+        return f"batches of shapes {', '.join(map(str, shapes))} do not broadcast to the result's, {result.shape}"
+    if kind in (ELEMENTWISE, BROADCAST_SUM, REDUCTION, SCAN) and _broadcast(shapes) != result.shape:
         return f"operands of shapes {', '.join(map(str, shapes))} do not broadcast to the result's, {result.shape}"
     steps = zip(result.shape, result.strides, strict=True) if result.size else ()
     repeated = [d for d, (e, s) in enumerate(steps) if e > 1 and s == 0]
     if kind == ELEMENTWISE and repeated:
         return f"the result writes to one element several times, along axis {repeated[0]}"
-    if kind == LINES and not result.shape:
+    if kind in (REDUCTION, SCAN) and not result.shape:
         return "a 0-dimensional operand has no lines"
-    if kind == LINES and op != CODES["cumsum"] and (result.strides[-1] != 0 or repeated[:-1]):
+    if kind == REDUCTION and (result.strides[-1] != 0 or repeated[:-1]):
         return f"the result has one element for each line, but its strides are {result.strides}"
     return ""
+
+
+def parameters_fit(t: Snapshot, i: int) -> str:
+    """Parameters are there where the op has some, and what they describe lies inside the buffers."""
+    instruction = t.instructions[i]
+    record = kernel_table.row(instruction.op).params
+    if record is None:
+        return "parameters, of which the op has none" if instruction.address else ""
+    if not instruction.address:
+        return "no parameters"
+    try:
+        found = read(record, instruction.params)
+    except ValueError as error:
+        return str(error)
+    return str(found.broken(t.operands(i), t.result(i)))
 
 
 # --- buffers ---------------------------------------------------------------------------------------------------
@@ -234,7 +238,7 @@ def derivatives_come_from_an_operand(t: Snapshot, b: int) -> str:
     """
     writers = t.writers.get(b, [])
     inherited = any(_flows(t, s) for i in writers for s in t.instructions[i].operands)
-    inherited |= t.all_live and any(t.instructions[i].op == _COPY for i in writers)
+    inherited |= t.all_live and any(t.instructions[i].op == COPY for i in writers)
     flows = bool(t.buffers[b].flags & DIFFERENTIABLE)
     if writers and flows and not inherited:
         return f"it is differentiable, but no operand of instruction {writers[-1]}, which writes it, is"

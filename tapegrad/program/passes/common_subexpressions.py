@@ -9,17 +9,12 @@ from collections.abc import Hashable
 from typing import Any
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.tape.layout import CALL, DEAD_OP, DIFFERENTIABLE, EXTERNAL, OP_KIND
+from tapegrad.engine.tape.layout import CALLBACK, DEAD_OP, DIFFERENTIABLE, EXTERNAL, OP_KIND
 from tapegrad.engine.tape.snapshot import Instruction, Slot, Snapshot
 from tapegrad.engine.tape.tape import words_at
-from tapegrad.engine.verify.parameters import lengths
-from tapegrad.ops import CODES
+from tapegrad.ops import COPY, GUARDS
 from tapegrad.program.listing import Listing
-from tapegrad.program.passes.dead_code import GUARDS
 from tapegrad.program.recording import RecordedTape
-
-_COPY = CODES["positive"]
-_COMMUTATIVE = frozenset(CODES[name] for name in ("add", "multiply", "chain", "hypot", "logaddexp"))
 
 
 def eliminate_common_subexpressions(recording: RecordedTape, listing: Listing, outputs: list[int]) -> Listing:
@@ -32,7 +27,7 @@ class _Numbering:
 
     def __init__(self, recording: RecordedTape, listing: Listing, outputs: list[int]) -> None:
         self._listing = listing
-        self._snapshot = Snapshot(recording, lengths())
+        self._snapshot = Snapshot(recording)
         self._outputs = {listing.buffer_of[slot] for slot in outputs}
         self._stands_for: dict[int, int] = {}  # a buffer that is taken out -> the one that has its contents
         self._known: dict[Hashable, int] = {}
@@ -68,10 +63,10 @@ class _Numbering:
         """What two instructions that compute the same have in common; `None` for an op that is always computed."""
         instruction: Instruction = self._snapshot.instructions[i]
         op = instruction.op
-        if op in GUARDS or kernel_table.op_words(op)[OP_KIND] == CALL:
+        if op in GUARDS or kernel_table.op_words(op)[OP_KIND] == CALLBACK:
             return None
         operands = [self._place(slot) for slot in self._snapshot.operands(i)]
-        if op in _COMMUTATIVE:
+        if kernel_table.row(op).commutative:
             operands.sort()
         if instruction.address != 0 and not instruction.params:
             return None  # parameters that nobody knows how to read
@@ -103,7 +98,7 @@ class _Numbering:
     def _copied(self, i: int) -> int | None:
         """The buffer that instruction `i` makes nothing but a copy of."""
         listing = self._listing
-        if listing.op[i] != _COPY:
+        if listing.op[i] != COPY:
             return None
         operand, result = self._snapshot.operands(i)[0], self._snapshot.result(i)
         source = self._buffer(operand)

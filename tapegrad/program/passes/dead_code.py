@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
-from tapegrad.ops import CODES
+from tapegrad.ops import GUARDS
 from tapegrad.program.listing import Listing
-
-GUARDS = frozenset({CODES["guard"], CODES["truth_guard"]})
 
 
 def live_instructions(listing: Listing, outputs: Iterable[int], needed: Iterable[int] = ()) -> list[int]:

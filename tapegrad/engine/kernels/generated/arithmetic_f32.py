@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import chain, chain_over, sign, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import masked_divide, masked_multiply, sign, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, bar_f32, call_unary, operand_f32, target_f32, whole_f32
 from tapegrad.engine.kernels.cotangents import (
     close_f32,
@@ -35,8 +35,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "subtract_reverse_f32": ("add", "positive"),
     "multiply_forward_f32": ("positive",),
     "multiply_reverse_f32": ("add", "positive"),
-    "chain_forward_f32": ("positive",),
-    "chain_reverse_f32": ("add", "positive"),
+    "masked_multiply_forward_f32": ("positive",),
+    "masked_multiply_reverse_f32": ("add", "positive"),
     "divide_forward_f32": ("positive",),
     "divide_reverse_f32": ("add", "positive"),
     "negative_forward_f32": ("positive",),
@@ -225,7 +225,7 @@ def multiply_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
-                value = chain(bar, x1_i)
+                value = masked_multiply(bar, x1_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -233,7 +233,7 @@ def multiply_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = chain(bar, x0_i)
+                value = masked_multiply(bar, x0_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
         start += n
@@ -242,7 +242,7 @@ def multiply_reverse_f32(frame: int, loops: int) -> int:
     return 0
 
 
-def chain_forward_f32(frame: int, loops: int) -> int:
+def masked_multiply_forward_f32(frame: int, loops: int) -> int:
     """y = where((x0 == 0) | (x1 == 0), 0, x0 * x1)."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(384)
@@ -265,7 +265,7 @@ def chain_forward_f32(frame: int, loops: int) -> int:
     return 0
 
 
-def chain_reverse_f32(frame: int, loops: int) -> int:
+def masked_multiply_reverse_f32(frame: int, loops: int) -> int:
     """y_bar * (x1) to x0_bar; y_bar * (x0) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(512)
@@ -287,7 +287,7 @@ def chain_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
-                value = chain(bar, x1_i)
+                value = masked_multiply(bar, x1_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -295,7 +295,7 @@ def chain_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = chain(bar, x0_i)
+                value = masked_multiply(bar, x0_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
         start += n
@@ -349,7 +349,7 @@ def divide_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
-                value = chain_over(bar, x1_i)
+                value = masked_divide(bar, x1_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -358,7 +358,7 @@ def divide_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = chain(bar, -y_i / x1_i)
+                value = masked_multiply(bar, -y_i / x1_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
         start += n
@@ -499,7 +499,7 @@ def reciprocal_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = -chain(bar, square(y_i))
+                value = -masked_multiply(bar, square(y_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -547,7 +547,7 @@ def square_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = chain(bar, float32(2.0) * x0_i)
+                value = masked_multiply(bar, float32(2.0) * x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -595,7 +595,7 @@ def sqrt_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = chain_over(bar * float32(0.5), y_i)
+                value = masked_divide(bar * float32(0.5), y_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -633,7 +633,7 @@ def cbrt_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = chain_over(bar, float32(3.0) * square(y_i))
+                value = masked_divide(bar, float32(3.0) * square(y_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n

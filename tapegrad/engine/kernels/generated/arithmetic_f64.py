@@ -3,7 +3,7 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import chain, chain_over, sign, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import masked_divide, masked_multiply, sign, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, bar_f64, call_unary, operand_f64, target_f64, whole_f64
 from tapegrad.engine.kernels.cotangents import (
     close_f64,
@@ -33,8 +33,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "subtract_reverse_f64": ("add", "positive"),
     "multiply_forward_f64": ("positive",),
     "multiply_reverse_f64": ("add", "positive"),
-    "chain_forward_f64": ("positive",),
-    "chain_reverse_f64": ("add", "positive"),
+    "masked_multiply_forward_f64": ("positive",),
+    "masked_multiply_reverse_f64": ("add", "positive"),
     "divide_forward_f64": ("positive",),
     "divide_reverse_f64": ("add", "positive"),
     "negative_forward_f64": ("positive",),
@@ -223,7 +223,7 @@ def multiply_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
-                value = chain(bar, x1_i)
+                value = masked_multiply(bar, x1_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -231,7 +231,7 @@ def multiply_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = chain(bar, x0_i)
+                value = masked_multiply(bar, x0_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n
@@ -240,7 +240,7 @@ def multiply_reverse_f64(frame: int, loops: int) -> int:
     return 0
 
 
-def chain_forward_f64(frame: int, loops: int) -> int:
+def masked_multiply_forward_f64(frame: int, loops: int) -> int:
     """y = where((x0 == 0) | (x1 == 0), 0, x0 * x1)."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(768)
@@ -263,7 +263,7 @@ def chain_forward_f64(frame: int, loops: int) -> int:
     return 0
 
 
-def chain_reverse_f64(frame: int, loops: int) -> int:
+def masked_multiply_reverse_f64(frame: int, loops: int) -> int:
     """y_bar * (x1) to x0_bar; y_bar * (x0) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1024)
@@ -285,7 +285,7 @@ def chain_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
-                value = chain(bar, x1_i)
+                value = masked_multiply(bar, x1_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -293,7 +293,7 @@ def chain_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = chain(bar, x0_i)
+                value = masked_multiply(bar, x0_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n
@@ -347,7 +347,7 @@ def divide_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
-                value = chain_over(bar, x1_i)
+                value = masked_divide(bar, x1_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -356,7 +356,7 @@ def divide_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = chain(bar, -y_i / x1_i)
+                value = masked_multiply(bar, -y_i / x1_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n
@@ -497,7 +497,7 @@ def reciprocal_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = -chain(bar, square(y_i))
+                value = -masked_multiply(bar, square(y_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -545,7 +545,7 @@ def square_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = chain(bar, 2.0 * x0_i)
+                value = masked_multiply(bar, 2.0 * x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -593,7 +593,7 @@ def sqrt_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = chain_over(bar * 0.5, y_i)
+                value = masked_divide(bar * 0.5, y_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -631,7 +631,7 @@ def cbrt_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = chain_over(bar, 3.0 * square(y_i))
+                value = masked_divide(bar, 3.0 * square(y_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n

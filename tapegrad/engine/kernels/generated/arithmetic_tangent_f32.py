@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import chain, square
+from tapegrad.engine.kernels.arithmetic import masked_multiply, square
 from tapegrad.engine.kernels.blocks import BLOCK, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -28,7 +28,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "add_tangent_f32": ("positive",),
     "subtract_tangent_f32": ("positive",),
     "multiply_tangent_f32": ("positive",),
-    "chain_tangent_f32": ("positive",),
+    "masked_multiply_tangent_f32": ("positive",),
     "divide_tangent_f32": ("positive",),
     "negative_tangent_f32": ("positive",),
     "positive_tangent_f32": ("positive",),
@@ -219,8 +219,8 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chain(x1_i, d0_i)
-                term1 = chain(x0_i, d1_i)
+                value = masked_multiply(x1_i, d0_i)
+                term1 = masked_multiply(x0_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -233,7 +233,7 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x1_i = load_f32(x1, i)
-                value = chain(x1_i, d0_i)
+                value = masked_multiply(x1_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
@@ -245,14 +245,14 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
-                value = chain(x0_i, d1_i)
+                value = masked_multiply(x0_i, d1_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
     return 0
 
 
-def chain_tangent_f32(frame: int, loops: int) -> int:
+def masked_multiply_tangent_f32(frame: int, loops: int) -> int:
     """y_dot = (x1) * x0_dot + (x0) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(768)
@@ -297,8 +297,8 @@ def chain_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = chain(x1_i, d0_i)
-                term1 = chain(x0_i, d1_i)
+                value = masked_multiply(x1_i, d0_i)
+                term1 = masked_multiply(x0_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -311,7 +311,7 @@ def chain_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x1_i = load_f32(x1, i)
-                value = chain(x1_i, d0_i)
+                value = masked_multiply(x1_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
@@ -323,7 +323,7 @@ def chain_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
-                value = chain(x0_i, d1_i)
+                value = masked_multiply(x0_i, d1_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -386,8 +386,8 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = chain(float32(1.0) / x1_i, d0_i)
-                term1 = chain(-y_i / x1_i, d1_i)
+                value = masked_multiply(float32(1.0) / x1_i, d0_i)
+                term1 = masked_multiply(-y_i / x1_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -400,7 +400,7 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x1_i = load_f32(x1, i)
-                value = chain(float32(1.0) / x1_i, d0_i)
+                value = masked_multiply(float32(1.0) / x1_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
@@ -413,7 +413,7 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = chain(-y_i / x1_i, d1_i)
+                value = masked_multiply(-y_i / x1_i, d1_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -530,7 +530,7 @@ def reciprocal_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chain(-square(y_i), d0_i)
+                value = masked_multiply(-square(y_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -577,7 +577,7 @@ def square_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chain(float32(2.0) * x0_i, d0_i)
+                value = masked_multiply(float32(2.0) * x0_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -624,7 +624,7 @@ def sqrt_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chain(float32(0.5) / y_i, d0_i)
+                value = masked_multiply(float32(0.5) / y_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -671,7 +671,7 @@ def cbrt_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chain(float32(1.0) / (float32(3.0) * square(y_i)), d0_i)
+                value = masked_multiply(float32(1.0) / (float32(3.0) * square(y_i)), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n

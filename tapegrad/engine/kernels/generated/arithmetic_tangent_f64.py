@@ -3,7 +3,7 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import chain, square
+from tapegrad.engine.kernels.arithmetic import masked_multiply, square
 from tapegrad.engine.kernels.blocks import BLOCK, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -26,7 +26,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "add_tangent_f64": ("positive",),
     "subtract_tangent_f64": ("positive",),
     "multiply_tangent_f64": ("positive",),
-    "chain_tangent_f64": ("positive",),
+    "masked_multiply_tangent_f64": ("positive",),
     "divide_tangent_f64": ("positive",),
     "negative_tangent_f64": ("positive",),
     "positive_tangent_f64": ("positive",),
@@ -185,8 +185,8 @@ def multiply_tangent_f64(frame: int, loops: int) -> int:
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chain(x1_i, d0_i)
-                term1 = chain(x0_i, d1_i)
+                value = masked_multiply(x1_i, d0_i)
+                term1 = masked_multiply(x0_i, d1_i)
                 value += term1
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
@@ -196,7 +196,7 @@ def multiply_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x1_i = load_f64(x1, i)
-                value = chain(x1_i, d0_i)
+                value = masked_multiply(x1_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         elif x1_dot != 0:
@@ -205,14 +205,14 @@ def multiply_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
-                value = chain(x0_i, d1_i)
+                value = masked_multiply(x0_i, d1_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
     return 0
 
 
-def chain_tangent_f64(frame: int, loops: int) -> int:
+def masked_multiply_tangent_f64(frame: int, loops: int) -> int:
     """y_dot = (x1) * x0_dot + (x0) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1536)
@@ -249,8 +249,8 @@ def chain_tangent_f64(frame: int, loops: int) -> int:
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = chain(x1_i, d0_i)
-                term1 = chain(x0_i, d1_i)
+                value = masked_multiply(x1_i, d0_i)
+                term1 = masked_multiply(x0_i, d1_i)
                 value += term1
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
@@ -260,7 +260,7 @@ def chain_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x1_i = load_f64(x1, i)
-                value = chain(x1_i, d0_i)
+                value = masked_multiply(x1_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         elif x1_dot != 0:
@@ -269,7 +269,7 @@ def chain_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
-                value = chain(x0_i, d1_i)
+                value = masked_multiply(x0_i, d1_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -324,8 +324,8 @@ def divide_tangent_f64(frame: int, loops: int) -> int:
                 d1_i = load_f64(d1, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = chain(1.0 / x1_i, d0_i)
-                term1 = chain(-y_i / x1_i, d1_i)
+                value = masked_multiply(1.0 / x1_i, d0_i)
+                term1 = masked_multiply(-y_i / x1_i, d1_i)
                 value += term1
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
@@ -335,7 +335,7 @@ def divide_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x1_i = load_f64(x1, i)
-                value = chain(1.0 / x1_i, d0_i)
+                value = masked_multiply(1.0 / x1_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         elif x1_dot != 0:
@@ -345,7 +345,7 @@ def divide_tangent_f64(frame: int, loops: int) -> int:
                 d1_i = load_f64(d1, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = chain(-y_i / x1_i, d1_i)
+                value = masked_multiply(-y_i / x1_i, d1_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -451,7 +451,7 @@ def reciprocal_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
-                value = chain(-square(y_i), d0_i)
+                value = masked_multiply(-square(y_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -493,7 +493,7 @@ def square_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chain(2.0 * x0_i, d0_i)
+                value = masked_multiply(2.0 * x0_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -535,7 +535,7 @@ def sqrt_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
-                value = chain(0.5 / y_i, d0_i)
+                value = masked_multiply(0.5 / y_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -577,7 +577,7 @@ def cbrt_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
-                value = chain(1.0 / (3.0 * square(y_i)), d0_i)
+                value = masked_multiply(1.0 / (3.0 * square(y_i)), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n

@@ -7,7 +7,7 @@ from math import inf
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, chain_over, maximum, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_divide, masked_multiply, maximum, where
 from tapegrad.engine.kernels.blocks import (
     BLOCK,
     bar_f32,
@@ -84,8 +84,8 @@ def power_forward_f32(frame: int, loops: int) -> int:
 
 
 def power_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (chain(x1, power(x0, x1 - 1))) to x0_bar; y_bar * (where((x0 == 0) & (x1 >= 0), 0, y *
-    log(x0))) to x1_bar."""
+    """y_bar * (masked_multiply(x1, power(x0, x1 - 1))) to x0_bar; y_bar * (where((x0 == 0) & (x1 >= 0), 0,
+    y * log(x0))) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(768)
     whole = whole_f32(frame, 11, 0)
@@ -114,7 +114,7 @@ def power_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 t6_i = load_f32(t6, i)
                 x1_i = load_f32(x1, i)
-                value = chain(bar, chain(x1_i, t6_i))
+                value = masked_multiply(bar, masked_multiply(x1_i, t6_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -128,8 +128,8 @@ def power_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), chain(bar, y_i
-                    * t6_i))
+                    where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0),
+                    masked_multiply(bar, y_i * t6_i))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 4096)
@@ -169,7 +169,7 @@ def exp_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = chain(bar, y_i)
+                value = masked_multiply(bar, y_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -207,7 +207,7 @@ def exp2_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = chain(bar, float32(0.6931471805599453) * y_i)
+                value = masked_multiply(bar, float32(0.6931471805599453) * y_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -247,7 +247,7 @@ def expm1_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = chain(bar, t4_i)
+                value = masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -285,7 +285,7 @@ def log_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = chain_over(bar, x0_i)
+                value = masked_divide(bar, x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -323,7 +323,7 @@ def log2_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = chain_over(bar * float32(1.4426950408889634), x0_i)
+                value = masked_divide(bar * float32(1.4426950408889634), x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -361,7 +361,7 @@ def log10_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = chain_over(bar * float32(0.4342944819032518), x0_i)
+                value = masked_divide(bar * float32(0.4342944819032518), x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -399,7 +399,7 @@ def log1p_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = chain_over(bar, float32(1.0) + x0_i)
+                value = masked_divide(bar, float32(1.0) + x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -453,7 +453,7 @@ def logaddexp_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = (
                     where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
-                    chain_over(bar, float32(1.0) + t5_i))
+                    masked_divide(bar, float32(1.0) + t5_i))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
@@ -473,7 +473,7 @@ def logaddexp_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = (
                     where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
-                    chain_over(bar, float32(1.0) + t5_i))
+                    masked_divide(bar, float32(1.0) + t5_i))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
@@ -529,7 +529,7 @@ def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = (
                     where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
-                    chain_over(bar, float32(1.0) + t5_i))
+                    masked_divide(bar, float32(1.0) + t5_i))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
@@ -549,7 +549,7 @@ def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = (
                     where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), bar * float32(0.5),
-                    chain_over(bar, float32(1.0) + t5_i))
+                    masked_divide(bar, float32(1.0) + t5_i))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
@@ -609,7 +609,7 @@ def sigmoid_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
                 y_i = load_f32(y, i)
-                value = chain(bar, y_i / (float32(1.0) + t5_i))
+                value = masked_multiply(bar, y_i / (float32(1.0) + t5_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         start += n
@@ -672,7 +672,7 @@ def softplus_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = chain_over(bar, float32(1.0) + t4_i)
+                value = masked_divide(bar, float32(1.0) + t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n

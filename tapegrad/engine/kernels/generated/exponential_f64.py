@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from math import inf
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, chain_over, maximum, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_divide, masked_multiply, maximum, where
 from tapegrad.engine.kernels.blocks import (
     BLOCK,
     bar_f64,
@@ -82,8 +82,8 @@ def power_forward_f64(frame: int, loops: int) -> int:
 
 
 def power_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (chain(x1, power(x0, x1 - 1))) to x0_bar; y_bar * (where((x0 == 0) & (x1 >= 0), 0, y *
-    log(x0))) to x1_bar."""
+    """y_bar * (masked_multiply(x1, power(x0, x1 - 1))) to x0_bar; y_bar * (where((x0 == 0) & (x1 >= 0), 0,
+    y * log(x0))) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1536)
     whole = whole_f64(frame, 11, 0)
@@ -112,7 +112,7 @@ def power_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 t6_i = load_f64(t6, i)
                 x1_i = load_f64(x1, i)
-                value = chain(bar, chain(x1_i, t6_i))
+                value = masked_multiply(bar, masked_multiply(x1_i, t6_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 8192)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -125,7 +125,7 @@ def power_reverse_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, chain(bar, y_i * t6_i))
+                value = where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, masked_multiply(bar, y_i * t6_i))
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 8192)
         start += n
@@ -164,7 +164,7 @@ def exp_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = chain(bar, y_i)
+                value = masked_multiply(bar, y_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -202,7 +202,7 @@ def exp2_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = chain(bar, 0.6931471805599453 * y_i)
+                value = masked_multiply(bar, 0.6931471805599453 * y_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -242,7 +242,7 @@ def expm1_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = chain(bar, t4_i)
+                value = masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -280,7 +280,7 @@ def log_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = chain_over(bar, x0_i)
+                value = masked_divide(bar, x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -318,7 +318,7 @@ def log2_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = chain_over(bar * 1.4426950408889634, x0_i)
+                value = masked_divide(bar * 1.4426950408889634, x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -356,7 +356,7 @@ def log10_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = chain_over(bar * 0.4342944819032518, x0_i)
+                value = masked_divide(bar * 0.4342944819032518, x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -394,7 +394,7 @@ def log1p_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = chain_over(bar, 1.0 + x0_i)
+                value = masked_divide(bar, 1.0 + x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -447,7 +447,7 @@ def logaddexp_reverse_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, chain_over(bar, 1.0 +
+                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, masked_divide(bar, 1.0 +
                     t5_i))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
@@ -467,7 +467,7 @@ def logaddexp_reverse_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, chain_over(bar, 1.0 +
+                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, masked_divide(bar, 1.0 +
                     t5_i))
                 )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
@@ -523,7 +523,7 @@ def logaddexp2_reverse_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, chain_over(bar, 1.0 +
+                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, masked_divide(bar, 1.0 +
                     t5_i))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
@@ -543,7 +543,7 @@ def logaddexp2_reverse_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, chain_over(bar, 1.0 +
+                    where((x0_i == x1_i) & (absolute(x0_i) == inf), bar * 0.5, masked_divide(bar, 1.0 +
                     t5_i))
                 )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
@@ -604,7 +604,7 @@ def sigmoid_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
                 y_i = load_f64(y, i)
-                value = chain(bar, y_i / (1.0 + t5_i))
+                value = masked_multiply(bar, y_i / (1.0 + t5_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         start += n
@@ -667,7 +667,7 @@ def softplus_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = chain_over(bar, 1.0 + t4_i)
+                value = masked_divide(bar, 1.0 + t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n

@@ -7,7 +7,7 @@ from math import inf
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, where
 from tapegrad.engine.kernels.blocks import BLOCK, call_binary, call_unary, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -46,8 +46,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 
 
 def power_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (chain(x1, power(x0, x1 - 1))) * x0_dot + (where((x0 == 0) & (x1 >= 0), 0, y * log(x0))) *
-    x1_dot."""
+    """y_dot = (masked_multiply(x1, power(x0, x1 - 1))) * x0_dot + (where((x0 == 0) & (x1 >= 0), 0, y *
+    log(x0))) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1408)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -79,7 +79,7 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     t4_i = load_f32(t4, i)
                     x1_i = load_f32(x1, i)
-                    value = chain(x1_i, t4_i)
+                    value = masked_multiply(x1_i, t4_i)
                     store_f32(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -125,10 +125,10 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = chain(chain(x1_i, t4_i), d0_i)
+                value = masked_multiply(masked_multiply(x1_i, t4_i), d0_i)
                 term1 = (
-                    chain(where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i *
-                    t5_i), d1_i)
+                    masked_multiply(where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0),
+                    y_i * t5_i), d1_i)
                 )
                 value += term1
                 store_f32(target, i, value)
@@ -149,7 +149,7 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 d0_i = load_f32(d0, i)
                 t4_i = load_f32(t4, i)
                 x1_i = load_f32(x1, i)
-                value = chain(chain(x1_i, t4_i), d0_i)
+                value = masked_multiply(masked_multiply(x1_i, t4_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
         elif x1_dot != 0:
@@ -167,8 +167,8 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    chain(where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i *
-                    t4_i), d1_i)
+                    masked_multiply(where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0),
+                    y_i * t4_i), d1_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
@@ -211,7 +211,7 @@ def exp_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chain(y_i, d0_i)
+                value = masked_multiply(y_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -258,7 +258,7 @@ def exp2_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chain(float32(0.6931471805599453) * y_i, d0_i)
+                value = masked_multiply(float32(0.6931471805599453) * y_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -304,7 +304,7 @@ def expm1_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chain(t2_i, d0_i)
+                value = masked_multiply(t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -351,7 +351,7 @@ def log_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chain(float32(1.0) / x0_i, d0_i)
+                value = masked_multiply(float32(1.0) / x0_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -398,7 +398,7 @@ def log2_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chain(float32(1.4426950408889634) / x0_i, d0_i)
+                value = masked_multiply(float32(1.4426950408889634) / x0_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -445,7 +445,7 @@ def log10_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chain(float32(0.4342944819032518) / x0_i, d0_i)
+                value = masked_multiply(float32(0.4342944819032518) / x0_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -492,7 +492,7 @@ def log1p_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chain(float32(1.0) / (float32(1.0) + x0_i), d0_i)
+                value = masked_multiply(float32(1.0) / (float32(1.0) + x0_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -596,12 +596,12 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
-                    float32(1.0) / (float32(1.0) + t3_i)), d0_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)),
+                    float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d0_i)
                 )
                 term1 = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
-                    float32(1.0) / (float32(1.0) + t4_i)), d1_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)),
+                    float32(0.5), float32(1.0) / (float32(1.0) + t4_i)), d1_i)
                 )
                 value += term1
                 store_f32(target, i, value)
@@ -625,8 +625,8 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
-                    float32(1.0) / (float32(1.0) + t3_i)), d0_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)),
+                    float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -649,8 +649,8 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
-                    float32(1.0) / (float32(1.0) + t3_i)), d1_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)),
+                    float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d1_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -755,12 +755,12 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
-                    float32(1.0) / (float32(1.0) + t3_i)), d0_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)),
+                    float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d0_i)
                 )
                 term1 = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
-                    float32(1.0) / (float32(1.0) + t4_i)), d1_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)),
+                    float32(0.5), float32(1.0) / (float32(1.0) + t4_i)), d1_i)
                 )
                 value += term1
                 store_f32(target, i, value)
@@ -784,8 +784,8 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
-                    float32(1.0) / (float32(1.0) + t3_i)), d0_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)),
+                    float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -808,8 +808,8 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
-                    float32(1.0) / (float32(1.0) + t3_i)), d1_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)),
+                    float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d1_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
@@ -864,7 +864,7 @@ def sigmoid_tangent_f32(frame: int, loops: int) -> int:
                 d0_i = load_f32(d0, i)
                 t3_i = load_f32(t3, i)
                 y_i = load_f32(y, i)
-                value = chain(y_i / (float32(1.0) + t3_i), d0_i)
+                value = masked_multiply(y_i / (float32(1.0) + t3_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         start += n
@@ -923,7 +923,7 @@ def softplus_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chain(float32(1.0) / (float32(1.0) + t2_i), d0_i)
+                value = masked_multiply(float32(1.0) / (float32(1.0) + t2_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n

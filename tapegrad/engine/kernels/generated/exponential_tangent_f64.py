@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from math import inf
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, where
 from tapegrad.engine.kernels.blocks import BLOCK, call_binary, call_unary, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -44,8 +44,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 
 
 def power_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (chain(x1, power(x0, x1 - 1))) * x0_dot + (where((x0 == 0) & (x1 >= 0), 0, y * log(x0))) *
-    x1_dot."""
+    """y_dot = (masked_multiply(x1, power(x0, x1 - 1))) * x0_dot + (where((x0 == 0) & (x1 >= 0), 0, y *
+    log(x0))) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(2816)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -77,7 +77,7 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                 for i in range(n):
                     t4_i = load_f64(t4, i)
                     x1_i = load_f64(x1, i)
-                    value = chain(x1_i, t4_i)
+                    value = masked_multiply(x1_i, t4_i)
                     store_f64(block, i, value)
                 p0 = block
             p1 = ABSENT
@@ -115,8 +115,8 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = chain(chain(x1_i, t4_i), d0_i)
-                term1 = chain(where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t5_i), d1_i)
+                value = masked_multiply(masked_multiply(x1_i, t4_i), d0_i)
+                term1 = masked_multiply(where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t5_i), d1_i)
                 value += term1
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 14336, 0.0)
@@ -133,7 +133,7 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                 d0_i = load_f64(d0, i)
                 t4_i = load_f64(t4, i)
                 x1_i = load_f64(x1, i)
-                value = chain(chain(x1_i, t4_i), d0_i)
+                value = masked_multiply(masked_multiply(x1_i, t4_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 10240, 0.0)
         elif x1_dot != 0:
@@ -147,7 +147,7 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = chain(where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t4_i), d1_i)
+                value = masked_multiply(where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t4_i), d1_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 10240, 0.0)
         start += n
@@ -184,7 +184,7 @@ def exp_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
-                value = chain(y_i, d0_i)
+                value = masked_multiply(y_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -226,7 +226,7 @@ def exp2_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
-                value = chain(0.6931471805599453 * y_i, d0_i)
+                value = masked_multiply(0.6931471805599453 * y_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -267,7 +267,7 @@ def expm1_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chain(t2_i, d0_i)
+                value = masked_multiply(t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -309,7 +309,7 @@ def log_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chain(1.0 / x0_i, d0_i)
+                value = masked_multiply(1.0 / x0_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -351,7 +351,7 @@ def log2_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chain(1.4426950408889634 / x0_i, d0_i)
+                value = masked_multiply(1.4426950408889634 / x0_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -393,7 +393,7 @@ def log10_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chain(0.4342944819032518 / x0_i, d0_i)
+                value = masked_multiply(0.4342944819032518 / x0_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -435,7 +435,7 @@ def log1p_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chain(1.0 / (1.0 + x0_i), d0_i)
+                value = masked_multiply(1.0 / (1.0 + x0_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -525,12 +525,12 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
-                    d0_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 +
+                    t3_i)), d0_i)
                 )
                 term1 = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t4_i)),
-                    d1_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 +
+                    t4_i)), d1_i)
                 )
                 value += term1
                 store_f64(target, i, value)
@@ -551,8 +551,8 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
-                    d0_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 +
+                    t3_i)), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
@@ -572,8 +572,8 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
-                    d1_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 +
+                    t3_i)), d1_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
@@ -664,12 +664,12 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
-                    d0_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 +
+                    t3_i)), d0_i)
                 )
                 term1 = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t4_i)),
-                    d1_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 +
+                    t4_i)), d1_i)
                 )
                 value += term1
                 store_f64(target, i, value)
@@ -690,8 +690,8 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
-                    d0_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 +
+                    t3_i)), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
@@ -711,8 +711,8 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    chain(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i)),
-                    d1_i)
+                    masked_multiply(where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 +
+                    t3_i)), d1_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
@@ -762,7 +762,7 @@ def sigmoid_tangent_f64(frame: int, loops: int) -> int:
                 d0_i = load_f64(d0, i)
                 t3_i = load_f64(t3, i)
                 y_i = load_f64(y, i)
-                value = chain(y_i / (1.0 + t3_i), d0_i)
+                value = masked_multiply(y_i / (1.0 + t3_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
         start += n
@@ -816,7 +816,7 @@ def softplus_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chain(1.0 / (1.0 + t2_i), d0_i)
+                value = masked_multiply(1.0 / (1.0 + t2_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n

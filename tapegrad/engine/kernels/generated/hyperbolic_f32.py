@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, chain_over, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_divide, masked_multiply, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, bar_f32, call_unary, operand_f32, whole_f32
 from tapegrad.engine.kernels.cotangents import (
     close_f32,
@@ -76,7 +76,7 @@ def sinh_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = chain(bar, t4_i)
+                value = masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -116,7 +116,7 @@ def cosh_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = chain(bar, t4_i)
+                value = masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -156,7 +156,7 @@ def tanh_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = chain(bar, square(float32(1.0) / t4_i))
+                value = masked_multiply(bar, square(float32(1.0) / t4_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -196,8 +196,8 @@ def arcsinh_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    where(absolute(x0_i) < float32(1000000000.0), chain_over(bar, sqrt(float32(1.0) +
-                    square(x0_i))), chain_over(bar, absolute(x0_i)))
+                    where(absolute(x0_i) < float32(1000000000.0), masked_divide(bar, sqrt(float32(1.0) +
+                    square(x0_i))), masked_divide(bar, absolute(x0_i)))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
@@ -236,7 +236,7 @@ def arccosh_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = chain_over(bar, sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0)))
+                value = masked_divide(bar, sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0)))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -275,7 +275,7 @@ def arctanh_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    chain_over(bar, where(absolute(x0_i) < float32(0.5), float32(1.0) - square(x0_i),
+                    masked_divide(bar, where(absolute(x0_i) < float32(0.5), float32(1.0) - square(x0_i),
                     (float32(1.0) - x0_i) * (float32(1.0) + x0_i)))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)

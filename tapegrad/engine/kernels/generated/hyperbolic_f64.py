@@ -3,7 +3,7 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, chain_over, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_divide, masked_multiply, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, bar_f64, call_unary, operand_f64, whole_f64
 from tapegrad.engine.kernels.cotangents import (
     close_f64,
@@ -74,7 +74,7 @@ def sinh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = chain(bar, t4_i)
+                value = masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -114,7 +114,7 @@ def cosh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = chain(bar, t4_i)
+                value = masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -154,7 +154,7 @@ def tanh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = chain(bar, square(1.0 / t4_i))
+                value = masked_multiply(bar, square(1.0 / t4_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -194,8 +194,8 @@ def arcsinh_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    where(absolute(x0_i) < 1000000000.0, chain_over(bar, sqrt(1.0 + square(x0_i))),
-                    chain_over(bar, absolute(x0_i)))
+                    where(absolute(x0_i) < 1000000000.0, masked_divide(bar, sqrt(1.0 + square(x0_i))),
+                    masked_divide(bar, absolute(x0_i)))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
@@ -234,7 +234,7 @@ def arccosh_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = chain_over(bar, sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0))
+                value = masked_divide(bar, sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -273,8 +273,8 @@ def arctanh_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    chain_over(bar, where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0
-                    + x0_i)))
+                    masked_divide(bar, where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) *
+                    (1.0 + x0_i)))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)

@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, call_unary, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -74,7 +74,7 @@ def sinh_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chain(t2_i, d0_i)
+                value = masked_multiply(t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -120,7 +120,7 @@ def cosh_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chain(t2_i, d0_i)
+                value = masked_multiply(t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -171,7 +171,7 @@ def tanh_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chain(square(float32(1.0) / t2_i), d0_i)
+                value = masked_multiply(square(float32(1.0) / t2_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -222,8 +222,8 @@ def arcsinh_tangent_f32(frame: int, loops: int) -> int:
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    chain(where(absolute(x0_i) < float32(1000000000.0), float32(1.0) / sqrt(float32(1.0)
-                    + square(x0_i)), float32(1.0) / absolute(x0_i)), d0_i)
+                    masked_multiply(where(absolute(x0_i) < float32(1000000000.0), float32(1.0) /
+                    sqrt(float32(1.0) + square(x0_i)), float32(1.0) / absolute(x0_i)), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
@@ -271,7 +271,10 @@ def arccosh_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chain(float32(1.0) / (sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0))), d0_i)
+                value = (
+                    masked_multiply(float32(1.0) / (sqrt(x0_i - float32(1.0)) * sqrt(x0_i +
+                    float32(1.0))), d0_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -322,7 +325,7 @@ def arctanh_tangent_f32(frame: int, loops: int) -> int:
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    chain(float32(1.0) / where(absolute(x0_i) < float32(0.5), float32(1.0) -
+                    masked_multiply(float32(1.0) / where(absolute(x0_i) < float32(0.5), float32(1.0) -
                     square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i)), d0_i)
                 )
                 store_f32(target, i, value)

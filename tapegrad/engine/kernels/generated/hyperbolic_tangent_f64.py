@@ -3,7 +3,7 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, call_unary, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -67,7 +67,7 @@ def sinh_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chain(t2_i, d0_i)
+                value = masked_multiply(t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -108,7 +108,7 @@ def cosh_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chain(t2_i, d0_i)
+                value = masked_multiply(t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -154,7 +154,7 @@ def tanh_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chain(square(1.0 / t2_i), d0_i)
+                value = masked_multiply(square(1.0 / t2_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -200,8 +200,8 @@ def arcsinh_tangent_f64(frame: int, loops: int) -> int:
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    chain(where(absolute(x0_i) < 1000000000.0, 1.0 / sqrt(1.0 + square(x0_i)), 1.0 /
-                    absolute(x0_i)), d0_i)
+                    masked_multiply(where(absolute(x0_i) < 1000000000.0, 1.0 / sqrt(1.0 + square(x0_i)),
+                    1.0 / absolute(x0_i)), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
@@ -244,7 +244,7 @@ def arccosh_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chain(1.0 / (sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0)), d0_i)
+                value = masked_multiply(1.0 / (sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0)), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -290,8 +290,8 @@ def arctanh_tangent_f64(frame: int, loops: int) -> int:
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    chain(1.0 / where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0 +
-                    x0_i)), d0_i)
+                    masked_multiply(1.0 / where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) *
+                    (1.0 + x0_i)), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)

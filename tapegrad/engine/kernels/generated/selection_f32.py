@@ -5,7 +5,16 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, fmax, fmin, maximum, minimum, sign, where
+from tapegrad.engine.kernels.arithmetic import (
+    absolute,
+    fmax,
+    fmin,
+    masked_multiply,
+    maximum,
+    minimum,
+    sign,
+    where,
+)
 from tapegrad.engine.kernels.blocks import BLOCK, bar_f32, operand_f32, operand_u8, target_f32, whole_f32
 from tapegrad.engine.kernels.cotangents import (
     close_f32,
@@ -84,7 +93,7 @@ def absolute_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = chain(bar, sign(x0_i))
+                value = masked_multiply(bar, sign(x0_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n

@@ -3,7 +3,16 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, fmax, fmin, maximum, minimum, sign, where
+from tapegrad.engine.kernels.arithmetic import (
+    absolute,
+    fmax,
+    fmin,
+    masked_multiply,
+    maximum,
+    minimum,
+    sign,
+    where,
+)
 from tapegrad.engine.kernels.blocks import BLOCK, bar_f64, operand_f64, operand_u8, target_f64, whole_f64
 from tapegrad.engine.kernels.cotangents import (
     close_f64,
@@ -82,7 +91,7 @@ def absolute_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = chain(bar, sign(x0_i))
+                value = masked_multiply(bar, sign(x0_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n

@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import chain, sign, where
+from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, where
 from tapegrad.engine.kernels.blocks import BLOCK, operand_f32, operand_u8, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -76,7 +76,7 @@ def absolute_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chain(sign(x0_i), d0_i)
+                value = masked_multiply(sign(x0_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n

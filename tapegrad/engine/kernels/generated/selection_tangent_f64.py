@@ -3,7 +3,7 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import chain, sign, where
+from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, where
 from tapegrad.engine.kernels.blocks import BLOCK, operand_f64, operand_u8, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -69,7 +69,7 @@ def absolute_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chain(sign(x0_i), d0_i)
+                value = masked_multiply(sign(x0_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n

@@ -7,7 +7,7 @@ from math import nan
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import chain, square, where
+from tapegrad.engine.kernels.arithmetic import masked_multiply, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, bar_f32, call_binary, call_unary, operand_f32, whole_f32
 from tapegrad.engine.kernels.cotangents import (
     close_f32,
@@ -82,7 +82,7 @@ def erf_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = chain(bar, float32(1.1283791670955126) * t4_i)
+                value = masked_multiply(bar, float32(1.1283791670955126) * t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -126,7 +126,7 @@ def erfc_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = chain(bar, -float32(1.1283791670955126) * t4_i)
+                value = masked_multiply(bar, -float32(1.1283791670955126) * t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -166,7 +166,7 @@ def lgamma_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = chain(bar, t4_i)
+                value = masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -227,8 +227,9 @@ def digamma_reverse_f32(frame: int, loops: int) -> int:
                 t6_i = load_f32(t6, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    chain(bar, where(x0_i < float32(0.0), square(float32(3.141592653589793) / t5_i),
-                    float32(0.0)) + (where(x0_i < float32(0.0), -float32(1.0), float32(1.0)) * t6_i))
+                    masked_multiply(bar, where(x0_i < float32(0.0), square(float32(3.141592653589793) /
+                    t5_i), float32(0.0)) + (where(x0_i < float32(0.0), -float32(1.0), float32(1.0)) *
+                    t6_i))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
@@ -270,7 +271,7 @@ def zeta_reverse_f32(frame: int, loops: int) -> int:
             x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
-                value = chain(bar, float32(nan))
+                value = masked_multiply(bar, float32(nan))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -285,7 +286,7 @@ def zeta_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
                 x0_i = load_f32(x0, i)
-                value = chain(bar, -x0_i * t5_i)
+                value = masked_multiply(bar, -x0_i * t5_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
         start += n

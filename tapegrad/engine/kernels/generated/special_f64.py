@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from math import nan
 
-from tapegrad.engine.kernels.arithmetic import chain, square, where
+from tapegrad.engine.kernels.arithmetic import masked_multiply, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, bar_f64, call_binary, call_unary, operand_f64, whole_f64
 from tapegrad.engine.kernels.cotangents import (
     close_f64,
@@ -80,7 +80,7 @@ def erf_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = chain(bar, 1.1283791670955126 * t4_i)
+                value = masked_multiply(bar, 1.1283791670955126 * t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -124,7 +124,7 @@ def erfc_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = chain(bar, -1.1283791670955126 * t4_i)
+                value = masked_multiply(bar, -1.1283791670955126 * t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -164,7 +164,7 @@ def lgamma_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = chain(bar, t4_i)
+                value = masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -225,8 +225,8 @@ def digamma_reverse_f64(frame: int, loops: int) -> int:
                 t6_i = load_f64(t6, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    chain(bar, where(x0_i < 0.0, square(3.141592653589793 / t5_i), 0.0) + (where(x0_i <
-                    0.0, -1.0, 1.0) * t6_i))
+                    masked_multiply(bar, where(x0_i < 0.0, square(3.141592653589793 / t5_i), 0.0) +
+                    (where(x0_i < 0.0, -1.0, 1.0) * t6_i))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
@@ -268,7 +268,7 @@ def zeta_reverse_f64(frame: int, loops: int) -> int:
             x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
-                value = chain(bar, nan)
+                value = masked_multiply(bar, nan)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -283,7 +283,7 @@ def zeta_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
-                value = chain(bar, -x0_i * t5_i)
+                value = masked_multiply(bar, -x0_i * t5_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
         start += n

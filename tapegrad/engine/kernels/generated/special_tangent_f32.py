@@ -7,7 +7,7 @@ from math import nan
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import chain, square, where
+from tapegrad.engine.kernels.arithmetic import masked_multiply, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, call_binary, call_unary, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -91,7 +91,7 @@ def erf_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chain(float32(1.1283791670955126) * t2_i, d0_i)
+                value = masked_multiply(float32(1.1283791670955126) * t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -150,7 +150,7 @@ def erfc_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chain(-float32(1.1283791670955126) * t2_i, d0_i)
+                value = masked_multiply(-float32(1.1283791670955126) * t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -196,7 +196,7 @@ def lgamma_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chain(t2_i, d0_i)
+                value = masked_multiply(t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -293,9 +293,9 @@ def digamma_tangent_f32(frame: int, loops: int) -> int:
                 t4_i = load_f32(t4, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    chain(where(x0_i < float32(0.0), square(float32(3.141592653589793) / t3_i),
-                    float32(0.0)) + (where(x0_i < float32(0.0), -float32(1.0), float32(1.0)) * t4_i),
-                    d0_i)
+                    masked_multiply(where(x0_i < float32(0.0), square(float32(3.141592653589793) /
+                    t3_i), float32(0.0)) + (where(x0_i < float32(0.0), -float32(1.0), float32(1.0)) *
+                    t4_i), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, float32(0.0))
@@ -370,8 +370,8 @@ def zeta_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
-                value = chain(float32(nan), d0_i)
-                term1 = chain(-x0_i * t3_i, d1_i)
+                value = masked_multiply(float32(nan), d0_i)
+                term1 = masked_multiply(-x0_i * t3_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
@@ -383,7 +383,7 @@ def zeta_tangent_f32(frame: int, loops: int) -> int:
             target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
-                value = chain(float32(nan), d0_i)
+                value = masked_multiply(float32(nan), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
@@ -402,7 +402,7 @@ def zeta_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
-                value = chain(-x0_i * t3_i, d1_i)
+                value = masked_multiply(-x0_i * t3_i, d1_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
         start += n

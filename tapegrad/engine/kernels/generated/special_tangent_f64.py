@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from math import nan
 
-from tapegrad.engine.kernels.arithmetic import chain, square, where
+from tapegrad.engine.kernels.arithmetic import masked_multiply, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, call_binary, call_unary, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -84,7 +84,7 @@ def erf_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chain(1.1283791670955126 * t2_i, d0_i)
+                value = masked_multiply(1.1283791670955126 * t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -138,7 +138,7 @@ def erfc_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chain(-1.1283791670955126 * t2_i, d0_i)
+                value = masked_multiply(-1.1283791670955126 * t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -179,7 +179,7 @@ def lgamma_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chain(t2_i, d0_i)
+                value = masked_multiply(t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -268,8 +268,8 @@ def digamma_tangent_f64(frame: int, loops: int) -> int:
                 t4_i = load_f64(t4, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    chain(where(x0_i < 0.0, square(3.141592653589793 / t3_i), 0.0) + (where(x0_i < 0.0,
-                    -1.0, 1.0) * t4_i), d0_i)
+                    masked_multiply(where(x0_i < 0.0, square(3.141592653589793 / t3_i), 0.0) +
+                    (where(x0_i < 0.0, -1.0, 1.0) * t4_i), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 12288, 0.0)
@@ -336,8 +336,8 @@ def zeta_tangent_f64(frame: int, loops: int) -> int:
                 d1_i = load_f64(d1, i)
                 t3_i = load_f64(t3, i)
                 x0_i = load_f64(x0, i)
-                value = chain(nan, d0_i)
-                term1 = chain(-x0_i * t3_i, d1_i)
+                value = masked_multiply(nan, d0_i)
+                term1 = masked_multiply(-x0_i * t3_i, d1_i)
                 value += term1
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 10240, 0.0)
@@ -346,7 +346,7 @@ def zeta_tangent_f64(frame: int, loops: int) -> int:
             target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
-                value = chain(nan, d0_i)
+                value = masked_multiply(nan, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         elif x1_dot != 0:
@@ -362,7 +362,7 @@ def zeta_tangent_f64(frame: int, loops: int) -> int:
                 d1_i = load_f64(d1, i)
                 t3_i = load_f64(t3, i)
                 x0_i = load_f64(x0, i)
-                value = chain(-x0_i * t3_i, d1_i)
+                value = masked_multiply(-x0_i * t3_i, d1_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
         start += n

@@ -5,7 +5,15 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, chain_over, sign, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import (
+    absolute,
+    masked_divide,
+    masked_multiply,
+    sign,
+    sqrt,
+    square,
+    where,
+)
 from tapegrad.engine.kernels.blocks import (
     BLOCK,
     bar_f32,
@@ -93,7 +101,7 @@ def sin_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = chain(bar, t4_i)
+                value = masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -133,7 +141,7 @@ def cos_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
-                value = -chain(bar, t4_i)
+                value = -masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -171,7 +179,7 @@ def tan_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
-                value = chain(bar, float32(1.0) + square(y_i))
+                value = masked_multiply(bar, float32(1.0) + square(y_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -210,7 +218,7 @@ def arcsin_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    chain_over(bar, sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) -
+                    masked_divide(bar, sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) -
                     square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
@@ -251,7 +259,7 @@ def arccos_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    chain_over(-bar, sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) -
+                    masked_divide(-bar, sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) -
                     square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
@@ -291,7 +299,7 @@ def arctan_reverse_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
-                value = chain_over(bar, float32(1.0) + square(x0_i))
+                value = masked_divide(bar, float32(1.0) + square(x0_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
         start += n
@@ -339,8 +347,8 @@ def arctan2_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = (
                     where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
-                    where(absolute(x1_i) >= absolute(x0_i), chain_over(bar, x1_i + (x0_i * (x0_i /
-                    x1_i))), chain(bar, (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))))
+                    where(absolute(x1_i) >= absolute(x0_i), masked_divide(bar, x1_i + (x0_i * (x0_i /
+                    x1_i))), masked_multiply(bar, (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
@@ -352,8 +360,8 @@ def arctan2_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = (
                     where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
-                    -where(absolute(x0_i) >= absolute(x1_i), chain_over(bar, x0_i + (x1_i * (x1_i /
-                    x0_i))), chain(bar, (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))))
+                    -where(absolute(x0_i) >= absolute(x1_i), masked_divide(bar, x0_i + (x1_i * (x1_i /
+                    x0_i))), masked_multiply(bar, (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
@@ -404,7 +412,7 @@ def hypot_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    where(y_i == float32(0.0), float32(0.0), chain(bar, where(absolute(x0_i) >
+                    where(y_i == float32(0.0), float32(0.0), masked_multiply(bar, where(absolute(x0_i) >
                     absolute(x1_i), sign(x0_i), x0_i / absolute(x1_i)) / sqrt(float32(1.0) +
                     square(where(absolute(x0_i) > absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))))
                 )
@@ -418,7 +426,7 @@ def hypot_reverse_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    where(y_i == float32(0.0), float32(0.0), chain(bar, where(absolute(x1_i) >
+                    where(y_i == float32(0.0), float32(0.0), masked_multiply(bar, where(absolute(x1_i) >
                     absolute(x0_i), sign(x1_i), x1_i / absolute(x0_i)) / sqrt(float32(1.0) +
                     square(where(absolute(x1_i) > absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))))
                 )
@@ -489,15 +497,15 @@ def sinc_reverse_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 y_i = load_f32(y, i)
                 value = (
-                    where(absolute(x0_i) < float32(0.25), chain(bar, (-float32(3.141592653589793) *
-                    (float32(3.141592653589793) * x0_i)) * ((float32(1.0) / float32(3.0)) -
-                    (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(30.0)) -
-                    (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(840.0)) -
-                    (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(45360.0)) -
-                    (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(3991680.0)) -
-                    (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(518918400.0))
-                    - (square(float32(3.141592653589793) * x0_i) * (float32(1.0) /
-                    float32(93405312000.0))))))))))))))), chain(bar, (t5_i - y_i) / x0_i))
+                    where(absolute(x0_i) < float32(0.25), masked_multiply(bar,
+                    (-float32(3.141592653589793) * (float32(3.141592653589793) * x0_i)) * ((float32(1.0)
+                    / float32(3.0)) - (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) /
+                    float32(30.0)) - (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) /
+                    float32(840.0)) - (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) /
+                    float32(45360.0)) - (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) /
+                    float32(3991680.0)) - (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) /
+                    float32(518918400.0)) - (square(float32(3.141592653589793) * x0_i) * (float32(1.0) /
+                    float32(93405312000.0))))))))))))))), masked_multiply(bar, (t5_i - y_i) / x0_i))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)

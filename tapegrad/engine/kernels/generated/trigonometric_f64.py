@@ -3,7 +3,15 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, chain_over, sign, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import (
+    absolute,
+    masked_divide,
+    masked_multiply,
+    sign,
+    sqrt,
+    square,
+    where,
+)
 from tapegrad.engine.kernels.blocks import (
     BLOCK,
     bar_f64,
@@ -91,7 +99,7 @@ def sin_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = chain(bar, t4_i)
+                value = masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -131,7 +139,7 @@ def cos_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
-                value = -chain(bar, t4_i)
+                value = -masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -169,7 +177,7 @@ def tan_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
-                value = chain(bar, 1.0 + square(y_i))
+                value = masked_multiply(bar, 1.0 + square(y_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -208,8 +216,8 @@ def arcsin_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    chain_over(bar, sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) *
-                    (1.0 + x0_i))))
+                    masked_divide(bar, sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i)
+                    * (1.0 + x0_i))))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
@@ -249,8 +257,8 @@ def arccos_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    chain_over(-bar, sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) *
-                    (1.0 + x0_i))))
+                    masked_divide(-bar, sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 -
+                    x0_i) * (1.0 + x0_i))))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
@@ -289,7 +297,7 @@ def arctan_reverse_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
-                value = chain_over(bar, 1.0 + square(x0_i))
+                value = masked_divide(bar, 1.0 + square(x0_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
         start += n
@@ -337,8 +345,8 @@ def arctan2_reverse_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 value = (
                     where((x0_i == 0.0) & (x1_i == 0.0), 0.0, where(absolute(x1_i) >= absolute(x0_i),
-                    chain_over(bar, x1_i + (x0_i * (x0_i / x1_i))), chain(bar, (x1_i / x0_i) / (x0_i +
-                    (x1_i * (x1_i / x0_i))))))
+                    masked_divide(bar, x1_i + (x0_i * (x0_i / x1_i))), masked_multiply(bar, (x1_i /
+                    x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
@@ -350,8 +358,8 @@ def arctan2_reverse_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 value = (
                     where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -where(absolute(x0_i) >= absolute(x1_i),
-                    chain_over(bar, x0_i + (x1_i * (x1_i / x0_i))), chain(bar, (x0_i / x1_i) / (x1_i +
-                    (x0_i * (x0_i / x1_i))))))
+                    masked_divide(bar, x0_i + (x1_i * (x1_i / x0_i))), masked_multiply(bar, (x0_i /
+                    x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))))
                 )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
@@ -402,9 +410,9 @@ def hypot_reverse_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
                 value = (
-                    where(y_i == 0.0, 0.0, chain(bar, where(absolute(x0_i) > absolute(x1_i), sign(x0_i),
-                    x0_i / absolute(x1_i)) / sqrt(1.0 + square(where(absolute(x0_i) > absolute(x1_i),
-                    x1_i / x0_i, x0_i / x1_i)))))
+                    where(y_i == 0.0, 0.0, masked_multiply(bar, where(absolute(x0_i) > absolute(x1_i),
+                    sign(x0_i), x0_i / absolute(x1_i)) / sqrt(1.0 + square(where(absolute(x0_i) >
+                    absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 8192)
@@ -416,9 +424,9 @@ def hypot_reverse_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
                 value = (
-                    where(y_i == 0.0, 0.0, chain(bar, where(absolute(x1_i) > absolute(x0_i), sign(x1_i),
-                    x1_i / absolute(x0_i)) / sqrt(1.0 + square(where(absolute(x1_i) > absolute(x0_i),
-                    x0_i / x1_i, x1_i / x0_i)))))
+                    where(y_i == 0.0, 0.0, masked_multiply(bar, where(absolute(x1_i) > absolute(x0_i),
+                    sign(x1_i), x1_i / absolute(x0_i)) / sqrt(1.0 + square(where(absolute(x1_i) >
+                    absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))))
                 )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 8192)
@@ -487,12 +495,13 @@ def sinc_reverse_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 y_i = load_f64(y, i)
                 value = (
-                    where(absolute(x0_i) < 0.25, chain(bar, (-3.141592653589793 * (3.141592653589793 *
-                    x0_i)) * ((1.0 / 3.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 30.0) -
-                    (square(3.141592653589793 * x0_i) * ((1.0 / 840.0) - (square(3.141592653589793 *
-                    x0_i) * ((1.0 / 45360.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 3991680.0) -
-                    (square(3.141592653589793 * x0_i) * ((1.0 / 518918400.0) - (square(3.141592653589793
-                    * x0_i) * (1.0 / 93405312000.0)))))))))))))), chain(bar, (t5_i - y_i) / x0_i))
+                    where(absolute(x0_i) < 0.25, masked_multiply(bar, (-3.141592653589793 *
+                    (3.141592653589793 * x0_i)) * ((1.0 / 3.0) - (square(3.141592653589793 * x0_i) *
+                    ((1.0 / 30.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 840.0) -
+                    (square(3.141592653589793 * x0_i) * ((1.0 / 45360.0) - (square(3.141592653589793 *
+                    x0_i) * ((1.0 / 3991680.0) - (square(3.141592653589793 * x0_i) * ((1.0 /
+                    518918400.0) - (square(3.141592653589793 * x0_i) * (1.0 /
+                    93405312000.0)))))))))))))), masked_multiply(bar, (t5_i - y_i) / x0_i))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)

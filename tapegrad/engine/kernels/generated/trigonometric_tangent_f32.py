@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, sign, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sign, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, call_unary, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -77,7 +77,7 @@ def sin_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chain(t2_i, d0_i)
+                value = masked_multiply(t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -128,7 +128,7 @@ def cos_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
-                value = chain(-t2_i, d0_i)
+                value = masked_multiply(-t2_i, d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
         start += n
@@ -175,7 +175,7 @@ def tan_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
-                value = chain(float32(1.0) + square(y_i), d0_i)
+                value = masked_multiply(float32(1.0) + square(y_i), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -226,8 +226,8 @@ def arcsin_tangent_f32(frame: int, loops: int) -> int:
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    chain(float32(1.0) / sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) -
-                    square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))), d0_i)
+                    masked_multiply(float32(1.0) / sqrt(where(absolute(x0_i) < float32(0.5),
+                    float32(1.0) - square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
@@ -279,8 +279,8 @@ def arccos_tangent_f32(frame: int, loops: int) -> int:
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    chain(-float32(1.0) / sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) -
-                    square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))), d0_i)
+                    masked_multiply(-float32(1.0) / sqrt(where(absolute(x0_i) < float32(0.5),
+                    float32(1.0) - square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
@@ -328,7 +328,7 @@ def arctan_tangent_f32(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
-                value = chain(float32(1.0) / (float32(1.0) + square(x0_i)), d0_i)
+                value = masked_multiply(float32(1.0) / (float32(1.0) + square(x0_i)), d0_i)
                 store_f32(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
         start += n
@@ -403,12 +403,12 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    masked_multiply(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
                     where(absolute(x1_i) >= absolute(x0_i), float32(1.0) / (x1_i + (x0_i * (x0_i /
                     x1_i))), (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))), d0_i)
                 )
                 term1 = (
-                    chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    masked_multiply(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
                     -where(absolute(x0_i) >= absolute(x1_i), float32(1.0) / (x0_i + (x1_i * (x1_i /
                     x0_i))), (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))), d1_i)
                 )
@@ -426,7 +426,7 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    masked_multiply(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
                     where(absolute(x1_i) >= absolute(x0_i), float32(1.0) / (x1_i + (x0_i * (x0_i /
                     x1_i))), (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))), d0_i)
                 )
@@ -443,7 +443,7 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = (
-                    chain(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
+                    masked_multiply(where((x0_i == float32(0.0)) & (x1_i == float32(0.0)), float32(0.0),
                     -where(absolute(x0_i) >= absolute(x1_i), float32(1.0) / (x0_i + (x1_i * (x1_i /
                     x0_i))), (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))), d1_i)
                 )
@@ -526,12 +526,12 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    chain(where(y_i == float32(0.0), float32(0.0), where(absolute(x0_i) >
+                    masked_multiply(where(y_i == float32(0.0), float32(0.0), where(absolute(x0_i) >
                     absolute(x1_i), sign(x0_i), x0_i / absolute(x1_i)) / sqrt(float32(1.0) +
                     square(where(absolute(x0_i) > absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))), d0_i)
                 )
                 term1 = (
-                    chain(where(y_i == float32(0.0), float32(0.0), where(absolute(x1_i) >
+                    masked_multiply(where(y_i == float32(0.0), float32(0.0), where(absolute(x1_i) >
                     absolute(x0_i), sign(x1_i), x1_i / absolute(x0_i)) / sqrt(float32(1.0) +
                     square(where(absolute(x1_i) > absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))), d1_i)
                 )
@@ -550,7 +550,7 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    chain(where(y_i == float32(0.0), float32(0.0), where(absolute(x0_i) >
+                    masked_multiply(where(y_i == float32(0.0), float32(0.0), where(absolute(x0_i) >
                     absolute(x1_i), sign(x0_i), x0_i / absolute(x1_i)) / sqrt(float32(1.0) +
                     square(where(absolute(x0_i) > absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))), d0_i)
                 )
@@ -568,7 +568,7 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = (
-                    chain(where(y_i == float32(0.0), float32(0.0), where(absolute(x1_i) >
+                    masked_multiply(where(y_i == float32(0.0), float32(0.0), where(absolute(x1_i) >
                     absolute(x0_i), sign(x1_i), x1_i / absolute(x0_i)) / sqrt(float32(1.0) +
                     square(where(absolute(x1_i) > absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))), d1_i)
                 )
@@ -649,7 +649,7 @@ def sinc_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 y_i = load_f32(y, i)
                 value = (
-                    chain(where(absolute(x0_i) < float32(0.25), (-float32(3.141592653589793) *
+                    masked_multiply(where(absolute(x0_i) < float32(0.25), (-float32(3.141592653589793) *
                     (float32(3.141592653589793) * x0_i)) * ((float32(1.0) / float32(3.0)) -
                     (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(30.0)) -
                     (square(float32(3.141592653589793) * x0_i) * ((float32(1.0) / float32(840.0)) -

@@ -3,7 +3,7 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import absolute, chain, sign, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sign, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, call_unary, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -70,7 +70,7 @@ def sin_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chain(t2_i, d0_i)
+                value = masked_multiply(t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -116,7 +116,7 @@ def cos_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
-                value = chain(-t2_i, d0_i)
+                value = masked_multiply(-t2_i, d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
         start += n
@@ -158,7 +158,7 @@ def tan_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
-                value = chain(1.0 + square(y_i), d0_i)
+                value = masked_multiply(1.0 + square(y_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -204,8 +204,8 @@ def arcsin_tangent_f64(frame: int, loops: int) -> int:
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    chain(1.0 / sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0
-                    + x0_i))), d0_i)
+                    masked_multiply(1.0 / sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 -
+                    x0_i) * (1.0 + x0_i))), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
@@ -252,8 +252,8 @@ def arccos_tangent_f64(frame: int, loops: int) -> int:
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    chain(-1.0 / sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) *
-                    (1.0 + x0_i))), d0_i)
+                    masked_multiply(-1.0 / sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 -
+                    x0_i) * (1.0 + x0_i))), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
@@ -296,7 +296,7 @@ def arctan_tangent_f64(frame: int, loops: int) -> int:
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
-                value = chain(1.0 / (1.0 + square(x0_i)), d0_i)
+                value = masked_multiply(1.0 / (1.0 + square(x0_i)), d0_i)
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
         start += n
@@ -363,12 +363,12 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    chain(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, where(absolute(x1_i) >=
+                    masked_multiply(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, where(absolute(x1_i) >=
                     absolute(x0_i), 1.0 / (x1_i + (x0_i * (x0_i / x1_i))), (x1_i / x0_i) / (x0_i + (x1_i
                     * (x1_i / x0_i))))), d0_i)
                 )
                 term1 = (
-                    chain(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -where(absolute(x0_i) >=
+                    masked_multiply(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -where(absolute(x0_i) >=
                     absolute(x1_i), 1.0 / (x0_i + (x1_i * (x1_i / x0_i))), (x0_i / x1_i) / (x1_i + (x0_i
                     * (x0_i / x1_i))))), d1_i)
                 )
@@ -383,7 +383,7 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    chain(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, where(absolute(x1_i) >=
+                    masked_multiply(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, where(absolute(x1_i) >=
                     absolute(x0_i), 1.0 / (x1_i + (x0_i * (x0_i / x1_i))), (x1_i / x0_i) / (x0_i + (x1_i
                     * (x1_i / x0_i))))), d0_i)
                 )
@@ -397,7 +397,7 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = (
-                    chain(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -where(absolute(x0_i) >=
+                    masked_multiply(where((x0_i == 0.0) & (x1_i == 0.0), 0.0, -where(absolute(x0_i) >=
                     absolute(x1_i), 1.0 / (x0_i + (x1_i * (x1_i / x0_i))), (x0_i / x1_i) / (x1_i + (x0_i
                     * (x0_i / x1_i))))), d1_i)
                 )
@@ -472,14 +472,14 @@ def hypot_tangent_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
                 value = (
-                    chain(where(y_i == 0.0, 0.0, where(absolute(x0_i) > absolute(x1_i), sign(x0_i), x0_i
-                    / absolute(x1_i)) / sqrt(1.0 + square(where(absolute(x0_i) > absolute(x1_i), x1_i /
-                    x0_i, x0_i / x1_i)))), d0_i)
+                    masked_multiply(where(y_i == 0.0, 0.0, where(absolute(x0_i) > absolute(x1_i),
+                    sign(x0_i), x0_i / absolute(x1_i)) / sqrt(1.0 + square(where(absolute(x0_i) >
+                    absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))), d0_i)
                 )
                 term1 = (
-                    chain(where(y_i == 0.0, 0.0, where(absolute(x1_i) > absolute(x0_i), sign(x1_i), x1_i
-                    / absolute(x0_i)) / sqrt(1.0 + square(where(absolute(x1_i) > absolute(x0_i), x0_i /
-                    x1_i, x1_i / x0_i)))), d1_i)
+                    masked_multiply(where(y_i == 0.0, 0.0, where(absolute(x1_i) > absolute(x0_i),
+                    sign(x1_i), x1_i / absolute(x0_i)) / sqrt(1.0 + square(where(absolute(x1_i) >
+                    absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))), d1_i)
                 )
                 value += term1
                 store_f64(target, i, value)
@@ -493,9 +493,9 @@ def hypot_tangent_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
                 value = (
-                    chain(where(y_i == 0.0, 0.0, where(absolute(x0_i) > absolute(x1_i), sign(x0_i), x0_i
-                    / absolute(x1_i)) / sqrt(1.0 + square(where(absolute(x0_i) > absolute(x1_i), x1_i /
-                    x0_i, x0_i / x1_i)))), d0_i)
+                    masked_multiply(where(y_i == 0.0, 0.0, where(absolute(x0_i) > absolute(x1_i),
+                    sign(x0_i), x0_i / absolute(x1_i)) / sqrt(1.0 + square(where(absolute(x0_i) >
+                    absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
@@ -508,9 +508,9 @@ def hypot_tangent_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
                 value = (
-                    chain(where(y_i == 0.0, 0.0, where(absolute(x1_i) > absolute(x0_i), sign(x1_i), x1_i
-                    / absolute(x0_i)) / sqrt(1.0 + square(where(absolute(x1_i) > absolute(x0_i), x0_i /
-                    x1_i, x1_i / x0_i)))), d1_i)
+                    masked_multiply(where(y_i == 0.0, 0.0, where(absolute(x1_i) > absolute(x0_i),
+                    sign(x1_i), x1_i / absolute(x0_i)) / sqrt(1.0 + square(where(absolute(x1_i) >
+                    absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))), d1_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
@@ -581,12 +581,13 @@ def sinc_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 y_i = load_f64(y, i)
                 value = (
-                    chain(where(absolute(x0_i) < 0.25, (-3.141592653589793 * (3.141592653589793 * x0_i))
-                    * ((1.0 / 3.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 30.0) -
-                    (square(3.141592653589793 * x0_i) * ((1.0 / 840.0) - (square(3.141592653589793 *
-                    x0_i) * ((1.0 / 45360.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 3991680.0) -
-                    (square(3.141592653589793 * x0_i) * ((1.0 / 518918400.0) - (square(3.141592653589793
-                    * x0_i) * (1.0 / 93405312000.0))))))))))))), (t3_i - y_i) / x0_i), d0_i)
+                    masked_multiply(where(absolute(x0_i) < 0.25, (-3.141592653589793 *
+                    (3.141592653589793 * x0_i)) * ((1.0 / 3.0) - (square(3.141592653589793 * x0_i) *
+                    ((1.0 / 30.0) - (square(3.141592653589793 * x0_i) * ((1.0 / 840.0) -
+                    (square(3.141592653589793 * x0_i) * ((1.0 / 45360.0) - (square(3.141592653589793 *
+                    x0_i) * ((1.0 / 3991680.0) - (square(3.141592653589793 * x0_i) * ((1.0 /
+                    518918400.0) - (square(3.141592653589793 * x0_i) * (1.0 /
+                    93405312000.0))))))))))))), (t3_i - y_i) / x0_i), d0_i)
                 )
                 store_f64(target, i, value)
             tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)

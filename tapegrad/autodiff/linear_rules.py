@@ -1,0 +1,97 @@
+"""The derivatives of linear structural ops, from their rows: nothing is stated of them but a transpose.
+
+The tangent of the result is the op itself, applied to tangents. The cotangents are what the transpose makes of the
+cotangent of the result, and that is most often another op, with the same parameters.
+"""
+
+from typing import Any
+
+from numpy.lib.stride_tricks import as_strided
+
+from tapegrad.autodiff import transposes
+from tapegrad.autodiff.accumulator import Value
+from tapegrad.autodiff.graph_view import Geometry
+from tapegrad.autodiff.step import Step
+from tapegrad.engine import kernel_table
+from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend.modes import current
+from tapegrad.frontend.record_structural import allocate, record_out, record_reduction
+from tapegrad.frontend.shape import contiguous
+from tapegrad.frontend.tensor import Tensor, view_of
+from tapegrad.ops import CODES, COPY, Row
+
+
+def forward(step: Step, dots: list[Value | None]) -> Tensor:
+    """The tangent of the result: the op of the tangents, zeros where there is none."""
+    row, like = step.row, step.geometry(step.result)
+    operands = [
+        step.x(j) if row.reads[j] is None else step.dense(0.0 if x_dot is None else x_dot, j)
+        for j, x_dot in enumerate(dots)
+    ]
+    if row.kind in ("broadcast_sum", "reduction"):
+        axes = sum(1 << d for d, stride in enumerate(like.strides) if stride == 0)
+        return record_reduction(CODES[row.name], operands[0], axes, False, row.name)
+    places = [step.geometry(slot) for slot in step.operands]
+    return _record(row, _laid_out(step, operands, places), step.params, like)
+
+
+def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    """The cotangents of the operands: the transpose of the op, of the cotangent of the result."""
+    transpose = step.row.transpose or ""
+    if transpose not in CODES:
+        return transposes.RULES[transpose](step, y_bar)
+    row, like = kernel_table.row(CODES[transpose]), step.geometry(step.operands[0])
+    rest = range(1, len(step.operands))
+    operands = [step.dense(y_bar, -1), *map(step.x, rest)]
+    places = [step.geometry(slot) for slot in (step.result, *step.operands[1:])]
+    params = None if row.params is None else row.params(*step.params)
+    return {0: _record(row, _laid_out(step, operands, places), params, like)}
+
+
+def _record(row: Row, operands: list[Tensor], params: Any, like: Geometry) -> Tensor:
+    """Record an op whose result is to lie in memory as a slot does."""
+    tape, differentiate = current()
+    result = _empty(tape, like)
+    read = [x._slot_on(tape) for x in operands]
+    record_out(tape, CODES[row.name], result._slot_on(tape), read, params, row.name, differentiate)
+    return result
+
+
+# --- memory ----------------------------------------------------------------------------------------------------
+
+
+def _laid_out(step: Step, values: list[Tensor], places: list[Geometry]) -> list[Tensor]:
+    """Values that lie in memory as some slots do, if the op has parameters: these may speak of strides."""
+    if step.row.params is None:
+        return values
+    return [_as_laid_out(step.tape, x, place) for x, place in zip(values, places, strict=True)]
+
+
+def _as_laid_out(tape: Tape, value: Tensor, place: Geometry) -> Tensor:
+    """A value that lies in memory as a slot does: itself, or a recorded copy."""
+    if _steps(value.shape, value.data_or_traced().strides) == _steps(place.shape, place.strides):
+        return value
+    if place.in_order:
+        return contiguous(value)
+    copy = _empty(tape, place)
+    once = tuple(slice(1) if stride == 0 else slice(None) for stride in place.strides)
+    part, source = view_of(copy, copy.data_or_traced()[once]), view_of(value, value.data_or_traced()[once])
+    differentiate = current()[1]
+    record_out(tape, COPY, part._slot_on(tape), [source._slot_on(tape)], None, "copy", differentiate)
+    return copy
+
+
+def _steps(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[int]:
+    """Strides, 0 where nothing is stepped over."""
+    return [stride if extent > 1 else 0 for extent, stride in zip(shape, strides, strict=True)]
+
+
+def _empty(tape: Tape, like: Geometry) -> Tensor:
+    """A Tensor with nothing in it yet that lies in memory as a slot does."""
+    if like.in_order:
+        return allocate(tape, like.dtype, like.shape, "empty")
+    item = like.dtype.itemsize
+    reach = [stride * max(extent - 1, 0) for extent, stride in zip(like.shape, like.strides, strict=True)]
+    first = -sum(min(step, 0) for step in reach)
+    memory = allocate(tape, like.dtype, ((first + sum(max(step, 0) for step in reach)) // item + 1,), "empty")
+    return view_of(memory, as_strided(memory.data_or_traced()[first // item :], like.shape, like.strides))

@@ -1,0 +1,100 @@
+"""Transposes of linear structural ops that are more than another op: each row names its own.
+
+A rule returns, for each operand that is asked for, its cotangent from that of the result, in the operand's shape or in
+one that it broadcasts to.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from tapegrad.autodiff.accumulator import Value
+from tapegrad.autodiff.regions import region_of
+from tapegrad.autodiff.step import Step
+from tapegrad.frontend import reductions
+from tapegrad.frontend.record import apply, unary
+from tapegrad.frontend.shape import reshape
+from tapegrad.frontend.tensor import Tensor
+from tapegrad.frontend.writes import setitem
+from tapegrad.ops import CODES, COPY
+
+_MASKED_MULTIPLY = CODES["masked_multiply"]
+
+
+def broadcast(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Of a sum."""
+    return {0: y_bar}
+
+
+def sum_from_the_end(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Of a cumulative sum."""
+    y_bar = step.dense(y_bar, -1)
+    return {0: reductions.cumsum(y_bar[..., ::-1], -1)[..., ::-1]}
+
+
+def cast_back(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Of a conversion of dtype."""
+    if isinstance(y_bar, float):
+        return {0: y_bar}
+    return {0: y_bar.astype(step.geometry(step.operands[0]).dtype)}
+
+
+def views_of_the_regions(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Of operands laid into regions of a buffer."""
+    asked = [j for j in range(len(step.operands)) if step.asks(j)]
+    if isinstance(y_bar, float):
+        return {j: step.dense(y_bar, j) for j in asked}
+    regions = step.params.regions
+    return {j: region_of(y_bar, *regions[j][:3]) for j in asked}
+
+
+# --- in-place writes -------------------------------------------------------------------------------------------
+
+
+def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Of a write into a region: the old contents have the rest of the cotangent, the value has the region's."""
+    bars: dict[int, Value] = {}
+    y_bar, region = step.dense(y_bar, -1), step.params.region[:3]
+    if step.asks(1):
+        bars[1] = region_of(y_bar, *region)
+    if step.asks(0):
+        bars[0] = unary(COPY, y_bar)
+        setitem(region_of(bars[0], *region), ..., 0.0)
+    return bars
+
+
+def outside_and_inside_of_the_rows(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Of a write to elements that are listed, which no argument of a recording decides."""
+    bars: dict[int, Value] = {}
+    rows, y_bar = step.x(2).data_or_traced(), step.dense(y_bar, -1)
+    if step.asks(1):
+        bars[1] = _of_the_values(rows, y_bar, step.geometry(step.operands[1]).shape)
+    if step.asks(0):
+        bars[0] = unary(COPY, y_bar)
+        setitem(bars[0], rows, 0.0)
+    return bars
+
+
+def _of_the_values(rows: np.ndarray, y_bar: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The cotangent of the values written: of several writes to one element the last counts."""
+    last = np.zeros(y_bar.size, np.int64)
+    last[rows] = np.arange(len(rows))
+    counts = (last[rows] == np.arange(len(rows))).astype(y_bar.dtype)
+    taken = y_bar[rows] if counts.all() else apply(_MASKED_MULTIPLY, y_bar[rows], counts)
+    if math.prod(shape) == len(rows):
+        return reshape(taken, shape)
+    return reshape(reductions.sum(taken), shape)
+
+
+RULES: dict[str, Callable[[Step, Value], dict[int, Value]]] = {
+    rule.__name__: rule
+    for rule in (
+        broadcast,
+        sum_from_the_end,
+        cast_back,
+        views_of_the_regions,
+        outside_and_inside_of_the_region,
+        outside_and_inside_of_the_rows,
+    )
+}

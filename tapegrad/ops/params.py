@@ -1,0 +1,297 @@
+"""The parameters of structural ops: one record of named 64-bit words for each op that has any.
+
+The record is the only place that says what the words of an op mean, how many there are and what they must be. Who
+records an instruction builds one, kernels load the words by the same names, and the rules on Tensors, the verifier and
+the printer read it back from an instruction. Nothing else of the table is known to compiled code, so this module
+imports nothing.
+
+A field is one word; a `Region` is as many as its dimensions ask for; a tuple of regions comes behind their number.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+
+class View(Protocol):
+    """What a record asks of the operands and the result of an instruction."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def itemsize(self) -> int: ...
+    @property
+    def contiguous(self) -> bool: ...
+
+
+class Params(Protocol):
+    """A record: a NamedTuple that can also say what is wrong with it."""
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        """What does not fit the operands and the result; nothing if everything does."""
+
+
+# Words of a region: the first ones, and where the extents begin.
+OFFSET, NDIM, EXTENTS = range(3)
+
+
+class Region(NamedTuple):
+    """A part of a buffer, and the strides by which another view is seen in its shape. All in bytes.
+
+    Words: ``[offset, ndim, extents..., strides..., strides of the other view...]``.
+    """
+
+    offset: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    other_strides: tuple[int, ...]
+
+    @property
+    def words(self) -> list[int]:
+        return [self.offset, len(self.extents), *self.extents, *self.strides, *self.other_strides]
+
+    @classmethod
+    def read(cls, words: Iterator[int]) -> "Region":
+        offset, ndim = next(words), next(words)
+        extents, strides, others = [tuple([next(words) for _ in range(ndim)]) for _ in range(3)]
+        return cls(offset, extents, strides, others)
+
+    def broken(self, buffer: View, other: View) -> str:
+        """The region lies inside the buffer, and the other view is read where it lies."""
+        if math.prod(self.extents) == 0:
+            return ""
+        first, end = _reach(self.extents, self.strides, buffer.itemsize)
+        bytes_ = buffer.size * buffer.itemsize
+        if self.offset + first < 0 or self.offset + end > bytes_:
+            return f"a region from byte {self.offset + first} to {self.offset + end} of a buffer of {bytes_}"
+        reached = _reach(self.extents, self.other_strides, other.itemsize)
+        own = _reach(other.shape, other.strides, other.itemsize)
+        if other.size > 0 and own[0] <= reached[0] and reached[1] <= own[1]:
+            return ""
+        return f"a view of shape {other.shape} is read with strides {self.other_strides} over {self.extents}"
+
+
+def _reach(extents: Sequence[int], strides: Sequence[int], size: int) -> tuple[int, int]:
+    """First byte of what strides lead to, from its first element, and the byte after its last."""
+    steps = [stride * (extent - 1) for extent, stride in zip(extents, strides, strict=True)]
+    return sum(min(0, step) for step in steps), sum(max(0, step) for step in steps) + size
+
+
+# --- one record for each op ------------------------------------------------------------------------------------
+
+
+class MatmulParams(NamedTuple):
+    """``y = x0 @ x1``, where x0 is m by k and x1 is k by n; then row and column stride of each, in bytes."""
+
+    m: int
+    n: int
+    k: int
+    row_stride0: int
+    column_stride0: int
+    row_stride1: int
+    column_stride1: int
+    row_stride_y: int
+    column_stride_y: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        m, n, k, *strides = self
+        views = [*operands, result]
+        if [view.shape[-2:] for view in views] != [(m, k), (k, n), (m, n)]:
+            return f"matrices of shapes {[view.shape for view in views]}, but m={m}, n={n}, k={k}"
+        for view, steps in zip(views, (strides[:2], strides[2:4], strides[4:]), strict=True):
+            if any(own not in (0, step) for own, step in zip(_matrix_strides(view), steps, strict=True)):
+                return f"strides {steps} of a matrix whose strides are {view.strides}"
+        return ""
+
+
+def _matrix_strides(view: View) -> list[int]:
+    """Strides of a view's matrices, 0 where there is nothing to step over."""
+    return [s if e > 1 and view.size else 0 for e, s in zip(view.shape[-2:], view.strides[-2:], strict=True)]
+
+
+class GatherParams(NamedTuple):
+    """The operand as `rows` rows of `length` elements, of which operand 1 lists those that are taken.
+
+    A negative number in the list counts from the end.
+    """
+
+    rows: int
+    length: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        source, listed = operands
+        return _broken_rows(self, source, result, listed)
+
+
+class ScatterAddParams(NamedTuple):
+    """The same with operand and result exchanged: what is added to each row of the result that is listed."""
+
+    rows: int
+    length: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        source, listed = operands
+        return _broken_rows(self, result, source, listed)
+
+
+def _broken_rows(params: Sequence[int], whole: View, taken: View, listed: View) -> str:
+    """One view is all the rows, another one has a row for each entry of the list."""
+    rows, length = params[:2]
+    fits = min(params) >= 0 and (rows * length, listed.size * length) == (whole.size, taken.size)
+    if fits and whole.contiguous and taken.contiguous and listed.contiguous:
+        return ""
+    return (
+        f"{rows} rows of {length}, of which {listed.size} are listed: shapes {whole.shape} and {taken.shape}"
+    )
+
+
+class ScatterWriteParams(NamedTuple):
+    """A buffer as `rows` rows of `length` elements, of which operand 2 lists those that are written; the last counts.
+
+    `value_stride` is the bytes from one value to the next: 0 if one value is written everywhere.
+    """
+
+    rows: int
+    length: int
+    value_stride: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        values, listed = operands[1:]
+        found = _broken_buffer(self.rows * self.length, operands[0], result)
+        if found or min(self) < 0 or not (values.contiguous and listed.contiguous):
+            return found or f"negative, or not on contiguous slots: {self}"
+        count = listed.size * self.length
+        read = (count - 1) * self.value_stride + values.itemsize if count else 0
+        if read <= values.size * values.itemsize:
+            return ""
+        return f"{read} bytes of values are read from a value of shape {values.shape}"
+
+
+class WriteParams(NamedTuple):
+    """A region of a buffer of `total` elements, into which operand 1 is written."""
+
+    total: int
+    region: Region
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        return _broken_buffer(self.total, operands[0], result) or self.region.broken(result, operands[1])
+
+
+def _broken_buffer(total: int, *views: View) -> str:
+    """A buffer is seen as a whole, before and after what is written to it."""
+    for view in views:
+        if view.shape != (total,) or not view.contiguous:
+            return f"a buffer of {total} elements is seen in shape {view.shape}"
+    return ""
+
+
+class EmbedParams(NamedTuple):
+    """For each operand the region that it takes in a result of `total` elements."""
+
+    total: int
+    regions: tuple[Region, ...]
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        count = len(self.regions)
+        if count != len(operands):
+            return f"{count} regions for {len(operands)} operands"
+        if found := _broken_buffer(self.total, result):
+            return found
+        parts = zip(self.regions, operands, strict=True)
+        return next((found for region, view in parts if (found := region.broken(result, view))), "")
+
+
+class CustomParams(NamedTuple):
+    """What a user's op calls: the address of its descriptor (see `kernels.callback`), and its number for printing."""
+
+    descriptor: int
+    number: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        packed = all(len(view.shape) == 1 and view.contiguous for view in (*operands, result))
+        return (
+            ""
+            if packed and self.descriptor != 0
+            else f"nothing is called, or not on contiguous slots: {self}"
+        )
+
+
+class GuardParams(NamedTuple):
+    """The bytes that a guarded array must have: how many, and the address of a copy."""
+
+    bytes: int
+    address: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        (guarded,) = operands
+        inside = guarded.contiguous and 0 <= self.bytes <= guarded.size * guarded.itemsize
+        if inside and (self.address != 0 or self.bytes == 0):
+            return ""
+        return f"{self.bytes} bytes of an operand of shape {guarded.shape} are compared with those at {self.address}"
+
+
+class TruthGuardParams(NamedTuple):
+    """The truth, 0 or 1, that one element must have."""
+
+    truth: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        fits = operands[0].size == 1 and self.truth in (0, 1)
+        return "" if fits else f"truth {self.truth} of shape {operands[0].shape}"
+
+
+# --- to words and back -----------------------------------------------------------------------------------------
+
+
+def words_of(params: Any) -> list[int]:
+    """The words of a record, in the order of its fields."""
+    words: list[int] = []
+    for value in params:
+        if isinstance(value, Region):
+            words += value.words
+        elif isinstance(value, tuple):
+            words += [len(value), *(word for region in value for word in region.words)]
+        else:
+            words.append(int(value))
+    return words
+
+
+def read(record: type[Any], words: Sequence[int]) -> Any:
+    """The record that some words are.
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer words than it has.
+    """
+    left = iter(words)
+    try:
+        values = [_value(record.__annotations__[name], left) for name in record._fields]
+    except StopIteration:
+        raise ValueError(f"{len(words)} words are too few for {record.__name__}") from None
+    if next(left, None) is not None:
+        raise ValueError(f"{len(words)} words are too many for {record.__name__}")
+    return record(*values)
+
+
+def _value(kind: Any, words: Iterator[int]) -> Any:
+    """One field of a record from the words that are left."""
+    if kind is int:
+        return next(words)
+    if kind is Region:
+        return Region.read(words)
+    regions = [
+        Region.read(words) for _ in range(next(words))
+    ]  # a generator would turn StopIteration into an error
+    return tuple(regions)
+
+
+def word(record: type[Any], field: str) -> int:
+    """The number of the word that a field begins at; fields before it are one word each."""
+    at: int = record._fields.index(field)
+    assert all(record.__annotations__[name] is int for name in record._fields[:at])
+    return at

@@ -1,0 +1,132 @@
+"""Whoever adds a structural op is told what is missing and where it goes.
+
+A row stands for kernels, derivatives of derivatives and a test case; nothing here names an op.
+"""
+
+import importlib
+import importlib.util
+from typing import Any, NamedTuple
+
+import pytest
+
+from tapegrad.autodiff import structural_rules, transposes
+from tapegrad.engine import kernel_table
+from tapegrad.ops import CODES, ROWS, STRUCTURAL, Structural, params
+
+every_row = pytest.mark.parametrize("row", STRUCTURAL, ids=lambda row: row.name)
+with_params = pytest.mark.parametrize(
+    "row", [row for row in STRUCTURAL if row.params], ids=lambda row: row.name
+)
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", kernel_table.kernels(), ids=str)
+def test_every_kernel_that_a_row_promises_is_written(name: kernel_table.KernelName) -> None:
+    module, function = ROWS[CODES[name.op]].kernel(name.dtype, name.direction)
+    assert importlib.util.find_spec(module), (
+        f"{name.op}: its kernels should be in {module}, which is not there"
+    )
+    assert hasattr(importlib.import_module(module), function), (
+        f"{name.op}: {module} has no {function}(frame, loops); `make gen` writes those of elementwise ops, those of"
+        " structural ops are written by hand"
+    )
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+@every_row
+def test_every_derivative_has_a_derivative(row: Structural) -> None:
+    stated = row.name in structural_rules.REVERSE, row.name in structural_rules.FORWARD
+    if row.differentiable and not row.linear:
+        assert all(stated), (
+            f"{row.name}: its row names no transpose, so it is not linear, and REVERSE and FORWARD of"
+            " autodiff/structural_rules.py must say what its derivatives are as expressions on Tensors"
+        )
+    else:
+        assert not any(stated), f"{row.name}: its derivatives follow from its row; drop its structural rules"
+
+
+@every_row
+def test_every_transpose_is_known(row: Structural) -> None:
+    if row.transpose is None:
+        return
+    assert row.transpose in CODES or row.transpose in transposes.RULES, (
+        f"{row.name}: its transpose {row.transpose!r} is neither an op of the table, nor in RULES of"
+        " autodiff/transposes.py"
+    )
+    if row.transpose in CODES:
+        other = ROWS[CODES[row.transpose]]
+        assert _words_of_record(other.params) == _words_of_record(row.params), (
+            f"{row.name}: its transpose {other.name!r} must have parameters of the same names, in the same order"
+        )
+
+
+def test_every_rule_is_of_some_row() -> None:
+    assert transposes.RULES.keys() <= {row.transpose for row in STRUCTURAL}
+    assert {*structural_rules.REVERSE, *structural_rules.FORWARD} <= {row.name for row in STRUCTURAL}
+
+
+def _words_of_record(record: Any) -> list[tuple[str, Any]]:
+    return [] if record is None else list(record.__annotations__.items())
+
+
+# --- parameters ------------------------------------------------------------------------------------------------
+
+
+REGION = params.Region(16, (2, 3), (24, -8), (0, 8))
+EXAMPLES = {int: 5, params.Region: REGION, tuple[params.Region, ...]: (REGION, params.Region(0, (), (), ()))}
+
+
+@with_params
+def test_parameters_are_words_and_words_are_parameters(row: Structural) -> None:
+    kinds = [kind for _, kind in _words_of_record(row.params)]
+    assert set(kinds) <= EXAMPLES.keys(), f"{row.name}: fields of its parameters are int, Region or regions"
+    record = row.params(*[EXAMPLES[kind] for kind in kinds])
+    words = params.words_of(record)
+    assert params.read(row.params, words) == record
+    for wrong in ([*words, 0], words[:-1], []):
+        with pytest.raises(ValueError, match=r"words are too (many|few) for"):
+            params.read(row.params, wrong)
+
+
+@every_row
+def test_parameters_are_those_of_the_row(row: Structural) -> None:
+    class Others(NamedTuple):
+        k: int
+
+    named = row.params.__name__ if row.params else "no parameters"
+    with pytest.raises(TypeError, match=f"{row.name}: its row in the table says .*{named}"):
+        kernel_table.params_array(CODES[row.name], Others(1))
+
+
+# --- rows that nothing could be made of ------------------------------------------------------------------------
+
+
+class NoRule(NamedTuple):
+    k: int
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"kind": "circular"}, "its row says the kind 'circular', not one of elementwise, broadcast_sum"),
+        (
+            {"transpose": "broadcast", "primals": (None,)},
+            "names a transpose, but no operand that has a cotangent",
+        ),
+        ({"params": NoRule}, "NoRule in ops/params.py lacks the method `broken`"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_row_is_refused_with_a_sentence(said: dict[str, Any], expected: str) -> None:
+    row: dict[str, Any] = {
+        "name": "turn",
+        "kind": "opaque",
+        "functions": "turn.turn_{dtype}",
+        "primals": ((),),
+    }
+    with pytest.raises(ValueError, match=f"^turn: .*{expected}"):
+        Structural(**{**row, **said})
