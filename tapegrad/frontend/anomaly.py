@@ -82,7 +82,7 @@ class Watch:
         self.deriving: str | None = None
 
     def recorded(self, tape: Any, slot: int, name: str) -> None:
-        """Look at a result that has just been recorded."""
+        """Check a result that has just been recorded."""
         source = _source() if self.deriving is None else self.deriving
         self._recorded[id(tape), _buffer(tape, slot)] = name, source
         if self.deriving is None:
@@ -91,13 +91,13 @@ class Watch:
                 _check(array, f"{name} gave", source)
 
     def _of(self, tape: Any, slot: int) -> tuple[str, str]:
-        """The op of the instruction with a result slot, and where it was recorded."""
+        """Return the op of the instruction with a result slot, and where it was recorded."""
         return self._recorded.get((id(tape), _buffer(tape, slot)), ("an op", _BEFORE))
 
     def derived(self, tape: Any, slot: int, value: Any, what: str) -> None:
-        """Look at a tangent, or at what the instruction with a result slot contributes to a cotangent.
+        """Check a tangent, or the contribution to a cotangent of the instruction with a result slot.
 
-        `what` says which, with ``{}`` for the name of the op.
+        `what` names which, with ``{}`` for the name of the op.
         """
         array = value.data_or_traced() if is_tensor(value) else np.asarray(value)
         name, source = self._of(tape, slot)
@@ -105,7 +105,7 @@ class Watch:
 
     @contextmanager
     def differentiating(self, tape: Any, slot: int) -> Iterator[None]:
-        """While the derivative of the instruction with a result slot is computed, only what comes out is looked at."""
+        """Check only the outcome while the derivative of the instruction with a result slot is computed."""
         outer, self.deriving = self.deriving, self._of(tape, slot)[1]
         try:
             yield
@@ -118,18 +118,18 @@ def _buffer(tape: Any, slot: int) -> int:
 
 
 def watch(tape: Any, slot: int, name: str) -> None:
-    """Look at a result, if anomalies are looked for in this thread."""
+    """Check a result, if this thread is in `detect_anomaly`."""
     if modes.active and thread.anomaly is not None and slot >= 0:
         thread.anomaly.recorded(tape, slot, name)
 
 
 def watching() -> Watch | None:
-    """What looks for anomalies in this thread, if anything does."""
+    """Return the watch of this thread; None outside of `detect_anomaly`."""
     return thread.anomaly if modes.active else None
 
 
 def _check(array: np.ndarray, what: str, source: str) -> None:
-    """Raise if an array is not finite throughout."""
+    """Raise if an element of an array is not finite."""
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return
     index = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
@@ -138,7 +138,7 @@ def _check(array: np.ndarray, what: str, source: str) -> None:
 
 
 def _source() -> str:
-    """The line of the program that is being executed: the innermost one outside of this package and NumPy."""
+    """Return the line of the program that is being executed: the innermost one outside of this package and NumPy."""
     frame = program_frame()
     if frame is None:
         return "  recorded by tapegrad itself"

@@ -1,4 +1,4 @@
-"""Which NumPy arrays can become Tensors, and which the engine can compute on where they lie."""
+"""Which NumPy arrays can become Tensors, and whose memory the engine can use."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _REFUSED = {
 
 
 def check_dtype(dtype: np.dtype[Any], what: str) -> None:
-    """Refuse what is neither a supported float, nor an integer, nor a boolean."""
+    """Raise for a dtype that is neither a supported float, nor an integer, nor a boolean."""
     if dtype.kind in "biu" or dtype.newbyteorder("=") in DTYPE_CODES:
         return
     name = _REFUSED.get(dtype.char, str(dtype))
@@ -28,7 +28,7 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> None:
 
 
 def refuse_subclass(value: Any, what: str) -> None:
-    """Refuse an array of a class with an arithmetic of its own, which would be lost: masked arrays, matrices."""
+    """Raise for an array of a class with an arithmetic of its own, which would be lost: masked arrays, matrices."""
     kind = type(value)
     if kind is np.ndarray or not isinstance(value, np.ndarray):
         return
@@ -40,13 +40,13 @@ def refuse_subclass(value: Any, what: str) -> None:
 
 
 def plain(value: Any, what: str) -> np.ndarray:
-    """A value as an array; see `refuse_subclass`."""
+    """Return a value as an array; see `refuse_subclass`."""
     refuse_subclass(value, what)
     return np.asarray(value)
 
 
 def is_plain(array: np.ndarray) -> bool:
-    """Whether the engine can use the array's memory: aligned, and no two elements in one place."""
+    """Whether the engine can use the array's memory: it is aligned, and no two elements overlap."""
     if not array.flags.aligned or not array.dtype.isnative:
         return False
     if array.flags.c_contiguous:
@@ -62,6 +62,6 @@ def is_plain(array: np.ndarray) -> bool:
 
 
 def is_same_memory(array: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays show the same elements in the same places."""
+    """Whether two arrays have the same elements at the same addresses."""
     places = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (array, other)]
     return places[0] == places[1]

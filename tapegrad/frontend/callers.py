@@ -1,4 +1,4 @@
-"""Where in the user's program the library is at work: the frames outside of this package and NumPy."""
+"""The frame of the user's program that called the library: the innermost one outside of this package and NumPy."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ def _is_inner(frame: types.FrameType) -> bool:
 
 
 def program_frame() -> types.FrameType | None:
-    """The innermost frame of the program; `None` if the library runs by itself."""
+    """Return the innermost frame of the user's program; None if there is none."""
     return next((frame for frame in _outwards(sys._getframe(1)) if not _is_inner(frame)), None)
 
 

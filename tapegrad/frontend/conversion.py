@@ -1,7 +1,8 @@
 """Ways out of the graph: plain numbers and arrays, copies, and other dtypes.
 
 In eager code they are allowed where they are explicit. While a function is being recorded, a value that depends on
-its arguments is guarded (a replay stops where it is another one, and that way is recorded, too) or refused.
+its arguments either raises or becomes a guard: a replay with another value stops there, and that branch is recorded
+too.
 """
 
 import warnings
@@ -30,7 +31,7 @@ _LOST = (
 
 
 def guarded_array(tensor: Any) -> np.ndarray:
-    """The contents of a recorded Tensor, guarded byte for byte."""
+    """Return the contents of a recorded Tensor, guarded byte for byte."""
     array = tensor.data_or_traced()
     if array.dtype not in DTYPE_CODES and tensor._base is not None:
         guarded_array(tensor._base)  # more than is used, which at worst records anew without need
@@ -45,7 +46,10 @@ def guarded_array(tensor: Any) -> np.ndarray:
 
 
 def concrete_array(tensor: Any, what: str) -> np.ndarray:
-    """The contents as NumPy sees them: guarded while recording; floats that depend on an argument are refused."""
+    """Return the contents as NumPy sees them.
+
+    While a function is being recorded they are guarded; floats that depend on an argument raise.
+    """
     guarded = tensor._recorded() and tensor.dtype.kind != "f"
     if tensor._traced() and not guarded:
         tensor._refuse(what)
@@ -54,7 +58,7 @@ def concrete_array(tensor: Any, what: str) -> np.ndarray:
 
 
 def _looked_at(tensor: Any) -> np.ndarray:
-    """The contents, of which nothing is taken out but what becomes of a branch; guarded while recording."""
+    """Return the contents for a branch, which takes nothing else from them; guarded while recording."""
     if tensor._recorded():
         return guarded_array(tensor)
     array: np.ndarray = tensor.data_or_traced()
@@ -323,12 +327,12 @@ def astype(
 
 
 def _rebuild(array: np.ndarray, constant: bool) -> Tensor:
-    """A Tensor from what a pickle holds."""
+    """Make the Tensor that a pickle describes."""
     return from_array(array, constant)
 
 
 def _guarded_int(tensor: Any) -> int:
-    """int() of a recorded float: guarded by its integer part."""
+    """Return ``int()`` of a recorded float, guarded by its integer part."""
     whole = unary(CODES["trunc"], tensor)
     array = whole.data_or_traced()
     tape = tensor._tape

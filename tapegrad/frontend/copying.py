@@ -1,8 +1,7 @@
-"""Copies and pickles: of what is made of a function, and of what cannot have any.
+"""Copies and pickles: of functions made by transforms, and of objects that have none.
 
-A replayed function, or a transform, is copied and pickled as the function that it was made of: what was recorded stays
-behind, and is recorded anew where it is called. One that a module holds by its name, as a decorated function, is
-pickled by that name, as functions are.
+A replayed function, or a transform, is copied and pickled as the function that it was made of, without its
+recordings. One that a module holds by its name, as a decorated function, is pickled by that name, as functions are.
 """
 
 import sys
@@ -38,9 +37,9 @@ class OfFunction:
 
 
 def reference(value: Any, named: Any) -> Any:
-    """What `__reduce__` returns of something that a module holds under the name of `named`, or inside of that.
+    """Return what `__reduce__` returns for an object that a module holds under the name of `named`, or inside of that.
 
-    `None` if it holds something else.
+    None if the module holds something else.
     """
     layers = _layers(named)
     for depth, layer in enumerate(layers):

@@ -1,4 +1,4 @@
-"""Make Tensors."""
+"""Functions that create Tensors."""
 
 import inspect
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def _check_constant(constant: Any) -> None:
 
 
 def _checked(array: np.ndarray, constant: bool | None) -> Tensor:
-    """A Tensor on an array, if dtype and `constant` go together."""
+    """Make a Tensor of an array, if dtype and `constant` are compatible."""
     _check_constant(constant)
     check_dtype(array.dtype, "tensor")
     if constant is not None and not constant and array.dtype.kind != "f":
@@ -89,7 +89,7 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
 
 
 def _recorded_copy(source: Any, dtype: np.dtype[Any], constant: bool | None) -> Tensor:
-    """A copy, of an array or of a constant, that each replay makes anew."""
+    """Copy an array or a constant by an instruction, so that each replay copies it again."""
     _check_constant(constant)
     dtype = dtype.newbyteorder("=")
     if dtype.kind != "f":
@@ -172,7 +172,7 @@ def asarray(
 
 
 def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A creation function of NumPy's, with its very arguments, that makes a Tensor."""
+    """Make a creation function from NumPy's, with the same arguments and `constant`."""
 
     def make(*args: Any, constant: bool | None = None, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
@@ -184,7 +184,7 @@ def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _maker_like(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same of a function whose first argument is an example of shape and dtype."""
+    """Make a creation function whose first argument is an example of shape and dtype."""
 
     def make(*args: Any, constant: bool | None = None, **kwargs: Any) -> Tensor:
         args = (*map(_example, args[:1]), *args[1:])
@@ -195,7 +195,7 @@ def _maker_like(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _example(a: Any) -> Any:
-    """An array of a Tensor's shape and dtype, whose contents nobody looks at."""
+    """Return an array of a Tensor's shape and dtype; its contents are not used."""
     return a.data_or_traced() if is_tensor(a) else plain(a, "a creation function")
 
 
@@ -227,7 +227,7 @@ FUNCTIONS = _LIKE
 def _new(
     cls: type[Tensor], data: Any, dtype: Any = None, *, constant: bool | None = None, copy: bool = True
 ) -> Tensor:
-    """The user's way to make a Tensor by its class; `from_slot` and `from_array` go by ``object.__new__``."""
+    """Make a Tensor by calling its class. `from_slot` and `from_array` use ``object.__new__``."""
     return tensor(data, dtype, constant=constant, copy=copy)
 
 

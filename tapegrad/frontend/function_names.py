@@ -1,4 +1,4 @@
-"""What messages call the functions of NumPy and SciPy: in full, by the module where a user finds them."""
+"""Full names of NumPy's and SciPy's functions, for messages: with the module where a user finds them."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""Join Tensors: each piece is copied into its part of the result, and takes its part of the cotangent back."""
+"""Join Tensors: each piece is copied into its part of the result, and its cotangent is that part of the result's."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -74,14 +74,14 @@ def concatenate(
 
 
 def _piece(x: Tensor, out: Any, dtype: Any, casting: Any, name: str) -> Tensor:
-    """An operand in the dtype that is asked for."""
+    """Return an operand in the dtype that is asked for."""
     if out is not None:
         raise UnsupportedError(f"{name}: the argument 'out' is not supported for Tensors; use the result")
     return x if dtype is None else x.astype(dtype, casting=casting, copy=False)
 
 
 def _joined_shape(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
-    """The shape of the result."""
+    """Return the shape of the result."""
     first = shapes[0]
     if not first:
         raise ValueError("concatenate: 0-dimensional arrays cannot be joined; stack() them")
@@ -93,7 +93,7 @@ def _joined_shape(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
 
 
 def _join(pieces: list[Tensor], axis: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
-    """Copy each piece into its part of a new buffer: instructions that follow one another and write one buffer."""
+    """Copy each piece into its part of a new buffer: consecutive instructions that write one buffer."""
     tape, differentiate = modes.current()
     operands = np.array([p._slot_on(tape) for p in pieces], np.int64)
     result = allocate(tape, dtype, shape, "concatenate")

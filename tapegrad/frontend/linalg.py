@@ -74,7 +74,7 @@ def matmul(x1: Any, x2: Any, /) -> Tensor:
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """The product of matrices or batches of them."""
+    """Return the product of matrices or batches of them."""
     if a.dtype.kind != "f" and b.dtype.kind != "f":
         return from_array(np.matmul(np.asarray(a), np.asarray(b)), constant=True)
     dtype = np.result_type(a.dtype, b.dtype)
@@ -96,7 +96,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _addressable(x: Tensor) -> Tensor:
-    """`x` if its matrices have positive strides, which a cotangent needs, otherwise a recorded copy."""
+    """Return `x` if its matrices have positive strides, which a cotangent needs, otherwise a recorded copy."""
     array = x.data_or_traced()
     item = array.itemsize
     rows, columns = array.strides[-2:]

@@ -1,6 +1,6 @@
 """NumPy's protocols: ``np.sin(t)`` and ``np.sum(t)`` do what ``tapegrad.sin(t)`` and ``tapegrad.sum(t)`` do.
 
-Functions are known by identity, not by name: ``np.linalg.norm`` is not ``np.norm``, and a ufunc of somebody else's
+Functions are known by identity, not by name: ``np.linalg.norm`` is not ``np.norm``, and a ufunc of another library
 that is called ``sin`` is not ``np.sin``.
 """
 
@@ -54,7 +54,7 @@ def _unsupported(name: str) -> UnsupportedError:
 
 
 def _kept(function: np.ufunc, arguments: dict[str, Any], allowed: tuple[str, ...]) -> dict[str, Any]:
-    """The keyword arguments that say something; those that are not supported are refused."""
+    """Return the keyword arguments that differ from the default; raise for those that are not supported."""
     said = {k: v for k, v in arguments.items() if v is not None and v is not np._NoValue}
     for name in said:
         if name not in allowed:
@@ -85,7 +85,7 @@ def _array_function(
 
 
 def _of_scipy(ufunc: np.ufunc) -> Any:
-    """Our function for one of SciPy's ufuncs, if that is where this one comes from."""
+    """Return tapegrad's function for a ufunc of `scipy.special`; None if there is none."""
     special = sys.modules.get("scipy.special")
     ours = _SCIPY.get(ufunc.__name__) if special else None
     return ours if getattr(special, ufunc.__name__, None) is ufunc else None
@@ -102,7 +102,7 @@ def _signature(function: Any) -> inspect.Signature:
 
 
 def _call(called: Any, function: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
-    """Call our function as NumPy's was called; say which argument is not supported."""
+    """Call tapegrad's function with the arguments of NumPy's; raise for those that it does not have."""
     signature = _signature(function)
     known = signature.parameters
     arguments = {k: v for k, v in arguments.items() if v is not np._NoValue and (v is not None or k in known)}

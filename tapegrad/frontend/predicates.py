@@ -1,8 +1,7 @@
-"""Functions that only look at values: their results are booleans and positions, through which no gradient flows.
+"""Functions whose results are booleans and indices, through which no gradient flows.
 
-In eager code NumPy answers. While a function is being recorded, a test that can be computed from the values is
-computed anew at each replay, and its result is a Tensor of booleans, as that of a comparison; what becomes a plain
-number, position or text is guarded by what it is.
+In eager code NumPy computes them. While a function is being recorded, a test that can be computed from the values is
+an instruction, whose result is a Tensor of booleans; a result that becomes a plain number, index or text is a guard.
 """
 
 import functools
@@ -35,7 +34,7 @@ _isnan, _isfinite, _absolute = (ELEMENTWISE[name] for name in ("isnan", "isfinit
 
 
 def _is_recorded(*values: Any) -> bool:
-    """Whether one of the values is a Tensor that a replay computes anew."""
+    """Whether one of the values is a Tensor that each replay computes."""
     return is_recording() and bool([value for value in values if is_computed(value)])
 
 
@@ -47,20 +46,20 @@ def _refuse_out(name: str, out: Any) -> None:
 
 
 def truths(x: Any) -> Any:
-    """Where a recorded Tensor is not zero, as a Tensor of booleans that a replay computes anew."""
+    """Return where a recorded Tensor is not zero, as a Tensor of booleans that each replay computes."""
     if not is_tensor(x):
         return np.asarray(x, bool)
     return x if x.dtype == bool else apply(CODES["not_equal"], x, 0.0)
 
 
 def _check(function: Any, a: Any, axis: Axis, keepdims: bool, where: Any) -> None:
-    """Let NumPy refuse what it refuses."""
+    """Call NumPy's function, for the errors that it raises."""
     a, where = (value.data_or_traced() if is_tensor(value) else value for value in (a, where))
     function(a, axis, keepdims=keepdims, where=where)
 
 
 def _count(x: Any, axis: Axis, keepdims: bool) -> Any:
-    """How many elements are true, as a float Tensor."""
+    """Count the elements that are true, as a float Tensor."""
     return total(select(x, 1.0, 0.0), axis, keepdims=keepdims)
 
 
@@ -172,7 +171,7 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
 
 
 def _of_truths(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy's that depends on which elements are true, and on nothing else."""
+    """Wrap a function of NumPy's that depends only on which elements are true."""
 
     @functools.wraps(function)
     def positions(a: Any) -> Any:
@@ -185,7 +184,7 @@ def _of_truths(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _in_order(mask: Any) -> Any:
-    """A recorded mask side by side in memory."""
+    """Return a recorded mask that is contiguous in C order."""
     return mask if mask.data_or_traced().flags.c_contiguous else _equal(select(mask, 1.0, 0.0), 1.0)
 
 
@@ -282,7 +281,7 @@ def _extreme_at(name: str, extreme: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _first(x: Any, extreme: Callable[..., Any], axis: int | None) -> Any:
-    """The first position where `x` attains its extreme, nan if there is one, as a float Tensor."""
+    """Return the first index of the extreme of `x`, or of a nan if there is one, as a float Tensor."""
     if axis is None:
         x, axis = reshape(x, -1), 0
     count, behind = x.shape[axis], len(x.shape[axis:]) - 1 if axis >= 0 else -1 - axis
@@ -431,7 +430,7 @@ def _infinite(name: str, infinity: float) -> Callable[..., Any]:
 
 
 def _of_values(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy's that NumPy computes, guarded by its outcome while recording."""
+    """Wrap a function that NumPy computes; while recording it is guarded by its result."""
 
     @functools.wraps(function)
     def of_values(*args: Any, **kwargs: Any) -> Any:
@@ -441,7 +440,7 @@ def _of_values(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_integers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same of integers and booleans only: of floats the result would carry a gradient."""
+    """Wrap a function of integers and booleans; of floats its result would carry a gradient, so they raise."""
 
     @functools.wraps(function)
     def of_integers(*args: Any, **kwargs: Any) -> Any:
@@ -457,7 +456,7 @@ def _of_integers(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_structure(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy's of shapes, dtypes and memory."""
+    """Wrap a function of NumPy's that depends on shapes, dtypes and memory only."""
 
     @functools.wraps(function)
     def of_structure(*args: Any, **kwargs: Any) -> Any:
@@ -467,7 +466,7 @@ def _of_structure(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _logical(name: str) -> Callable[..., Any]:
-    """A logical function, of values or in a recording of Tensors of booleans."""
+    """Make a logical function: NumPy's on values, or an instruction on booleans while recording."""
     function, combine = getattr(np, name), _LOGIC[name]
 
     def logical(*operands: Any) -> Any:
@@ -522,7 +521,7 @@ _OPERATORS: dict[Any, Callable[..., Any]] = {
 
 
 def _with_array(combine: Callable[..., Any]) -> Callable[..., Any]:
-    """A commutative operator with a Tensor on either side."""
+    """Make a commutative operator that takes the Tensor on either side."""
     return lambda x, y: combine(x, y) if is_tensor(x) else combine(y, x)
 
 

@@ -1,4 +1,4 @@
-"""In-place writes: a new version of the memory, whatever the dtype; what was recorded from the old one stays right."""
+"""In-place writes: they make a new version of the memory, and what was recorded from the old one stays right."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +54,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
 
 
 def _check_repeatable(base: Tensor, tape: Any, differentiate: bool) -> None:
-    """Refuse, while a function is being recorded, a write that a replay could not repeat."""
+    """Raise for a write that a replay could not repeat, while a function is being recorded."""
     if not tape.has_made(base):
         raise RuntimeError(
             "a Tensor from outside is written to while a function is being recorded: a replay would not repeat it."
@@ -71,7 +71,7 @@ def _check_repeatable(base: Tensor, tape: Any, differentiate: bool) -> None:
 
 
 def _value(value: Any, shape: tuple[int, ...], base: Tensor, tape: Any) -> Tensor:
-    """What is written, in the dtype of the target; a copy if it lies in the memory that is being written to."""
+    """Return the value to write in the dtype of the target, copied if it shares memory with the target."""
     convert = _float_value if base.dtype.kind == "f" else _constant_value
     given = convert(value, base.dtype, tape)
     if (given._base if given._base is not None else given) is base:
@@ -97,7 +97,7 @@ def _float_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
 
 
 def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
-    """A value for a recorded Tensor of integers or booleans: computed or read anew by each replay, or guarded."""
+    """Return a value for a recorded Tensor of integers or booleans: computed or read by each replay, or guarded."""
     if is_tensor(value):
         if value.dtype.kind != "f":
             return value if value.dtype == dtype else cast(value, dtype, tape)
@@ -139,7 +139,7 @@ def _in_new_version(base: Tensor, write: Callable[[int, int], Any], stays_leaf: 
 
 
 def _new_version(base: Tensor, slot: int, remember: bool) -> None:
-    """Let `base` show the whole of the buffer on which `slot`, a handle of its own, lies."""
+    """Point `base` to the whole of the buffer of `slot`, a handle of its own."""
     tape, array = base._tape, base.data_or_traced()
     assert tape is not None
     own = checked(slots.view_array(tape.header, slot, id(array)), "setitem", array.shape)
@@ -173,7 +173,7 @@ def _take_over(base: Tensor) -> tuple[int, int]:
 
 
 def _offset(base: Tensor, array: np.ndarray) -> int:
-    """Bytes from the beginning of the memory of `base` to an array that lies in it."""
+    """Return the bytes from the beginning of the memory of `base` to an array in that memory."""
     assert base._tape is not None
     return checked(slots.offset_in(base._tape.header, base._slot, id(array)), "setitem", array.shape)
 
@@ -195,7 +195,7 @@ def _write_region(base: Tensor, region: np.ndarray, value: Tensor, differentiate
 def _write_elements(
     base: Tensor, x: Tensor, key: tuple[Any, ...], value: Tensor, differentiate: bool
 ) -> None:
-    """Write to the elements that an advanced key names; of several writes to one, the last counts."""
+    """Write to the elements that an advanced key selects; of several writes to one, the last counts."""
     tape = base._tape
     assert tape is not None
     numbers = _buffer_numbers(base, x)[key]
@@ -215,7 +215,7 @@ def _write_elements(
 
 
 def _buffer_numbers(base: Tensor, x: Tensor) -> np.ndarray:
-    """For each element of `x`, its number in the buffer of `base`."""
+    """Return, for each element of `x`, its number in the buffer of `base`."""
     part, item = x.data_or_traced(), base.itemsize
     numbers = np.full((), _offset(base, part) // item, np.int64)
     for axis, (extent, stride) in enumerate(zip(part.shape, part.strides, strict=True)):
@@ -228,7 +228,7 @@ def _buffer_numbers(base: Tensor, x: Tensor) -> np.ndarray:
 
 
 def _write_constant(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value: Any) -> None:
-    """Write integers or booleans by NumPy's rules; where a reverse sweep reads them, it keeps the old ones."""
+    """Write integers or booleans by NumPy's rules. If a reverse sweep reads the old ones, it keeps them."""
     if is_tensor(value):
         truths = base.dtype.kind == "b" and value.dtype.kind == "f"
         value = read_now(as_boolean(value, EAGER) if truths else value)
@@ -240,13 +240,13 @@ def _write_constant(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value
 
 
 def _is_kept(base: Tensor) -> bool:
-    """Whether an instruction of the eager tape reads the contents in its reverse sweep."""
+    """Whether the reverse sweep of an instruction of the eager tape reads the contents."""
     base._slot_on(EAGER)
     return base._describe()[memory.D_KEEPS] > 0
 
 
 def _write_undifferentiated(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> None:
-    """Write under `no_grad`: the Tensor's place in the graph stays, what was recorded from it keeps the old data."""
+    """Write under `no_grad`: the Tensor keeps its place in the graph, and earlier instructions keep the old data."""
     tape = base._tape
     if tape is None or not _is_kept(base):
         array[key] = value
