@@ -1,4 +1,4 @@
-"""`backward` by the sweep on Tensors: for gradients that are Tensors themselves, and where hooks are to be called."""
+"""`backward` by the sweep on Tensors, for gradients that are Tensors and under `detect_anomaly`."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -23,10 +23,10 @@ _HEADER = EAGER.header
 
 
 @restoring
-def sweep(
+def backward_on_tensors(
     root: int, seed: Any, inputs: list[int] | None, create_graph: bool, accumulate: bool, retain_graph: bool
 ) -> None:
-    """Give gradients to the Tensors behind an eager result, those on the slots `inputs` or all.
+    """Accumulate the gradients of an eager result with respect to the slots `inputs`, or to all Tensors.
 
     Parameters
     ----------
@@ -35,42 +35,42 @@ def sweep(
     seed
         A Tensor or an array of its shape, or 1.0.
     create_graph
-        Whether the gradients are Tensors that can be differentiated.
+        Whether the sweep is recorded, so that the gradients are Tensors that can be differentiated.
     """
     with eager_mode(), listed(EAGER, [root], inputs) as instructions:
-        parts = Accumulator(EAGER)
-        targets = _targets(parts, root, instructions, inputs)
-        active = None if inputs is None else active_buffers(parts, instructions, inputs)
+        cotangents = Accumulator(EAGER)
+        targets = _targets(cotangents, root, instructions, inputs)
+        active = None if inputs is None else active_buffers(cotangents, instructions, inputs)
         with nullcontext() if create_graph else no_grad():
-            parts.add(root, seed)
-            walk_back(EAGER, instructions, parts, active, create_graph, [root])
+            cotangents.add(root, seed)
+            walk_back(EAGER, instructions, cotangents, active, create_graph, [root])
         if subgraph.end_sweep(_HEADER, root, retain_graph):
             raise FreedGraphError(FREED_MEANWHILE)
         for slot in targets:
-            value = parts.whole(slot)
-            geometry = parts.geometry(slot)
+            value = cotangents.of_buffer(slot)
+            geometry = cotangents.geometry(slot)
             gradient = full(0.0 if value is None else value, (geometry.elements,), geometry.dtype)
-            _deliver(slot, gradient, create_graph, accumulate)
+            _accumulate_grad(slot, gradient, create_graph, accumulate)
 
 
 def _targets(
-    parts: Accumulator, root: int, instructions: list[Instruction], inputs: list[int] | None
+    cotangents: Accumulator, root: int, instructions: list[Instruction], inputs: list[int] | None
 ) -> list[int]:
-    """A slot for each buffer that is given a gradient, though it be zero.
+    """Return a slot for each buffer that gets a gradient, zero or not: those of live Tensors in the graph.
 
-    These are the buffers in the graph that a Tensor shows, and of those that were asked for the ones in the graph.
+    With `inputs`, only their buffers, as far as they are in the graph.
     """
-    found = {parts.geometry(root).buffer: root}
+    found = {cotangents.geometry(root).buffer: root}
     for each in instructions:
         found.update(each.shown)
     if inputs is not None:
-        asked = {parts.geometry(slot).buffer for slot in inputs}
+        asked = {cotangents.geometry(slot).buffer for slot in inputs}
         found = {buffer: slot for buffer, slot in found.items() if buffer in asked}
     return list(found.values())
 
 
-def _deliver(slot: int, gradient: Tensor, create_graph: bool, accumulate: bool) -> None:
-    """Add a gradient to what a buffer's Tensors show as theirs, or replace it."""
+def _accumulate_grad(slot: int, gradient: Tensor, create_graph: bool, accumulate: bool) -> None:
+    """Add to the gradient of a buffer, or replace it."""
     if not accumulate:
         memory.clear_cotangent(_HEADER, slot, False)
         drop_gradient(slot)
@@ -85,25 +85,25 @@ def _deliver(slot: int, gradient: Tensor, create_graph: bool, accumulate: bool) 
 
 
 def drop_gradient(slot: int) -> None:
-    """Forget a buffer's gradient that is a Tensor."""
+    """Drop the gradient of a buffer if it is a Tensor."""
     attachment = attachment_of(slot)
     if attachment is not None:
         attachment.gradient = None
 
 
 def gradient_tensor(slot: int) -> Tensor | None:
-    """A slot's gradient if it is a Tensor; `None` if it is an array, or there is none."""
+    """Return the gradient of a slot if it is a Tensor, and `None` if it is an array or there is none."""
     attachment = attachment_of(slot)
     if attachment is None or attachment.gradient is None:
         return None
     geometry = Geometry.of(EAGER, slot)
-    _take_in(slot, attachment, geometry)
+    _merge_native_grad(slot, attachment, geometry)
     gradient: Tensor = attachment.gradient
     return gradient if len(geometry.shape) == 1 and geometry.whole else region_of(gradient, *geometry.place)
 
 
-def _take_in(slot: int, attachment: Attachment, geometry: Geometry) -> None:
-    """Add a gradient that an ordinary sweep has left since."""
+def _merge_native_grad(slot: int, attachment: Attachment, geometry: Geometry) -> None:
+    """Add what compiled sweeps have accumulated since to a gradient that is a Tensor."""
     words = np.array([geometry.elements, geometry.dtype.itemsize], np.int64)
     whole = slots.view_geometry(_HEADER, slot, 0, id(words))
     array = show(EAGER, whole, True)
@@ -114,7 +114,7 @@ def _take_in(slot: int, attachment: Attachment, geometry: Geometry) -> None:
 
 
 def clear_gradient(slot: int, keep: bool) -> None:
-    """Set a gradient that is a Tensor to zero, a constant, where the slot sees it; or forget it."""
+    """Set the elements of a slot to zero in a gradient that is a Tensor, which becomes a constant; or drop it."""
     if not keep:
         drop_gradient(slot)
         return

@@ -1,8 +1,8 @@
-"""Tangents and cotangents of buffers while a sweep on Tensors goes on.
+"""Accumulate the tangents or cotangents of buffers during a sweep on Tensors.
 
-A value belongs to a slot, which may be any view on its buffer, and a buffer has values by several slots. A float
-stands for that number in every element. Values of one and the same view are added up at once; what lies in
-different places is laid into one buffer when somebody asks for yet another view.
+A value is added for a slot, which may be any view of its buffer. Values of the same view are summed at once. Values of
+different views are scattered into one flat buffer only when another view is read. A float stands for that number in
+every element.
 """
 
 import math
@@ -21,7 +21,7 @@ Value = Any  # a Tensor, or a float
 
 
 class _Geometries(dict[int, Geometry]):
-    """Where the elements of slots lie. Asked for once: the slots are held while a sweep goes on."""
+    """The geometries of slots, each read once: a sweep keeps its slots alive."""
 
     def __init__(self, tape: Tape) -> None:
         super().__init__()
@@ -33,72 +33,71 @@ class _Geometries(dict[int, Geometry]):
 
 
 class Accumulator:
-    """The values of a tape's buffers.
+    """The sum of what was added for each buffer of a tape.
 
     Attributes
     ----------
     geometry : callable
-        Where the elements of a slot lie.
+        Returns the geometry of a slot.
     """
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
         self.geometry: Callable[[int], Geometry] = _Geometries(tape).__getitem__
-        self._parts: dict[int, dict[Any, tuple[Geometry, Value]]] = {}
+        self._values: dict[int, dict[Any, tuple[Geometry, Value]]] = {}  # by buffer, then by view
 
     def add(self, slot: int, value: Value) -> None:
         """Add a value of a slot's shape."""
         geometry = self.geometry(slot)
-        parts = self._parts.setdefault(geometry.buffer, {})
+        values = self._values.setdefault(geometry.buffer, {})
         place = geometry.place
-        if place in parts:
-            value = parts[place][1] + value
-        parts[place] = (geometry, value)
+        if place in values:
+            value = values[place][1] + value
+        values[place] = (geometry, value)
 
-    def put_whole(self, slot: int, value: Value) -> None:
-        """Set the value of all of a slot's buffer, in any shape that has its elements in order."""
+    def set_buffer(self, slot: int, value: Value) -> None:
+        """Set the value of the whole buffer of a slot, given in any shape with its elements in order."""
         geometry = self.geometry(slot)
         flat = self._flat(geometry)
         value = value if isinstance(value, float) else as_buffer(value, geometry)
-        self._parts[geometry.buffer] = {flat.place: (flat, value)}
+        self._values[geometry.buffer] = {flat.place: (flat, value)}
 
     def get(self, slot: int) -> Value | None:
-        """What has been added up for a slot's elements; `None` for a buffer that has no value."""
-        return self.view(self.geometry(slot))
+        """Return the sum for a slot, or `None` if its buffer has no value."""
+        return self.of_view(self.geometry(slot))
 
-    def view(self, geometry: Geometry) -> Value | None:
-        """What has been added up for the elements of a view."""
-        parts = self._parts.get(geometry.buffer)
-        if not parts:
+    def of_view(self, geometry: Geometry) -> Value | None:
+        """Return the sum for a view, or `None` if its buffer has no value."""
+        values = self._values.get(geometry.buffer)
+        if not values:
             return None
-        if len(parts) == 1 and geometry.place in parts and not geometry.overlaps:
-            return parts[geometry.place][1]
-        whole = self._together(geometry)
+        if len(values) == 1 and geometry.place in values and not geometry.overlaps:
+            return values[geometry.place][1]
+        whole = self._merge(geometry)
         return whole if isinstance(whole, float) else region_of(whole, *geometry.place)
 
-    def whole(self, slot: int) -> Value | None:
-        """The value of all of a slot's buffer, in one dimension or as one float."""
+    def of_buffer(self, slot: int) -> Value | None:
+        """Return the sum for the whole buffer of a slot, flat or one float; `None` if it has no value."""
         geometry = self.geometry(slot)
-        parts = self._parts.get(geometry.buffer)
-        return self._together(geometry) if parts else None
+        return self._merge(geometry) if self._values.get(geometry.buffer) else None
 
     def replace(self, geometry: Geometry, value: Tensor) -> None:
-        """Put a value in the place of what has been added up for a view."""
+        """Replace the sum for a view."""
         flat = self._flat(geometry)
-        known = self.view(flat)
+        known = self.of_view(flat)
         whole = full(0.0 if known is None else known, flat.shape, flat.dtype)
         copy = unary(COPY, whole)
         setitem(region_of(copy, *geometry.place), ..., value)
-        self._parts[geometry.buffer] = {flat.place: (flat, copy)}
+        self._values[geometry.buffer] = {flat.place: (flat, copy)}
 
     def _flat(self, like: Geometry) -> Geometry:
-        """All of a buffer in one dimension."""
+        """Return the geometry of the whole buffer in one dimension."""
         return like._replace(offset=0, shape=(like.elements,), strides=(like.dtype.itemsize,))
 
-    def _together(self, like: Geometry) -> Value:
-        """The value of a whole buffer, in one dimension or as one float."""
+    def _merge(self, like: Geometry) -> Value:
+        """Merge the values of all views into one for the whole buffer, flat or one float, and keep that."""
         number, whole, others = 0.0, None, []  # type: float, Any, list[tuple[Geometry, Value]]
-        for geometry, value in self._parts[like.buffer].values():
+        for geometry, value in self._values[like.buffer].values():
             if not geometry.whole:
                 others.append((geometry, value))
             elif isinstance(value, float):
@@ -113,10 +112,10 @@ class Accumulator:
             others.append((flat, number))
         if others:
             whole = laid(self._tape, whole, others)
-        self._parts[like.buffer] = {flat.place: (flat, whole)}
+        self._values[like.buffer] = {flat.place: (flat, whole)}
         return whole
 
 
 def count_ratio(of: tuple[int, ...], to: tuple[int, ...]) -> float:
-    """How many elements of one shape fall on each of another that it was broadcast from."""
+    """Return how often a broadcast from shape `to` to shape `of` repeats each element."""
     return math.prod(of) / max(math.prod(to), 1)

@@ -1,4 +1,4 @@
-"""Gradients of eager results: `backward`, `grad` and what clears it."""
+"""`Tensor.backward`, `Tensor.grad`, and the methods that clear gradients."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -38,7 +38,7 @@ _WORDS = EAGER.words
 
 
 def _seed(root: Tensor, gradient: Any) -> np.ndarray:
-    """The gradient that was given, in the root's dtype and shape."""
+    """Return the given gradient in the root's dtype and shape."""
     value = gradient.data if is_tensor(gradient) else plain(gradient, "backward")
     if value.dtype.kind not in "biuf":
         raise TypeError(f"backward: a gradient of dtype {value.dtype} for a Tensor of dtype {root.dtype}")
@@ -53,7 +53,7 @@ def _seed(root: Tensor, gradient: Any) -> np.ndarray:
 
 
 def _root_slot(root: Tensor) -> int:
-    """The root's slot; an error if no slot of it is on the eager tape."""
+    """Return the slot of the root on the eager tape, or raise if it is a constant."""
     if root._slot < 0 and root.dtype.kind != "f":
         raise _on_constant()
     return root._slot_on(EAGER)
@@ -67,7 +67,7 @@ def _on_constant() -> RuntimeError:
 
 
 def _run(slot: int, seed: np.ndarray | None, wanted: np.ndarray | None, options: int) -> bool:
-    """Sweep backwards, loading the reverse kernels that are missing; False where Python has to help on the way."""
+    """Run the compiled reverse sweep, and load missing kernels. Return False if it needs Python on the way."""
     arguments = (_HEADER, slot, id_of(seed), options, id_of(wanted))
     status = reverse.reverse_sweep(*arguments, 0)
     while status == E_KERNEL:
@@ -86,7 +86,7 @@ def _run(slot: int, seed: np.ndarray | None, wanted: np.ndarray | None, options:
 
 
 def _options(retain: bool, accumulate: bool) -> int:
-    """The options of the compiled sweep, which knows nothing of hooks, nor of gradients that are Tensors."""
+    """Return the options of the compiled sweep, which stops at hooks and at gradients that are Tensors."""
     options = (KEEP_GRAPH if retain else 0) | (0 if accumulate else OVERWRITE)
     return options | STOP_AT_ATTACHMENTS if attachments and (not accumulate or any_hooks()) else options
 
@@ -151,11 +151,11 @@ def backward(
     if create_graph or watching() is not None:
         given = _seed_tensor(x, gradient, create_graph)
         _check_differentiable(slot)
-        accumulate_grad.sweep(slot, given, asked, create_graph, accumulate, retain)
+        accumulate_grad.backward_on_tensors(slot, given, asked, create_graph, accumulate, retain)
     else:
         seed = None if gradient is None else _seed(x, gradient)
         if not _run(slot, seed, slot_numbers(asked), _options(retain, accumulate)):
-            segmented_backward.sweep(slot, seed, asked, accumulate, retain)
+            segmented_backward.backward_in_segments(slot, seed, asked, accumulate, retain)
     if _WORDS[ORPHAN] != NONE:
         EAGER.drop_orphans()
 
@@ -203,7 +203,7 @@ def _set_grad(x: Tensor, values: Any) -> None:
     if own is None:
         raise AttributeError("there is no gradient to write to: backward() makes it")
     if is_same_memory(*(each.data if is_tensor(each) else np.asarray(each) for each in (own, values))):
-        return  # an in-place operator has written there already
+        return  # an in-place operator has written its result already
     if is_tensor(own):
         raise AttributeError("the gradient is a Tensor: write to it in place, or clear it with null_grad()")
     own[...] = values.data if is_tensor(values) else values
@@ -306,10 +306,9 @@ def _clear(x: Tensor, keep_memory: bool) -> None:
 
 
 def pull_back(root: Tensor, inputs: list[Tensor], seed: np.ndarray | None = None) -> None:
-    """Add the gradient of a result to that of Tensors that have slots, and of no others; of a constant, nothing.
+    """Do what ``backward(root, seed, inputs=inputs, retain_graph=True)`` does, and nothing for a constant root.
 
-    It is ``backward(root, seed, inputs=inputs, retain_graph=True)``, for transforms; `seed` is an array of the root's
-    shape and dtype in C order.
+    It is for transforms. The inputs must have slots; `seed` is an array of the root's shape and dtype in C order.
     """
     if root._tape is not EAGER:
         return
@@ -319,12 +318,12 @@ def pull_back(root: Tensor, inputs: list[Tensor], seed: np.ndarray | None = None
         arguments = (_HEADER, root._slot_on(EAGER), id_of(seed), options, id(wanted), 0)
         if reverse.reverse_sweep(*arguments) in (0, E_CONSTANT):
             return
-    if not root.constant:  # kernels are to be loaded, or users' functions to be called
+    if not root.constant:  # kernels are missing, or Python is called on the way
         backward(root, seed, inputs=inputs, retain_graph=True)
 
 
 def _collect_stale_gradients(tensor: Tensor) -> None:
-    """Add what graphs recorded before an undifferentiated write have sent to the leaf's old buffers."""
+    """Add the gradients of a leaf's former buffers, which it had before writes under ``no_grad``."""
     former = stale_leaf_slots.get(id(tensor))
     if not former:
         return
@@ -336,7 +335,7 @@ def _collect_stale_gradients(tensor: Tensor) -> None:
 
 
 def _listed(inputs: Any) -> list[Tensor]:
-    """The Tensors of `inputs`, each of which must be able to have a gradient."""
+    """Return `inputs` as a list of Tensors, or raise if one of them cannot have a gradient."""
     listed = [inputs] if is_tensor(inputs) else list(inputs)
     if not listed:
         raise ValueError("backward: inputs is empty; leave it out to give every Tensor its gradient")
@@ -354,7 +353,7 @@ def _check_differentiable(slot: int) -> None:
 
 
 def _seed_tensor(root: Tensor, gradient: Any, create_graph: bool) -> Any:
-    """The seed of a sweep on Tensors: one that is given as a Tensor can itself be differentiated by."""
+    """Return the seed of a sweep on Tensors. If it was given as a Tensor, gradients flow back to it."""
     if gradient is None:
         return 1.0
     seed = _seed(root, gradient)

@@ -1,4 +1,4 @@
-"""Find contents that were written to behind the tape's back: they are not what the instructions computed with."""
+"""Find values that were changed without the tape's knowledge since an instruction computed with them."""
 
 from tapegrad.autodiff.graph_view import Instruction, listed
 from tapegrad.engine.kernel_table import op_name
@@ -13,7 +13,7 @@ _RESULT = READS - 1
 
 
 def check_unchanged(root: int, wanted: list[int] | None) -> None:
-    """Raise if a reverse sweep from a slot would read what has changed since it was computed with.
+    """Raise if a reverse sweep from a slot would read a changed value.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def check_unchanged(root: int, wanted: list[int] | None) -> None:
         with listed(EAGER, [root], wanted) as instructions:
             for instruction in instructions:
                 _check(instruction)
-    except FreedGraphError:  # the sweep says so itself
+    except FreedGraphError:  # the sweep raises it itself
         return
 
 
@@ -45,7 +45,7 @@ def _check(instruction: Instruction) -> None:
 
 
 def _suspected(described: Description) -> str:
-    """Which write it will have been."""
+    """Describe the write that is suspected."""
     owner = EAGER.owners.get(described[D_BUFFER]) if described[D_EXTERNAL] else None
     if owner is None:
         return (

@@ -1,4 +1,4 @@
-"""What users have asked to be called with gradients, while a sweep on Tensors goes on."""
+"""Gradient hooks: functions of the user's that a sweep calls with complete cotangents."""
 
 import itertools
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _numbers = itertools.count()
 
 
 def register(tensor: Any, hook: Hook) -> RemovableHook:
-    """Have `hook` called with the gradient of a Tensor."""
+    """Register a hook on a Tensor. See `Tensor.register_hook`."""
     if not callable(hook):
         raise TypeError(f"register_hook: a hook must be callable, not {type(hook).__name__}")
     if tensor.constant:
@@ -37,29 +37,29 @@ def register(tensor: Any, hook: Hook) -> RemovableHook:
 
 
 def hooks_of(slot: int) -> list[tuple[Geometry, Hook]]:
-    """The hooks of a slot's buffer, each with the view that it belongs to."""
+    """Return the hooks of the buffer of a slot, each with the view that it belongs to."""
     attachment = attachment_of(slot)
     return [] if attachment is None else list(attachment.hooks.values())
 
 
-def call(parts: Accumulator, slot: int, as_tensors: bool) -> None:
-    """Call the hooks of a slot's buffer, whose cotangent is complete, and put what they return in its place."""
+def call_hooks(cotangents: Accumulator, slot: int, as_tensors: bool) -> None:
+    """Call the hooks of a buffer whose cotangent is complete, and replace the cotangent by what they return."""
     for geometry, hook in hooks_of(slot):
-        value = parts.view(geometry)
+        value = cotangents.of_view(geometry)
         gradient = full(0.0 if value is None else value, geometry.shape, geometry.dtype)
-        replacement = called(hook, gradient if as_tensors else gradient.data_or_traced().copy(), geometry)
+        replacement = call_hook(hook, gradient if as_tensors else gradient.data_or_traced().copy(), geometry)
         if replacement is not None:
-            parts.replace(geometry, replacement)
+            cotangents.replace(geometry, replacement)
 
 
-def called(hook: Hook, gradient: Any, geometry: Geometry) -> Tensor | None:
-    """What a hook puts in the place of a gradient, as a Tensor; `None`: it stays."""
+def call_hook(hook: Hook, gradient: Any, geometry: Geometry) -> Tensor | None:
+    """Call a hook. Return what replaces the gradient, or `None` if the gradient stays."""
     replacement = hook(gradient)
     return None if replacement is None else _checked(hook, replacement, geometry)
 
 
 def _checked(hook: Hook, value: Any, geometry: Geometry) -> Tensor:
-    """What a hook returned, as a Tensor of the gradient's shape and dtype."""
+    """Return the result of a hook as a Tensor of the gradient's dtype, or raise if it does not fit."""
     name = name_of(hook)
     array: Any = value if is_tensor(value) else np.asarray(value)
     if array.dtype.kind not in "fiu":

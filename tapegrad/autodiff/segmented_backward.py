@@ -1,4 +1,4 @@
-"""`backward` where Python is called on the way: compiled sweeps from one users' op or hook to the next."""
+"""`backward` through custom ops and hooks: the compiled sweep runs from one call of Python to the next."""
 
 from typing import Any
 
@@ -24,10 +24,10 @@ _HEADER = EAGER.header
 
 
 @restoring
-def sweep(
+def backward_in_segments(
     root: int, seed: np.ndarray | None, inputs: list[int] | None, accumulate: bool, retain_graph: bool
 ) -> None:
-    """Give gradients to the Tensors behind an eager result, those on the slots `inputs` or all.
+    """Accumulate the gradients of an eager result with respect to the slots `inputs`, or to all Tensors.
 
     Parameters
     ----------
@@ -38,18 +38,18 @@ def sweep(
     """
     wanted = slot_numbers(inputs)
     with eager_mode(), entries_of(EAGER, [root], wanted) as entries:
-        paused = _Sweep(root, entries)
+        sweep = _SegmentedSweep(root, entries)
         try:
-            paused.run(seed)
+            sweep.run(seed)
             if subgraph.end_sweep(_HEADER, root, retain_graph):
                 raise FreedGraphError(FREED_MEANWHILE)
-            paused.deliver(wanted, accumulate)
+            sweep.accumulate_grads(wanted, accumulate)
         finally:
-            paused.close()
+            sweep.close()
 
 
-class _Sweep:
-    """A reverse sweep over listed instructions. Until it delivers, nobody sees anything of it."""
+class _SegmentedSweep:
+    """A reverse sweep over listed instructions, with cotangents of its own until `accumulate_grads`."""
 
     def __init__(self, root: int, entries: np.ndarray) -> None:
         self._root, self._entries = root, entries
@@ -72,8 +72,8 @@ class _Sweep:
         if any_hooks():
             self._complete_leaves()
 
-    def deliver(self, wanted: np.ndarray | None, accumulate: bool) -> None:
-        """Add to what the buffers' Tensors show as their gradients, or replace it."""
+    def accumulate_grads(self, wanted: np.ndarray | None, accumulate: bool) -> None:
+        """Add the cotangents to the gradients of the buffers, or replace those."""
         entries, column = self._entries, self._column
         reverse_segments.deliver(
             _HEADER, self._root, id(entries), len(entries), id(column), id_of(wanted), not accumulate
@@ -84,11 +84,11 @@ class _Sweep:
                     drop_gradient(slot)
 
     def close(self) -> None:
-        """Let go of the cotangents that were not delivered."""
+        """Release the cotangents that were not accumulated."""
         reverse_segments.drop(_HEADER, self._root, id(self._entries), len(self._entries), id(self._column))
 
     def _pause(self, k: int) -> None:
-        """Do what entry `k` asks for, and let the sweep go on with it or behind it."""
+        """Call the hooks or the custom op of entry `k`, so that the sweep can continue."""
         entry = self._entries[k].tolist()
         result, flags = entry[G_RESULT], entry[G_FLAGS]
         self._call_hooks(result)
@@ -99,7 +99,7 @@ class _Sweep:
             self._entries[k, G_FLAGS] = flags & ~PAUSE
 
     def _call_op(self, k: int) -> None:
-        """Go through the instruction of a user's op."""
+        """Run the vjp of a custom op."""
         frame, outer = np.zeros(WORDS, np.int64), np.empty(reverse_segments.OUTER_WORDS, np.int64)
         status = reverse_segments.bind(_HEADER, id(self._entries), k, id(self._column), id(frame), id(outer))
         if status == 0:
@@ -115,20 +115,20 @@ class _Sweep:
                     self._call_hooks(row[G_OPERAND0 + j])
 
     def _call_hooks(self, slot: int) -> None:
-        """A buffer's cotangent has all its contributions: let its hooks see it."""
+        """Call the hooks of a buffer, once its cotangent is complete."""
         buffer = subgraph.attachment_buffer(_HEADER, slot)
         if buffer == NONE or buffer in self._complete:
             return
         self._complete.add(buffer)
         for geometry, hook in hooks.hooks_of(slot):
-            place = self._region(slot, geometry)
+            cotangent = self._cotangent(slot, geometry)
             with no_grad():
-                replacement = hooks.called(hook, place.copy(), geometry)
+                replacement = hooks.call_hook(hook, cotangent.copy(), geometry)
             if replacement is not None:
-                place[...] = replacement.data_or_traced()
+                cotangent[...] = replacement.data_or_traced()
 
-    def _region(self, slot: int, geometry: Geometry) -> Any:
-        """A view's cotangent, where it lies."""
+    def _cotangent(self, slot: int, geometry: Geometry) -> Any:
+        """Return the cotangent of a view, without a copy."""
         whole = words_at(
             reverse_segments.fill(_HEADER, slot, id(self._column)), geometry.elements, geometry.dtype
         )
@@ -136,7 +136,7 @@ class _Sweep:
 
 
 def _check(status: int) -> None:
-    """Raise the exception of an error of the engine's."""
+    """Raise the exception of a status of the engine."""
     if status == E_FREED:
         raise FreedGraphError(FREED_MEANWHILE)
     raise_for(status, "backward", [])

@@ -83,7 +83,7 @@ def _complete(slot: int, parts: Accumulator, complete: set[int], as_tensors: boo
     buffer = parts.geometry(slot).buffer
     if buffer not in complete:
         complete.add(buffer)
-        hooks.call(parts, slot, as_tensors)
+        hooks.call_hooks(parts, slot, as_tensors)
 
 
 def _step_back(tape: Tape, instruction: Instruction, parts: Accumulator, active: set[int] | None) -> None:
@@ -170,7 +170,7 @@ def _step_forward(tape: Tape, instruction: Instruction, parts: Accumulator) -> N
     if watch is not None:
         watch.derived(tape, instruction.result, y_dot, "the tangent of {}")
     if step.row.kind in ("broadcast_sum", "reduction"):  # the result is seen through strides of 0
-        parts.put_whole(instruction.result, y_dot)
+        parts.set_buffer(instruction.result, y_dot)
     else:
         parts.add(instruction.result, y_dot)
 
