@@ -12,13 +12,13 @@ from tapegrad.errors import AnomalyError
 from tapegrad.frontend.arrays import show
 from tapegrad.frontend.callers import program_frame
 from tapegrad.frontend.description import Description
-from tapegrad.frontend.modes import count_mode, modes, thread
+from tapegrad.frontend.modes import Mode, ModeChange, thread
 from tapegrad.frontend.tensor import is_tensor
 
 _BEFORE = "  recorded before detect_anomaly() was entered"
 
 
-class detect_anomaly(ContextDecorator):
+class detect_anomaly(ModeChange, ContextDecorator):
     """Context manager and decorator that raises where a nan or an inf first appears, in the calling thread.
 
     Primals, tangents and cotangents are looked at. The error names the op and the line of the program that
@@ -48,8 +48,7 @@ class detect_anomaly(ContextDecorator):
       recorded in <module> at ...: tg.log(x)
     """
 
-    def __init__(self) -> None:
-        self._outer: list[Any] = []
+    _arguments = ("anomaly",)
 
     def __reduce__(self) -> Any:
         return detect_anomaly, ()
@@ -57,15 +56,8 @@ class detect_anomaly(ContextDecorator):
     def _recreate_cm(self) -> "detect_anomaly":
         return detect_anomaly()
 
-    def __enter__(self) -> "detect_anomaly":
-        self._outer.append(thread.anomaly)
-        count_mode(1)
-        thread.anomaly = Watch()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        thread.anomaly = self._outer.pop()
-        count_mode(-1)
+    def _change(self, mode: Mode) -> Mode:
+        return mode.but(anomaly=Watch())
 
 
 class Watch:
@@ -119,13 +111,14 @@ def _buffer(tape: Any, slot: int) -> int:
 
 def watch(tape: Any, slot: int, name: str) -> None:
     """Check a result, if this thread is in `detect_anomaly`."""
-    if modes.active and thread.anomaly is not None and slot >= 0:
-        thread.anomaly.recorded(tape, slot, name)
+    anomaly = thread.mode.anomaly
+    if anomaly is not None and slot >= 0:
+        anomaly.recorded(tape, slot, name)
 
 
 def watching() -> Watch | None:
     """Return the watch of this thread; None outside of `detect_anomaly`."""
-    return thread.anomaly if modes.active else None
+    return thread.mode.anomaly  # type: ignore[no-any-return]
 
 
 def _check(array: np.ndarray, what: str, source: str) -> None:

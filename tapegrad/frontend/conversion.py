@@ -14,10 +14,9 @@ from tapegrad.engine.tape import memory
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import LostGradientWarning, TracedValueError, UnsupportedError
-from tapegrad.frontend import modes
 from tapegrad.frontend.array_checks import check_dtype
-from tapegrad.frontend.modes import thread
-from tapegrad.frontend.record import as_boolean, cast, unary, watch_now
+from tapegrad.frontend.modes import EAGER, current, no_grad, restoring, thread, watch_now
+from tapegrad.frontend.record import as_boolean, cast, unary
 from tapegrad.frontend.shape import check_order, contiguous
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
 from tapegrad.ops import CODES, COPY
@@ -108,7 +107,8 @@ def item(x: Tensor, *index: Any) -> Any:
 def _float(x: Tensor) -> float:
     _one_element(x, "float()")
     number = float(concrete_array(x, "float()").item())
-    if modes.current() == (modes.EAGER, True) and not thread.leaves and not x.constant:
+    mode = thread.mode
+    if not mode.leaves and mode.differentiate and mode.tape is EAGER and not x.constant:
         warnings.warn(_LOST, LostGradientWarning, stacklevel=2)
     return number
 
@@ -185,7 +185,7 @@ def tolist(x: Tensor) -> Any:
 def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     if x.dtype.kind == "f" and not x._traced():
         x.check_escape("np.asarray()")
-        _, differentiate = modes.current()
+        _, differentiate = current()
         if differentiate and not x.constant:
             raise TypeError(
                 "NumPy asks for this Tensor as a plain array, which would lose its gradient: call .data,"
@@ -214,7 +214,7 @@ def _copy(x: Tensor) -> Tensor:
     return from_array(array.copy(), constant)
 
 
-@modes.restoring
+@restoring
 def detach(x: Tensor) -> Tensor:
     """Return a constant with a copy of the contents: no gradient flows through it.
 
@@ -237,7 +237,7 @@ def detach(x: Tensor) -> Tensor:
     """
     if x.dtype.kind != "f":
         return contiguous(x)
-    with modes.no_grad():
+    with no_grad():
         return unary(COPY, x)
 
 
@@ -311,7 +311,7 @@ def astype(
         raise TypeError(f"astype: cannot convert {own} to {target} according to the rule {casting!r}")
     if target == own:
         return contiguous(x) if copy else x
-    tape = modes.current()[0]
+    tape = current()[0]
     if target.kind == "f" or own.kind != "f":
         return cast(x, target, tape)
     if target.kind == "b":
@@ -335,8 +335,9 @@ def _guarded_int(tensor: Any) -> int:
     """Return ``int()`` of a recorded float, guarded by its integer part."""
     whole = unary(CODES["trunc"], tensor)
     array = whole.data_or_traced()
-    tape = tensor._tape
-    assert tensor._tape is thread.tape
+    tape = thread.mode.recorder
+    assert tape is not None
+    assert tape is tensor._tape
     if not np.isfinite(array).all():
         raise TracedValueError(
             f"int() of {array.item()}, which has no integer value, while a function is being recorded"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.array_checks import check_dtype, plain, refuse_subclass
-from tapegrad.frontend.modes import modes, thread
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.numpy_docs import CREATION as WORDS
 from tapegrad.frontend.numpy_docs import describe
 from tapegrad.frontend.record import as_float, read_now, unary
@@ -76,12 +76,12 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
     array([2., 4.])
     """
     if type(data) is np.ndarray and data.dtype is _FLOAT64 and dtype is None and constant is None and copy:
-        made = copy_of(data, False) if not modes.active else None
+        made = copy_of(data, False) if thread.mode.recorder is None else None
         if made is not None:
             return made
     source = data.data if is_tensor(data) else data
     refuse_subclass(source, "tensor")
-    if modes.active and thread.tape.recording and isinstance(source, np.ndarray):
+    if thread.mode.recorder is not None and isinstance(source, np.ndarray):
         target = source.dtype if dtype is None else np.dtype(dtype)
         if copy or target != source.dtype:
             return _recorded_copy(data.detach() if is_tensor(data) else source, target, constant)
@@ -95,7 +95,7 @@ def _recorded_copy(source: Any, dtype: np.dtype[Any], constant: bool | None) -> 
     if dtype.kind != "f":
         return _checked(np.array(read_now(source), dtype), constant)
     check_dtype(dtype, "tensor")
-    copy = unary(COPY, as_float(source, dtype, thread.tape, False))
+    copy = unary(COPY, as_float(source, dtype, thread.mode.tape, False))
     return copy.detach() if constant else copy
 
 
@@ -156,7 +156,7 @@ def asarray(
     if not is_tensor(a):
         refuse_subclass(a, "asarray")
         array = np.asarray(a, dtype, order, device=device, copy=copy, like=like)
-        if array is a or not (modes.active and thread.tape.recording):
+        if array is a or thread.mode.recorder is None:
             return _checked(array, constant)
         return tensor(a, dtype, constant=constant, copy=bool(copy))
     check_order(order, "asarray")

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.modes import modes, thread
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.record import (
     apply,
     as_float,
+    binary,
     binary_operator,
     reflected_operator,
     unary,
@@ -23,7 +24,6 @@ from tapegrad.ops.documentation import docstring
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE = CODES["add"], CODES["subtract"], CODES["multiply"], CODES["divide"]
 POWER, NEGATIVE, POSITIVE, ABSOLUTE = CODES["power"], CODES["negative"], CODES["positive"], CODES["absolute"]
-_NUMBERS = (int, float)
 _POWERS = {2: CODES["square"], 0.5: CODES["sqrt"], -1: CODES["reciprocal"], 1: POSITIVE}
 _ALIASES = {
     "abs": "absolute",
@@ -40,19 +40,21 @@ _ALIASES = {
 }
 
 
-_raise_to = binary_operator(POWER)
+def _row_of_power(x: Tensor, exponent: Any) -> int | None:
+    """The op of its own that a power has."""
+    kind = type(exponent)
+    if (kind is int or kind is float) and (x._slot >= 0 or x.dtype.kind == "f"):
+        return _POWERS.get(exponent)
+    return None
 
 
 def _power(x: Any, exponent: Any, /) -> Tensor:
-    """``x ** exponent``; the powers that have a row of their own take it."""
-    if (
-        type(exponent) in _NUMBERS
-        and exponent in _POWERS
-        and is_tensor(x)
-        and (x._slot >= 0 or x.dtype.kind == "f")
-    ):
-        return unary(_POWERS[exponent], x)
-    return _raise_to(x, exponent) if is_tensor(x) else apply(POWER, x, exponent)
+    code = _row_of_power(x, exponent) if is_tensor(x) else None
+    return _binary(POWER, x, exponent) if code is None else unary(code, x)
+
+
+def _binary(code: int, x: Any, y: Any) -> Tensor:
+    return binary(code, x, y) if is_tensor(x) else apply(code, x, y)
 
 
 def _function(row: Op) -> Callable[..., Tensor]:
@@ -68,10 +70,9 @@ def _function(row: Op) -> Callable[..., Tensor]:
             return unary(code, x) if is_tensor(x) else apply(code, x)
 
     elif row.arity == 2:
-        operate = binary_operator(code)
 
         def function(x1: Any, x2: Any, /) -> Tensor:
-            return operate(x1, x2) if is_tensor(x1) and not modes.active else apply(code, x1, x2)
+            return _binary(code, x1, x2)
 
     else:
 
@@ -86,7 +87,7 @@ def _predicate(row: Op) -> Callable[..., Any]:
     code, test = CODES[row.name], getattr(np, row.name)
 
     def predicate(*operands: Any) -> Any:
-        if modes.active and thread.tape.recording:
+        if thread.mode.recorder is not None:
             return apply(code, *operands)
         return test(*[value.data_or_traced() if is_tensor(value) else value for value in operands])
 
@@ -172,7 +173,7 @@ def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, 
     code = CODES[name]
 
     def compare(self: Tensor, other: Any) -> Any:
-        if modes.active and thread.tape.recording:
+        if thread.mode.recorder is not None:
             return apply(code, self, other)
         return of_arrays(self.data_or_traced(), other.data_or_traced() if is_tensor(other) else other)
 
@@ -190,20 +191,22 @@ _LOGIC: dict[Any, Callable[..., Any]] = {
 
 def _boolean(function: Any, *operands: Any) -> Any:
     """A logical operator on booleans: by NumPy, or in a recording by arithmetic on 0 and 1, so that it is replayed."""
-    if not (modes.active and thread.tape.recording):
+    if thread.mode.recorder is None:
         return function(*[value.data_or_traced() if is_tensor(value) else value for value in operands])
     for value in operands:
         if getattr(value, "dtype", np.dtype(type(value))).kind != "b":
             raise UnsupportedError(f"{function.__name__} of a Tensor is supported for booleans only")
-    numbers = [as_float(value, np.dtype(np.float64), thread.tape, False) for value in operands]
+    numbers = [as_float(value, np.dtype(np.float64), thread.mode.tape, False) for value in operands]
     return _LOGIC[function](*numbers)
 
 
-def _pow(x: Tensor, exponent: Any) -> Tensor:
-    kind = type(exponent)
-    if (kind is int or kind is float) and exponent in _POWERS and x._slot >= 0:
-        return unary_operator(_POWERS[exponent], x)
-    return _power(x, exponent)
+_RAISED = {code: unary_operator(code) for code in _POWERS.values()}
+_raised = binary_operator(POWER)
+
+
+def _raise_to(x: Tensor, exponent: Any) -> Tensor:
+    code = _row_of_power(x, exponent)
+    return _raised(x, exponent) if code is None else _RAISED[code](x)
 
 
 def _refuse_floor_divide(x: Tensor, other: Any) -> Tensor:
@@ -255,15 +258,6 @@ def _invert(x: Tensor) -> Any:
     return _boolean(np.invert, x)
 
 
-def _operator_of(code: int) -> Any:
-    """An operator with one operand."""
-
-    def operate(x: Tensor) -> Tensor:
-        return unary_operator(code, x)
-
-    return operate
-
-
 bind_methods(
     __add__=binary_operator(ADD),
     __radd__=reflected_operator(ADD),
@@ -273,11 +267,11 @@ bind_methods(
     __rmul__=reflected_operator(MULTIPLY),
     __truediv__=binary_operator(DIVIDE),
     __rtruediv__=reflected_operator(DIVIDE),
-    __pow__=_pow,
+    __pow__=_raise_to,
     __rpow__=reflected_operator(POWER),
-    __neg__=_operator_of(NEGATIVE),
-    __pos__=_operator_of(POSITIVE),
-    __abs__=_operator_of(ABSOLUTE),
+    __neg__=unary_operator(NEGATIVE),
+    __pos__=unary_operator(POSITIVE),
+    __abs__=unary_operator(ABSOLUTE),
     __floordiv__=_refuse_floor_divide,
     __rfloordiv__=_refuse_floor_divide,
     __divmod__=_refuse_floor_divide,

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.keys import element_numbers, parts_of, view_key
-from tapegrad.frontend.modes import EAGER, current, modes
+from tapegrad.frontend.modes import EAGER, current, thread
 from tapegrad.frontend.record import read_now
 from tapegrad.frontend.record_structural import allocate, record_out
 from tapegrad.frontend.shape import contiguous
@@ -25,19 +26,36 @@ _END = 1 << 60  # beyond the end of any array
 
 def getitem(x: Tensor, key: Any) -> Tensor:
     """``x[key]``."""
-    kind = type(key)
-    if (kind is slice or kind is int) and not modes.active:
-        return view_of(x, x.data_or_traced()[key if kind is slice else (key, ...)])
-    tape, _ = current()
-    if tape.recording and _is_traced_rows(key):
+    slot = _slot_of_view(x, key)
+    if slot >= 0:
+        return view_from_slot(x, slot)
+    recorder = thread.mode.recorder
+    if recorder is not None and _is_traced_rows(key):
         return _gather_rows(x, key)
     parts, basic = parts_of(key)
     if basic:
         return view_of(x, x.data_or_traced()[view_key(parts)])
-    if x.dtype.kind == "f" or (tape.recording and x.dtype in DTYPE_CODES):
+    if x.dtype.kind == "f" or (recorder is not None and x.dtype in DTYPE_CODES):
         offsets = element_numbers(x.shape, parts)
         return _gather(contiguous_for_gather(x), offsets, offsets.shape, 1)
     return from_array(np.asarray(read_now(x)[parts]), constant=True)
+
+
+def _slot_of_view(x: Tensor, key: Any) -> int:
+    """A slot for a row, or for rows from one to another; negative for other keys, and for what NumPy refuses."""
+    tape = x._tape
+    if tape is None or (tape is not EAGER and tape is not thread.mode.tape):
+        return NONE
+    own = x._slot if x._base is None else x._slot_on(tape)
+    kind = type(key)
+    if kind is int and -_END <= key <= _END:
+        return slots.view_index(tape.header, own, key)  # type: ignore[no-any-return]
+    if kind is slice and key.step is None:
+        start = 0 if key.start is None else key.start
+        stop = _END if key.stop is None else key.stop
+        if type(start) is int and type(stop) is int and -_END <= start <= _END and -_END <= stop <= _END:
+            return slots.view_slice(tape.header, own, start, stop)  # type: ignore[no-any-return]
+    return NONE
 
 
 def contiguous_for_gather(x: Tensor) -> Tensor:
@@ -69,28 +87,6 @@ def _gather_rows(x: Tensor, rows: Tensor) -> Tensor:
     length = math.prod(x.shape[1:])
     np.empty(x.shape[0], np.bool_)[rows.data_or_traced()]  # NumPy's error for a row that does not exist
     return _gather(x, contiguous_for_gather(rows), (*rows.shape, *x.shape[1:]), length)
-
-
-def _slice(x: Any, start: Any, stop: Any) -> Tensor | None:
-    """``x[start:stop]`` of an eager Tensor, the short way; `None` for limits that are not plain numbers."""
-    start = 0 if start is None else start
-    stop = _END if stop is None else stop
-    if (
-        type(start) is not int
-        or type(stop) is not int
-        or not (-_END <= start <= _END and -_END <= stop <= _END)
-    ):
-        return None
-    slot = slots.view_slice(EAGER.header, x._slot if x._base is None else x._slot_on(EAGER), start, stop)
-    return view_from_slot(x if x._base is None else x._base, slot) if slot >= 0 else None
-
-
-def _index(x: Tensor, key: Any) -> Tensor:
-    if type(key) is slice and x._tape is EAGER and key.step is None and not modes.active:
-        view = _slice(x, key.start, key.stop)
-        if view is not None:
-            return view
-    return getitem(x, key)
 
 
 def _len(x: Tensor) -> int:
@@ -126,7 +122,7 @@ def _update(x: Tensor, result: Any) -> Tensor:
 
 
 bind_methods(
-    __getitem__=_index,
+    __getitem__=getitem,
     __setitem__=setitem,
     __len__=_len,
     __iter__=_iterate,

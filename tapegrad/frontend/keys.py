@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.modes import modes, thread
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.record import read_now, read_within
 from tapegrad.frontend.tensor import is_tensor
 
@@ -27,7 +27,7 @@ def parts_of(key: Any) -> tuple[tuple[Any, ...], bool]:
     """
     parts = key if isinstance(key, tuple) else (key,)
     basic = all(map(is_basic, parts))
-    if not basic or (modes.active and thread.tape.recording):
+    if not basic or thread.mode.recorder is not None:
         parts = tuple(map(_part, parts))
         basic = all(map(is_basic, parts))
     return parts, basic

@@ -4,13 +4,13 @@ import functools
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator, nullcontext
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 from tapegrad.engine import kernel_table, verify
 from tapegrad.engine.runtime.compiler import make_ready
-from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.tape import entries, slots
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend.recorder import Recorder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,56 +20,67 @@ make_ready(slots.drop, entries.next_orphan, entries.reuse_orphan)  # for Tensors
 verify.switch.follow(EAGER)
 
 
-class _ThreadState(threading.local):
-    """The modes of one thread."""
-
-    tape = EAGER
-    differentiate = True
-    leaves: tuple[Any, ...] = ()  # Tensors that the gradients being computed are taken by
-    outside: tuple[Any, ...] = ()  # the same around a function of a user's op, which may not look into them
-    hidden: Tape | None = None  # the recording around it
-    anomaly: Any = None  # what looks for results that are not finite
-    active = 0  # its part of the counts below
-    entered = 0
-
-
-class Modes:
-    """How many modes are entered in all threads; while there are none, nobody has to look at his thread's.
+class Mode:
+    """All modes of a thread at one time. It never changes: entering a mode puts another one in its place.
 
     Attributes
     ----------
-    active
-        Those that matter to every operation.
-    entered
-        Those, and the gradients that are being computed, which matter to transforms and escapes only.
+    tape
+        What the thread appends to.
+    differentiate
+        Whether it records derivatives.
+    leaves
+        Tensors that the gradients being computed are taken by.
+    outside, hidden
+        The leaves and the recording around a function of a user's op, which may not look into them.
+    anomaly
+        What looks for results that are not finite.
+    recorder
+        The tape, if a function is being recorded for replay.
+    observed
+        Whether something has to be told of each instruction that is appended.
+    nested
+        Whether the derivative of a function is to be computed with Tensors, on the tape: inside a function that is
+        being recorded, or differentiated by a transform; or while anomalies are looked for.
     """
 
-    __slots__ = ("active", "entered")
+    __slots__ = (
+        "anomaly", "differentiate", "hidden", "leaves", "nested", "observed", "outside", "recorder", "tape",
+    )  # fmt: skip
 
-    def __init__(self) -> None:
-        self.active = 0
-        self.entered = 0
+    def __init__(
+        self,
+        tape: Tape = EAGER,
+        differentiate: bool = True,
+        leaves: tuple[Any, ...] = (),
+        outside: tuple[Any, ...] = (),
+        hidden: Recorder | None = None,
+        anomaly: Any = None,
+    ) -> None:
+        self.tape = tape
+        self.differentiate = differentiate
+        self.leaves = leaves
+        self.outside = outside
+        self.hidden = hidden
+        self.anomaly = anomaly
+        self.recorder = tape if isinstance(tape, Recorder) else None
+        self.observed = self.recorder is not None or anomaly is not None
+        self.nested = self.observed or bool(leaves)
+
+    def but(self, **changes: Any) -> "Mode":
+        """The same with some of the arguments changed."""
+        return Mode(**{name: getattr(self, name) for name in _ARGUMENTS} | changes)
 
 
-thread = _ThreadState()
-modes = Modes()
-_lock = lock()
+_ARGUMENTS = ("tape", "differentiate", "leaves", "outside", "hidden", "anomaly")
+NO_MODE = Mode()
 
 
-# Counted before a mode changes anything, and until it has taken that back: while anything is changed, the count says
-# so, wherever an exception comes in between. Each count is one statement, for the thread's part and the sum.
+class _Thread(threading.local):
+    mode = NO_MODE  # of a thread that has entered none
 
 
-def count_mode(by: int) -> None:
-    """A mode is about to be entered (1), or has been left (-1)."""
-    _count(by, by)
-
-
-def _count(active: int, entered: int) -> None:
-    with _lock:
-        modes.active, thread.active, modes.entered, thread.entered = (
-            modes.active + active, thread.active + active, modes.entered + entered, thread.entered + entered,
-        )  # fmt: skip
+thread = _Thread()
 
 
 def restoring(function: Callable[P, R]) -> Callable[P, R]:
@@ -80,21 +91,43 @@ def restoring(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        entered, active = thread.entered, thread.active
-        before = (thread.tape, thread.differentiate, thread.leaves, thread.anomaly)
-        around = (thread.outside, thread.hidden)
+        before = thread.mode
         try:
             return function(*args, **kwargs)
         finally:
-            if thread.entered != entered:
-                thread.tape, thread.differentiate, thread.leaves, thread.anomaly = before
-                thread.outside, thread.hidden = around
-                _count(active - thread.active, entered - thread.entered)
+            thread.mode = before
 
     return call
 
 
-class no_grad(ContextDecorator):
+class ModeChange:
+    """A mode that a ``with`` enters and leaves. One that is left out of turn takes back its own part only."""
+
+    _arguments: ClassVar[tuple[str, ...]]  # those of `Mode` that it changes
+
+    def __init__(self) -> None:
+        self._entered: list[tuple[Mode, Mode]] = []  # what was before, and what it was changed to
+
+    def _change(self, mode: Mode) -> Mode:
+        """The thread's mode inside of the ``with``, from the one around it."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        before = thread.mode
+        inside = self._change(before)
+        self._entered.append((before, inside))
+        thread.mode = inside
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        before, inside = self._entered.pop()
+        now = thread.mode
+        thread.mode = (
+            before if now is inside else now.but(**{name: getattr(before, name) for name in self._arguments})
+        )
+
+
+class no_grad(ModeChange, ContextDecorator):
     """Context manager and decorator that turns off the recording of derivatives in the calling thread.
 
     Results of operations on Tensors are constants inside. `no_autodiff` is the same class.
@@ -109,8 +142,7 @@ class no_grad(ContextDecorator):
     True
     """
 
-    def __init__(self) -> None:
-        self._outer: list[bool] = []
+    _arguments = ("differentiate",)
 
     def __reduce__(self) -> Any:
         return no_grad, ()  # entered or not, a copy is not
@@ -118,74 +150,56 @@ class no_grad(ContextDecorator):
     def _recreate_cm(self) -> "no_grad":
         return no_grad()  # a decorated function may run in several threads at once
 
-    def __enter__(self) -> "no_grad":
-        self._outer.append(thread.differentiate)
-        count_mode(1)
-        thread.differentiate = False
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        thread.differentiate = self._outer.pop()
-        count_mode(-1)
+    def _change(self, mode: Mode) -> Mode:
+        return mode.but(differentiate=False)
 
 
 no_autodiff = no_grad
 
 
-class recording:
+class recording(ModeChange):
     """Append everything that this thread computes with Tensors to a tape of its own."""
 
+    _arguments = ("tape", "differentiate")
+
     def __init__(self, tape: Tape) -> None:
+        super().__init__()
         self.tape = tape
-        self._outer: tuple[Tape, bool] | None = None
 
-    def __enter__(self) -> Tape:
-        self._outer = (thread.tape, thread.differentiate)
-        count_mode(1)
-        thread.tape, thread.differentiate = self.tape, True
-        return self.tape
-
-    def __exit__(self, *exception: object) -> None:
-        assert self._outer is not None
-        thread.tape, thread.differentiate = self._outer
-        count_mode(-1)
+    def _change(self, mode: Mode) -> Mode:
+        return mode.but(tape=self.tape, differentiate=True)
 
 
 def eager_mode() -> Any:
     """Append to the eager tape, with derivatives, whatever the thread was doing."""
-    return recording(EAGER) if modes.active else _UNCHANGED
+    mode = thread.mode
+    return _UNCHANGED if mode.tape is EAGER and mode.differentiate else recording(EAGER)
 
 
 _UNCHANGED = nullcontext()
 
 
-class differentiating:
+class differentiating(ModeChange):
     """Record derivatives on the thread's tape; `leaves` are what they are taken by while this goes on."""
 
-    __slots__ = ("_leaves", "_outer")
+    _arguments = ("differentiate", "leaves")
 
     def __init__(self, leaves: Iterable[Any] = ()) -> None:
+        super().__init__()
         self._leaves = leaves
-        self._outer: tuple[bool, tuple[Any, ...]] = (True, ())
 
-    def __enter__(self) -> None:
-        self._outer = outer = (thread.differentiate, thread.leaves)
-        _count(0, 1)
-        thread.differentiate, thread.leaves = True, (*outer[1], *self._leaves)
-
-    def __exit__(self, *exception: object) -> None:
-        thread.differentiate, thread.leaves = self._outer
-        _count(0, -1)
+    def _change(self, mode: Mode) -> Mode:
+        return mode.but(differentiate=True, leaves=(*mode.leaves, *self._leaves))
 
 
-def nested() -> bool:
-    """Whether a function's derivative is to be computed with Tensors, on the tape that the thread appends to.
-
-    It is inside a function that is being recorded, or differentiated by a transform; or anomalies are looked for.
-    """
-    return modes.entered > 0 and (thread.tape.recording or bool(thread.leaves) or thread.anomaly is not None)
-
-
-def current() -> tuple[Any, bool]:
+def current() -> tuple[Tape, bool]:
     """The thread's tape and whether derivatives are recorded on it."""
-    return (thread.tape, thread.differentiate) if modes.active else (EAGER, True)
+    mode = thread.mode
+    return mode.tape, mode.differentiate
+
+
+def watch_now(array: Any) -> None:
+    """Guard an array's contents, which are used now and once for all, if a function is being recorded."""
+    recorder = thread.mode.recorder
+    if recorder is not None:
+        recorder.watch(array)

@@ -13,18 +13,18 @@ from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.memory import D_PRODUCER
 from tapegrad.frontend.conversion import guarded_array
 from tapegrad.frontend.function_names import full_name
-from tapegrad.frontend.modes import modes, thread
+from tapegrad.frontend.modes import thread, watch_now
 from tapegrad.frontend.tensor import is_tensor
 
 
 def is_recording() -> bool:
     """Whether what this thread computes is being recorded for replay."""
-    return modes.active > 0 and bool(thread.tape.recording)
+    return thread.mode.recorder is not None
 
 
 def is_computed(value: Any) -> bool:
     """Whether a value is a Tensor that a replay of what is being recorded computes anew."""
-    if not (is_tensor(value) and is_recording() and value._tape is thread.tape):
+    if not (is_tensor(value) and value._recorded()):
         return False
     return bool(value._traced() or value._describe()[D_PRODUCER] != NONE)
 
@@ -43,7 +43,8 @@ class _Float:
 
 def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What a function of NumPy's says of Tensors, with no gradient; guarded by the outcome while recording."""
-    if not is_recording():
+    recorder = thread.mode.recorder
+    if recorder is None:
         return at_once(function, args, kwargs)
     floats: list[Any] = []
 
@@ -63,7 +64,7 @@ def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     result = of_arrays(*[t.data_or_traced() for t in floats])
     if floats:
-        thread.tape.guard_outcome(full_name(function), of_arrays, floats, result)  # type: ignore[attr-defined]
+        recorder.guard_outcome(full_name(function), of_arrays, floats, result)
     return result
 
 
@@ -84,5 +85,5 @@ def _fixed_now(value: Any) -> Any:
         return guarded_array(value)
     array = _now(value)
     if isinstance(array, np.ndarray):
-        thread.tape.watch(array)  # type: ignore[attr-defined]
+        watch_now(array)
     return array

@@ -11,79 +11,106 @@ from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep import eager
 from tapegrad.engine.tape import slots
-from tapegrad.engine.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
+from tapegrad.engine.tape.layout import E_KERNEL, E_PARALLEL, NONE, OP_VARIANT
 from tapegrad.engine.tape.memory import D_DTYPE
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.frontend.anomaly import watch
 from tapegrad.frontend.array_checks import check_dtype, plain
 from tapegrad.frontend.description import Description
-from tapegrad.frontend.modes import EAGER, current, modes, thread
+from tapegrad.frontend.modes import EAGER, Mode, current, thread, watch_now
+from tapegrad.frontend.recorder import Recorder
 from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES, Op
 
-_HEADER = EAGER.header
 _NUMBERS = (float, int)
 _CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b8"])  # by dtype code
+_BOOLEAN = np.dtype(np.bool_)
 
-# The short ways below are for the eager tape, with no mode entered by any thread, and operands that are there and
-# current. They are written out where they are used: a Python call costs as much as a small kernel.
+
+# --- operands as they are --------------------------------------------------------------------------------------
+# The engine computes where it can, and refuses what has to be converted, or loaded, first: that is for `apply`.
 
 
 def unary(code: int, x: Tensor) -> Tensor:
-    """Record an op of one operand, the short way where there is one."""
-    if not modes.active and x._tape is EAGER and (x._base is None or x._version == x._base._version):
-        slot = eager.record_elementwise(_HEADER, code, x._slot, -1, -1, 1)
+    """Record an op of one Tensor."""
+    mode = thread.mode
+    tape = mode.tape
+    if x._tape is tape:
+        own = x._slot if x._base is None else x._slot_on(tape)
+        slot = eager.record_elementwise(tape.header, code, own, NONE, NONE, mode.differentiate)
         if slot >= 0:
-            return from_slot(EAGER, slot)
+            result = from_slot(tape, slot)
+            return result if mode.anomaly is None else watched(mode, result, code)
     return apply(code, x)
 
 
-def unary_operator(code: int, x: Tensor) -> Tensor:
-    """`unary` for an operator, see `apply_operator`."""
-    return apply_operator(code, x) if modes.active else unary(code, x)
+def binary(code: int, x: Tensor, y: Any, y_first: int = 0) -> Tensor:
+    """Record an op of a Tensor and anything else; with `y_first`, that comes first."""
+    mode = thread.mode
+    tape = mode.tape
+    slot = NONE
+    if x._tape is tape:
+        own = x._slot if x._base is None else x._slot_on(tape)
+        kind = type(y)
+        if kind is float or kind is int:
+            slot = eager.record_with_number(tape.header, code, own, y, y_first, mode.differentiate)
+        elif kind is Tensor and y._tape is tape and not y_first:
+            other = y._slot if y._base is None else y._slot_on(tape)
+            slot = eager.record_elementwise(tape.header, code, own, other, NONE, mode.differentiate)
+    if slot < 0:
+        return apply(code, y, x) if y_first else apply(code, x, y)
+    result = from_slot(tape, slot)
+    return result if mode.anomaly is None else watched(mode, result, code)
 
 
-def binary_operator(code: int) -> Callable[[Any, Any], Tensor]:
-    """The method ``x.op(other)`` of a binary op."""
+def watched(mode: Mode, result: Tensor, code: int) -> Tensor:
+    """Look at a result, for a thread in which anomalies are looked for."""
+    mode.anomaly.recorded(mode.tape, result._slot, kernel_table.op_name(code))
+    return result
 
-    def operate(self: Tensor, other: Any) -> Tensor:
-        if (
-            not modes.active
-            and self._tape is EAGER
-            and (self._base is None or self._version == self._base._version)
-        ):
-            kind = type(other)
-            if kind is float or kind is int:
-                slot = eager.record_with_number(_HEADER, code, self._slot, other, 0, 1)
-            elif kind is type(self) and other._tape is EAGER:
-                second = other._slot if other._base is None else other._slot_on(EAGER)
-                slot = eager.record_elementwise(_HEADER, code, self._slot, second, -1, 1)
-            else:
-                return apply_operator(code, self, other)
-            if slot >= 0:
-                return from_slot(EAGER, slot)
-        return apply_operator(code, self, other)
+
+# --- operators -------------------------------------------------------------------------------------------------
+
+
+def unary_operator(code: int) -> Callable[[Tensor], Tensor]:
+    """The method that computes ``op x``."""
+
+    def operate(self: Tensor) -> Tensor:
+        result = unary(code, self)
+        return result if result._tape is EAGER else _as_weak(result, self)
 
     return operate
 
 
-def reflected_operator(code: int) -> Callable[[Any, Any], Tensor]:
+def binary_operator(code: int) -> Callable[[Tensor, Any], Tensor]:
+    """The method that computes ``x op other``."""
+
+    def operate(self: Tensor, other: Any) -> Tensor:
+        result = binary(code, self, other)
+        return result if result._tape is EAGER else _as_weak(result, self, other)
+
+    return operate
+
+
+def reflected_operator(code: int) -> Callable[[Tensor, Any], Tensor]:
     """The method that computes ``other op x``."""
 
     def operate(self: Tensor, other: Any) -> Tensor:
-        if (
-            not modes.active
-            and self._tape is EAGER
-            and (self._base is None or self._version == self._base._version)
-        ):
-            kind = type(other)
-            if kind is float or kind is int:
-                slot = eager.record_with_number(_HEADER, code, self._slot, other, 1, 1)
-                if slot >= 0:
-                    return from_slot(EAGER, slot)
-        return apply_operator(code, other, self)
+        result = binary(code, self, other, 1)
+        return result if result._tape is EAGER else _as_weak(result, self, other)
 
     return operate
+
+
+def _as_weak(result: Tensor, *operands: Any) -> Tensor:
+    """The result of an operator: in a recording, Python numbers alone make another of them."""
+    recorder = thread.mode.recorder
+    if recorder is not None and all(type(each) in _NUMBERS or recorder.is_weak(each) for each in operands):
+        recorder.weak.add(result._slot)
+    return result
+
+
+# --- operands of any kind --------------------------------------------------------------------------------------
 
 
 def apply(code: int, *operands: Any) -> Tensor:
@@ -99,16 +126,18 @@ def apply(code: int, *operands: Any) -> Tensor:
     row = kernel_table.row(code)
     assert isinstance(row, Op)
     values = [
-        value if is_tensor(value) or type(value) in (int, float) else _array(value, row) for value in operands
+        value if is_tensor(value) or type(value) in _NUMBERS else _array(value, row) for value in operands
     ]
-    tape, differentiate = current()
+    mode = thread.mode
+    tape = mode.tape
     floats = [value for j, value in enumerate(values) if j not in row.boolean_operands]
-    kinds = [getattr(value, "dtype", value) for value in floats]
-    if tape.recording:
-        kinds = [0.0 if tape.is_weak(value) else kind for value, kind in zip(floats, kinds, strict=True)]
-    dtype = np.result_type(*kinds)
-    if all(getattr(value, "dtype", _INTEGER).kind != "f" and type(value) is not float for value in floats):
+    kinds: list[Any] = [type(value) if type(value) in _NUMBERS else value.dtype for value in floats]
+    if all(kind is int or (kind is not float and kind.kind != "f") for kind in kinds):
         return _without_tape(row, values)
+    if mode.recorder is not None:
+        weak = mode.recorder.is_weak
+        kinds = [float if weak(value) else kind for value, kind in zip(floats, kinds, strict=True)]
+    dtype = _promoted(*kinds)
     check_dtype(dtype, row.name)
     tensors = [
         as_boolean(value, tape)
@@ -116,24 +145,17 @@ def apply(code: int, *operands: Any) -> Tensor:
         else as_float(value, dtype, tape, _is_read(row, j))
         for j, value in enumerate(values)
     ]
-    slot = run(tape, code, [t._slot_on(tape) for t in tensors], differentiate)
+    slot = run(tape, code, [t._slot_on(tape) for t in tensors], mode.differentiate)
     if slot < 0:
         raise_for(slot, row.name, [t.shape for t in tensors])
     result = from_slot(tape, slot)
-    watch(tape, slot, row.name)
-    return result
+    return result if mode.anomaly is None else watched(mode, result, code)
 
 
-_INTEGER, _BOOLEAN = np.dtype(np.int64), np.dtype(np.bool_)
-
-
-def apply_operator(code: int, *operands: Any) -> Tensor:
-    """`apply` for an operator: of Python numbers alone it makes another of them."""
-    result = apply(code, *operands)
-    tape = thread.tape
-    if tape.recording and all(type(each) in _NUMBERS or tape.is_weak(each) for each in operands):  # type: ignore[attr-defined]
-        tape.weak.add(result._slot)  # type: ignore[attr-defined]
-    return result
+@functools.cache
+def _promoted(*kinds: Any) -> np.dtype[Any]:
+    """The dtype of an op of operands of these dtypes, and of Python numbers: of the types ``float`` and ``int``."""
+    return np.result_type(*[kind(0) if isinstance(kind, type) else kind for kind in kinds])
 
 
 def _array(value: Any, row: Op) -> np.ndarray:
@@ -177,15 +199,9 @@ def read_now(value: Any) -> np.ndarray:
     return array
 
 
-def watch_now(array: np.ndarray) -> None:
-    """Guard an array's contents, if a function is being recorded."""
-    if modes.active and thread.tape.recording:
-        thread.tape.watch(array)  # type: ignore[attr-defined]
-
-
 def read_within(value: Any) -> None:
     """`read_now` for every array and every Tensor in a value, or in lists and tuples that it is made of."""
-    if not (modes.active and thread.tape.recording):
+    if thread.mode.recorder is None:
         return
     if is_tensor(value) or isinstance(value, np.ndarray):
         read_now(value)
@@ -212,11 +228,11 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
     return from_array(array, constant=True)
 
 
-def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Any) -> Tensor:
+def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Tape) -> Tensor:
     """An array of another dtype in a recording: converted at each replay, or guarded where no kernel does it."""
     if array.dtype in DTYPE_CODES:
         return cast(from_array(array, constant=True), dtype, tape)
-    tape.watch(array)
+    watch_now(array)
     return from_array(array.astype(dtype), constant=True)
 
 
@@ -247,7 +263,7 @@ def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
 
     Integers and booleans are converted by NumPy, in a recording by an instruction or guarded where no kernel does it.
     """
-    by_kernel = dtype in DTYPE_CODES and tape.recording and _has_kernel(tensor, tape)
+    by_kernel = dtype in DTYPE_CODES and isinstance(tape, Recorder) and _has_kernel(tensor, tape)
     if tensor.dtype.kind != "f" and not by_kernel:
         return from_array(read_now(tensor).astype(dtype, order="C"), constant=True)
     code = _CASTS[DTYPE_CODES[dtype]]
@@ -259,7 +275,7 @@ def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
     return result
 
 
-def _has_kernel(tensor: Any, tape: Any) -> bool:
+def _has_kernel(tensor: Any, tape: Recorder) -> bool:
     """Whether the engine has a Tensor's elements as they are: integers of other dtypes as 64-bit ones."""
     if tensor._tape is tape:
         return not tape.wraps(tensor)

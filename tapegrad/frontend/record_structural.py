@@ -11,10 +11,10 @@ from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
 from tapegrad.engine.tape.memory import D_DTYPE
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
-from tapegrad.frontend import modes
 from tapegrad.frontend.anomaly import watch
 from tapegrad.frontend.array_checks import check_dtype, plain
 from tapegrad.frontend.description import Description
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.record import as_float, read_now
 from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 
@@ -27,7 +27,7 @@ def as_tensor(value: Any, name: str) -> Tensor:
     check_dtype(array.dtype, name)
     if array.dtype.kind != "f":
         return from_array(read_now(value), constant=True)
-    return as_float(array, array.dtype, modes.current()[0], True)
+    return as_float(array, array.dtype, thread.mode.tape, True)
 
 
 def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Tensor:
@@ -64,19 +64,21 @@ def record_out(
 
 def record_reduction(code: int, x: Tensor, axes: int, keepdims: bool, name: str) -> Tensor:
     """Run and record a reduction over the axes of a bit mask."""
-    tape, differentiate = modes.current()
-    arguments = (tape.header, code, x._slot_on(tape), axes, keepdims, differentiate)
-    slot = eager.record_reduction(*arguments)
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager.record_reduction(tape.header, code, own, axes, keepdims, mode.differentiate)
     while slot in (E_PARALLEL, E_KERNEL):
         if slot == E_KERNEL:
             kernel_table.load_code(code, DTYPE_CODES[x.dtype], 0)
         else:
             kernel_table.load_driver()
-        slot = eager.record_reduction(*arguments)
+        slot = eager.record_reduction(tape.header, code, own, axes, keepdims, mode.differentiate)
     if slot < 0:
         raise_for(slot, name, [x.shape])
     result = from_slot(tape, slot)
-    watch(tape, slot, name)
+    if mode.anomaly is not None:
+        watch(tape, slot, name)
     return result
 
 

@@ -1,23 +1,24 @@
 """Sums, products, extremes and cumulative sums along axes."""
 
+import builtins
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from tapegrad.engine.sweep import eager
 from tapegrad.engine.tape import slots
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
-from tapegrad.frontend.modes import EAGER, current, modes
+from tapegrad.frontend.modes import current
 from tapegrad.frontend.record_structural import allocate, as_tensor, in_shape, record_out, record_reduction
 from tapegrad.frontend.shape import moveaxis, reshape
-from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, from_slot, is_tensor
+from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor
 from tapegrad.ops import CODES
 
+_ALL = -1  # the mask of all axes
 _SUM, _PROD, _CUMSUM = CODES["sum"], CODES["prod_reduce"], CODES["cumsum"]
 
 
@@ -28,6 +29,11 @@ def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     if isinstance(axis, list | bool):
         raise TypeError(f"axis must be an integer or a tuple of integers, not {axis!r}")
     return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+
+
+def _mask(axis: Axis, ndim: int) -> int:
+    """The same as a mask of bits."""
+    return builtins.sum(1 << k for k in _axes(axis, ndim))
 
 
 def _constant(function: Any, x: Tensor, **arguments: Any) -> Tensor:
@@ -102,22 +108,11 @@ def sum(
     array([[1., 1.],
            [1., 1.]])
     """
-    plain = dtype is None and out is None and initial is None and where is True
-    if plain and axis is None and is_tensor(a) and a._tape is EAGER and not modes.active:
-        slot = eager.record_reduction(EAGER.header, _SUM, a._slot_on(EAGER), -1, keepdims, 1)
-        if slot >= 0:
-            return from_slot(EAGER, slot)
     x = _operand(a, "sum", dtype, out)
     if not _is_float(x):
         return _constant(np.sum, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
     x = _counted(x, where, 0.0)
-    if axis is None:
-        mask = (1 << x.ndim) - 1
-    else:
-        mask = 0
-        for k in _axes(axis, x.ndim):
-            mask |= 1 << k
-    result = record_reduction(_SUM, x, mask, keepdims, "sum")
+    result = record_reduction(_SUM, x, _ALL if axis is None else _mask(axis, x.ndim), keepdims, "sum")
     return result if initial is None else result + initial
 
 

@@ -1,6 +1,5 @@
 """Views: reshape, transpose and their like. They share memory, and cost nothing in either sweep."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -78,7 +77,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     if order != "C" and _is_by_columns(array, order):
         turned = transpose(x) if array.ndim > 1 else x
         return transpose(reshape(turned, view.shape[::-1], copy=copy))
-    needed = bool(math.prod(array.shape)) and not np.shares_memory(view, array)
+    needed = array.size > 0 and view.base is not array and view.base is not array.base
     if needed and copy is False:
         raise ValueError("reshape: this shape needs a copy, which copy=False forbids")
     if needed or copy:

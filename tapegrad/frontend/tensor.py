@@ -14,13 +14,14 @@ from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.status import checked
 from tapegrad.engine.tape import memory, slots
 from tapegrad.engine.tape.layout import ALL_LIVE, DIFFERENTIABLE, TRACED
-from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
+from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
 from tapegrad.frontend.array_checks import is_plain, is_same_memory
 from tapegrad.frontend.arrays import Memory, show
 from tapegrad.frontend.attachments import attachments, last_tensor_dropped
 from tapegrad.frontend.description import Description
-from tapegrad.frontend.modes import EAGER, modes, no_grad, thread
+from tapegrad.frontend.modes import EAGER, Mode, no_grad, thread, watch_now
+from tapegrad.frontend.recorder import Recorder
 
 if TYPE_CHECKING:
     from tapegrad.frontend.tensor_methods import TensorMethods
@@ -108,8 +109,8 @@ class Tensor(TensorMethods):
 
     def _enter(self, tape: Tape) -> int:
         """Take a slot on a tape. A recording captures Tensors from outside where they lie."""
-        if tape is not EAGER:
-            return tape.capture(self)  # type: ignore[attr-defined, no-any-return]
+        if isinstance(tape, Recorder):
+            return tape.capture(self)
         if self._tape is not None and self._tape is not EAGER:
             raise TracedValueError(_ENDED)
         with _ENTERING:  # of two threads that use a Tensor for the first time, one enters it
@@ -207,19 +208,20 @@ class Tensor(TensorMethods):
 
     def check_escape(self, what: str) -> None:
         """Raise if a transform is differentiating the Tensor: to leave the graph would lose its gradient."""
-        if (thread.leaves or thread.outside) and thread.differentiate and self._is_differentiated():
+        mode = thread.mode
+        if (mode.leaves or mode.outside) and mode.differentiate and self._is_differentiated(mode):
             raise TracedValueError(
                 f"{what} of a Tensor was asked for while a function of it is being differentiated: its gradient"
                 " would be lost. Compute with the Tensor itself, select with where(), or write stop_gradient(t), or"
                 " t.detach(), where a constant is meant"
             )
 
-    def _is_differentiated(self) -> bool:
+    def _is_differentiated(self, mode: Mode) -> bool:
         """Whether it depends on a Tensor that a gradient which is being computed is taken by."""
         tape = self._tape
         if tape is None or self.constant:
             return False
-        inputs = [leaf._slot for leaf in thread.leaves or thread.outside if leaf._tape is tape]
+        inputs = [leaf._slot for leaf in mode.leaves or mode.outside if leaf._tape is tape]
         return bool(inputs) and depends(tape, self._slot_on(tape), inputs)
 
     def _traced(self) -> bool:
@@ -229,14 +231,15 @@ class Tensor(TensorMethods):
             return False
         if not self._describe().flags & TRACED:
             return False
-        if tape is not thread.tape and thread.tape.recording:
+        mode = thread.mode
+        if tape is not mode.tape and mode.recorder is not None:
             raise OuterTensorError("a Tensor of one recording was used in another; pass it as an argument")
-        return tape is thread.tape or tape is thread.hidden
+        return tape is mode.tape or tape is mode.hidden
 
     def _recorded(self) -> bool:
         """Whether it is on the tape of a recording that is going on: each replay finds its value anew."""
         tape = self._tape
-        return tape is not None and tape.recording and tape is thread.tape
+        return tape is not None and tape is thread.mode.recorder
 
     def _refuse(self, what: str) -> None:
         raise TracedValueError(
@@ -290,7 +293,9 @@ class Tensor(TensorMethods):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the elements."""
-        return self._array.dtype if self._array is not None else self._describe().dtype
+        if self._array is not None:
+            return self._array.dtype
+        return DTYPES[slots.dtype_of(self._tape.header, self._slot)]  # type: ignore[union-attr]
 
     @property
     def itemsize(self) -> int:
@@ -354,8 +359,7 @@ def copy_of(array: np.ndarray, constant: bool) -> Tensor | None:
 def from_array(array: np.ndarray, constant: bool) -> Tensor:
     """A Tensor on an array's memory, on no tape yet."""
     if not is_plain(array):
-        if modes.active and thread.tape.recording:
-            thread.tape.watch(array)  # type: ignore[attr-defined]
+        watch_now(array)
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
     tensor: Any = _NEW(Tensor)
     tensor._tape = None
@@ -364,15 +368,17 @@ def from_array(array: np.ndarray, constant: bool) -> Tensor:
     tensor._base = None
     tensor._constant = constant or array.dtype.kind != "f"
     tensor._version = 0
-    if modes.active and thread.tape.recording:
-        thread.tape.adopt(tensor)  # type: ignore[attr-defined]
+    recorder = thread.mode.recorder
+    if recorder is not None:
+        recorder.adopt(tensor)
     return tensor  # type: ignore[no-any-return]
 
 
-def view_from_slot(base: Tensor, slot: int) -> Tensor:
-    """A Tensor on a slot that is a view of an eager `base`'s memory."""
+def view_from_slot(tensor: Tensor, slot: int) -> Tensor:
+    """A Tensor on a slot that is a view of `tensor`'s memory."""
+    base = tensor if tensor._base is None else tensor._base
     view: Any = _NEW(Tensor)
-    view._tape = EAGER
+    view._tape = tensor._tape
     view._slot = slot
     view._array = None
     view._base = base
@@ -389,14 +395,13 @@ def view_of(tensor: Tensor, array: np.ndarray) -> Tensor:
     view._constant = False
     view._tape, view._slot = None, -1
     tape = tensor._tape
-    if tape is None and not modes.active and tensor.dtype.kind == "f":
+    if tape is None and tensor.dtype.kind == "f":
         tensor._slot_on(EAGER)
         tape = EAGER
     if tape is not None:
-        seen = array if array.dtype in DTYPE_CODES or not tape.recording else tape.widened(array)  # type: ignore[attr-defined]
+        seen = tape.widened(array) if isinstance(tape, Recorder) and array.dtype not in DTYPE_CODES else array
         slot = slots.view_array(tape.header, tensor._slot_on(tape), id(seen))
-        view._slot = checked(slot, "view", array.shape)
-        view._tape = tape
+        view._tape, view._slot = tape, checked(slot, "view", array.shape)
     view._version = base._version
     return view  # type: ignore[no-any-return]
 

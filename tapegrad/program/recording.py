@@ -14,12 +14,13 @@ from tapegrad.engine.sweep.bind_recording import forget_results, hold
 from tapegrad.engine.tape import entries, slots
 from tapegrad.engine.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.engine.tape.memory import D_BUFFER
-from tapegrad.engine.tape.tape import DTYPE_CODES, Tape, words_at
+from tapegrad.engine.tape.tape import DTYPE_CODES, words_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.frontend.arrays import borrowed
 from tapegrad.frontend.callers import program_frame
 from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import thread
+from tapegrad.frontend.recorder import Recorder
 from tapegrad.frontend.tensor import Tensor, from_slot
 from tapegrad.ops import CODES
 from tapegrad.ops.params import GuardParams, TruthGuardParams
@@ -42,7 +43,7 @@ def memory_of(array: np.ndarray) -> int:
     return id(array)
 
 
-class RecordedTape(Tape):
+class RecordedTape(Recorder):
     """A tape on which everything is appended and nothing is forgotten.
 
     Attributes
@@ -59,14 +60,11 @@ class RecordedTape(Tape):
         Whether some Tensor from outside is one that a gradient can flow back from.
     sites
         For each place in the user's code at which arrays became operands, the memory that they are in.
-    weak
-        Slots of Python numbers among the arguments, and of what operators made of them: like Python's own numbers,
-        they take the dtype of what they meet.
     """
 
     __slots__ = (
         "_captured", "_entered", "_narrow", "_other", "_watched", "_wrapping", "closes_over_leaf", "expected",
-        "inputs", "outcomes", "outputs", "sites", "weak",
+        "inputs", "outcomes", "outputs", "sites",
     )  # fmt: skip
     recording = True
 
@@ -182,7 +180,7 @@ class RecordedTape(Tape):
 
     def capture(self, tensor: Tensor) -> int:
         """The slot of a Tensor from outside: a constant that is read where it lies at each replay."""
-        self.closes_over_leaf |= thread.differentiate and not tensor.constant
+        self.closes_over_leaf |= thread.mode.differentiate and not tensor.constant
         self._note_operand(tensor.data_or_traced())
         known = self._captured.get(id(tensor))
         if known is not None:

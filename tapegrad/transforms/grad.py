@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.autodiff.backward import pull_back
 from tapegrad.autodiff.graph_view import tensor_on
-from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, modes, nested, restoring
+from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, restoring, thread
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.calling import call, check_scalar, one_array
 from tapegrad.program.signature import has_tensor, numpy_scalar
@@ -106,11 +106,11 @@ class ValueAndGrad(Transform):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and len(args) == 1 and not kwargs and not (modes.entered and nested()):
+        if fast is not None and len(args) == 1 and not kwargs and not thread.mode.nested:
             result = fast(args[0])
             if result is not None:
                 return result
-        if nested() or has_tensor(args, kwargs):
+        if thread.mode.nested or has_tensor(args, kwargs):
             return self._on_tensors(args, kwargs)
         known = replayable(self.function)
         return self._eagerly(args, kwargs) if known is None else self._replay(known, args, kwargs)

@@ -11,7 +11,7 @@ from tapegrad.autodiff.custom.tensor_rules import check_forward_rules
 from tapegrad.errors import NoForwardModeError
 from tapegrad.frontend import elementwise, reductions
 from tapegrad.frontend.joining import concatenate
-from tapegrad.frontend.modes import modes, nested
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.signature import has_tensor
@@ -119,7 +119,7 @@ class HessianProduct(Transform):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and len(args) == 2 and not kwargs and not (modes.entered and nested()):
+        if fast is not None and len(args) == 2 and not kwargs and not thread.mode.nested:
             result = fast(*args)
             if result is not None:
                 return result
@@ -138,7 +138,7 @@ class HessianProduct(Transform):
     def _forwards(self, selection: Selection, directions: list[Any], kwargs: dict[str, Any]) -> Any:
         """The tangent of the gradient."""
         gradient = functools.partial(self._gradient, **kwargs)
-        if nested() or has_tensor((selection.args, directions), kwargs):
+        if thread.mode.nested or has_tensor((selection.args, directions), kwargs):
             return jvp.on_tensors(gradient, selection, directions)[1]
         known = replayable(self._gradient)
         if known is None:

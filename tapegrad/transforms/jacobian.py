@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
-from tapegrad.frontend.modes import modes, nested
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.calling import one_array
 from tapegrad.program.signature import Arguments, flatten_args, has_tensor, numpy_scalar
@@ -124,11 +124,11 @@ class Jacobian(Transform):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and len(args) == 1 and not kwargs and not (modes.entered and nested()):
+        if fast is not None and len(args) == 1 and not kwargs and not thread.mode.nested:
             result = fast(args[0])
             if result is not None:
                 return result
-        if nested() or has_tensor(args, kwargs):
+        if thread.mode.nested or has_tensor(args, kwargs):
             return self._on_tensors(args, kwargs)
         known = replayable(self.function)
         return self._recorded_anew(args, kwargs) if known is None else self._replay(known, args, kwargs)

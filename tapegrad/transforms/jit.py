@@ -12,7 +12,7 @@ from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.sweep import replay
 from tapegrad.errors import OuterTensorError
 from tapegrad.frontend.copying import OfFunction
-from tapegrad.frontend.modes import current, modes, thread
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.captured_state import CapturedState
 from tapegrad.program.recording import RecordedTape
@@ -61,11 +61,11 @@ class Jit(OfFunction):
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if modes.active:
-            if thread.anomaly is not None:
+        mode = thread.mode
+        if mode.observed:
+            if mode.anomaly is not None:
                 return self._watched(args, kwargs)
-            if thread.tape.recording:
-                return self.function(*args, **kwargs)
+            return self.function(*args, **kwargs)
         fast = self._fast
         if fast is not None and len(args) == 1 and not kwargs:
             result = fast(args[0])
@@ -218,7 +218,7 @@ def run_once(
 
 def _keep_gradients(recorded: Trace) -> None:
     """Refuse to replay what closes over an eager Tensor that a gradient can flow back to from the result."""
-    if recorded.recording.closes_over_leaf and current()[1]:
+    if recorded.recording.closes_over_leaf and thread.mode.differentiate:
         raise OuterTensorError(
             "a recorded function closes over a Tensor that can be differentiated by: a replay would lose its gradient."
             " Pass the Tensor as an argument, or detach() it"

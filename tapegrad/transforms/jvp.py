@@ -10,7 +10,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep import tangent
 from tapegrad.engine.tape.layout import E_KERNEL, E_STATUS
-from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, modes, nested, no_grad, restoring
+from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, no_grad, restoring, thread
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.ops import CODES, COPY
@@ -61,7 +61,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     if result is not None:
         return result
     selection, directions = _paired(primals, tangents)
-    if nested() or has_tensor((primals, tangents), {}):
+    if thread.mode.nested or has_tensor((primals, tangents), {}):
         return on_tensors(function, selection, directions)
     known = replayable(function)
     if known is not None:
@@ -72,7 +72,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
 def _short(function: Jit, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any] | None:
     """The short way through the replay of a function of one array, if there is one."""
     path = function.direction
-    if path is None or not len(primals) == len(tangents) == 1 or (modes.entered and nested()):
+    if path is None or not len(primals) == len(tangents) == 1 or thread.mode.nested:
         return None
     return path(primals[0], tangents[0])
 

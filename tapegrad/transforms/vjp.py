@@ -7,7 +7,7 @@ import numpy as np
 
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.frontend.modes import current, eager_mode, nested, restoring
+from tapegrad.frontend.modes import current, eager_mode, restoring, thread
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.calling import check_numbers, check_real
 from tapegrad.program.signature import has_tensor, numpy_scalar
@@ -76,7 +76,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:
     (array([ 3., 30.]), np.float64(21.0))
     """
     selection = select(primals, tuple(range(len(primals))))
-    if nested() or has_tensor(primals, {}):
+    if thread.mode.nested or has_tensor(primals, {}):
         return _on_tensors(function, selection)
     replayed = replayable(function)
     return _eagerly(function, selection) if replayed is None else _replay(replayed, selection)

@@ -9,9 +9,8 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from tapegrad.autodiff.custom.packing import ArraySpec
-from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import NoForwardModeError, UnsupportedError
-from tapegrad.frontend.modes import EAGER, modes, recording, restoring, thread
+from tapegrad.frontend.modes import EAGER, NO_MODE, Mode, ModeChange, restoring, thread
 from tapegrad.frontend.tensor import is_tensor
 
 _NO_CHANGE = nullcontext()
@@ -42,7 +41,7 @@ class Functions:
         if function is None:
             raise self.lacks(role)
         try:
-            with _isolated() if modes.entered else _NO_CHANGE:
+            with _NO_CHANGE if thread.mode is NO_MODE else _isolated():
                 return function(*args, **statics)
         except Exception as error:
             error.add_note(f"raised by the {role} of custom op {self.name!r}")
@@ -145,23 +144,19 @@ class Functions:
         return array
 
 
-class _isolated(recording):
+class _isolated(ModeChange):
     """Isolate what a function of the user's computes from the recording or the gradient around it."""
 
-    def __init__(self) -> None:
-        super().__init__(EAGER)
-        self._around = thread.leaves, thread.outside, thread.hidden
+    _arguments = ("tape", "differentiate", "leaves", "outside", "hidden")
 
-    def __enter__(self) -> Tape:
-        leaves, outside, hidden = self._around
-        hidden = thread.tape if thread.tape.recording else hidden
-        super().__enter__()
-        thread.leaves, thread.outside, thread.hidden = (), leaves or outside, hidden
-        return self.tape
-
-    def __exit__(self, *exception: object) -> None:
-        thread.leaves, thread.outside, thread.hidden = self._around
-        super().__exit__(*exception)
+    def _change(self, mode: Mode) -> Mode:
+        return mode.but(
+            tape=EAGER,
+            differentiate=True,
+            leaves=(),
+            outside=mode.leaves or mode.outside,
+            hidden=mode.recorder or mode.hidden,
+        )
 
 
 def _described(value: Any, array: np.ndarray) -> str:

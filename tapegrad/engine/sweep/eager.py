@@ -165,7 +165,10 @@ def record_elementwise(header, op, a, b, c, recording):
 @entry_point(floats=("value",))
 def record_with_number(header, op, a, value, number_first, recording):
     """Record and run a binary op of a slot and a Python number, which takes the slot's dtype."""
-    number = literal(header, value, get_dtype(header, a))
+    dtype = get_dtype(header, a)
+    if dtype > F32:
+        return E_DTYPES
+    number = literal(header, value, dtype)
     if number_first:
         return _elementwise(header, op, number, a, NONE, recording)
     return _elementwise(header, op, a, number, NONE, recording)

@@ -24,6 +24,7 @@ from tapegrad.engine.tape.geometry import (
     stride,
 )
 from tapegrad.engine.tape.layout import (
+    E_DTYPES,
     E_MEMORY,
     E_NDIM,
     E_OUTSIDE,
@@ -221,10 +222,12 @@ def view_geometry(header, slot, offset, geometry):
 
 @entry_point()
 def view_slice(header, slot, start, stop):
-    """A slot for ``x[start:stop]`` along the first dimension, the limits clamped as Python's slices are.
+    """A slot for ``x[start:stop]`` of floats along the first dimension, the limits clamped as Python's slices are.
 
     E_SHAPES if there is no dimension.
     """
+    if get_dtype(header, slot) > F32:
+        return E_DTYPES
     if get_ndim(header, slot) == 0:
         return E_SHAPES
     n = extent(header, slot, 0)
@@ -235,6 +238,31 @@ def view_slice(header, slot, start, stop):
     view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
     memcpy(get_geometry(header, view), get_geometry(header, slot), 16 * ndim)
     store_i64(get_geometry(header, view), 0, stop - start)
+    add_handle(header, view)
+    return view
+
+
+@entry_point()
+def view_index(header, slot, index):
+    """A slot for ``x[index]`` of floats along the first dimension.
+
+    E_SHAPES if there is no dimension, E_OUTSIDE if there is no such row.
+    """
+    ndim, dtype = get_ndim(header, slot), get_dtype(header, slot)
+    if dtype > F32:
+        return E_DTYPES
+    if ndim == 0:
+        return E_SHAPES
+    n = extent(header, slot, 0)
+    row = index + n if index < 0 else index
+    if row < 0 or row >= n:
+        return E_OUTSIDE
+    offset = get_offset(header, slot) + row * stride(header, slot, 0)
+    view = new_slot(header, get_buffer(header, slot), dtype, ndim - 1, offset)
+    own, geometry = get_geometry(header, view), get_geometry(header, slot)
+    for d in range(ndim - 1):
+        store_i64(own, d, load_i64(geometry, d + 1))
+        store_i64(own, ndim - 1 + d, load_i64(geometry, ndim + d + 1))
     add_handle(header, view)
     return view
 
@@ -298,6 +326,12 @@ def drop(header, slot):
         return False
     drop_handle(header, slot)
     return load_i64(header, ORPHAN) != NONE
+
+
+@entry_point()
+def dtype_of(header, slot):
+    """Code of a slot's dtype."""
+    return get_dtype(header, slot)
 
 
 @entry_point()

@@ -1,0 +1,71 @@
+"""What the frontend asks of a tape on which a function is recorded for replay."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.tape.tape import Tape
+
+
+class Recorder(Tape, ABC):
+    """A tape whose instructions are replayed: what they depend on is captured, watched or guarded.
+
+    Attributes
+    ----------
+    weak
+        Slots of Python numbers among the arguments, and of what operators made of them: like Python's own numbers,
+        they take the dtype of what they meet.
+    """
+
+    __slots__ = ("weak",)
+    weak: set[int]
+
+    @abstractmethod
+    def is_weak(self, value: Any) -> bool:
+        """Whether a value stands for a Python number."""
+
+    # --- Tensors from outside and from arrays --------------------------------------------------------------------
+
+    @abstractmethod
+    def capture(self, tensor: Any) -> int:
+        """The slot of a Tensor from outside: a constant that is read where it lies at each replay."""
+
+    @abstractmethod
+    def adopt(self, tensor: Any) -> None:
+        """Take in a Tensor that is made from an array while recording."""
+
+    @abstractmethod
+    def has_made(self, tensor: Any) -> bool:
+        """Whether a Tensor was made while recording: a write to it is repeated by each replay."""
+
+    # --- integers of other dtypes than the engine's --------------------------------------------------------------
+
+    @abstractmethod
+    def widened(self, array: np.ndarray) -> np.ndarray:
+        """The part of an int64 array of the engine's that holds what a view of narrow integers shows."""
+
+    @abstractmethod
+    def wraps(self, tensor: Any) -> bool:
+        """Whether the engine has a Tensor's integers modulo 2**64 only."""
+
+    # --- what a replay must find again ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def watch(self, array: np.ndarray) -> None:
+        """Guard the contents of an array that are used now, once for all."""
+
+    @abstractmethod
+    def guard(self, code: int, dtype: int, slot: int, params: np.ndarray, outcome: bytes) -> None:
+        """Record that a replay must find the same in a slot."""
+
+    @abstractmethod
+    def guard_bytes(self, dtype: int, slot: int, array: np.ndarray) -> None:
+        """Record that a replay must find the bytes of a contiguous `array` in a slot."""
+
+    @abstractmethod
+    def guard_outcome(
+        self, name: str, function: Callable[..., Any], operands: list[Any], outcome: Any
+    ) -> None:
+        """Record that a function of arrays, called `name`, must say the same of the operands in a replay."""
