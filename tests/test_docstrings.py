@@ -15,8 +15,8 @@ import tapegrad as tg
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.engine.reference import evaluate_numpy
-from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
-from tapegrad.ops.documentation import WORDS, arguments
+from tapegrad.ops import ELEMENTWISE, Op
+from tapegrad.ops.documentation import WORDS
 from tapegrad.transforms.jit import Jit
 
 PUBLIC_ROWS = [row for row in ELEMENTWISE if row.public]
@@ -105,9 +105,6 @@ def _documented(name: str) -> list[str]:
 
 def _signature(name: str) -> list[str] | None:
     """The names of the arguments; `None` for what is written in C and does not say them."""
-    row = BY_NAME.get(FUNCTIONS[name].__name__)
-    if row is not None and row.name in WORDS:
-        return list(arguments(row))
     try:
         known = list(inspect.signature(FUNCTIONS[name]).parameters)
     except ValueError:

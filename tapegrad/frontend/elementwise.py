@@ -20,7 +20,7 @@ from tapegrad.frontend.record import (
 )
 from tapegrad.frontend.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.ops import CODES, ELEMENTWISE, Op
-from tapegrad.ops.documentation import docstring
+from tapegrad.ops.documentation import argument_names, docstring
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE = CODES["add"], CODES["subtract"], CODES["multiply"], CODES["divide"]
 POWER, NEGATIVE, POSITIVE, ABSOLUTE = CODES["power"], CODES["negative"], CODES["positive"], CODES["absolute"]
@@ -103,8 +103,8 @@ def _named(function: Callable[..., Tensor], row: Op) -> Callable[..., Tensor]:
 
 
 def signature_of(arity: int) -> inspect.Signature:
-    """The signature of a function of so many operands, with the names that NumPy's ufuncs give them."""
-    names = ["x"] if arity == 1 else [f"x{j + 1}" for j in range(arity)]
+    """Return the signature of a function of so many operands."""
+    names = argument_names(arity)
     return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names])
 
 

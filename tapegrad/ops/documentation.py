@@ -268,14 +268,14 @@ def words_of(row: Op) -> Words:
     return WORDS.get(row.name) or Words(f"Compute ``{in_arguments(row, row.primal)}``.")
 
 
-def arguments(row: Op) -> tuple[str, ...]:
-    """The names of the public function's arguments, as NumPy's ufuncs have them."""
-    return ("x",) if row.arity == 1 else tuple(f"x{j + 1}" for j in range(row.arity))
+def argument_names(arity: int) -> tuple[str, ...]:
+    """Return the names of a public function's arguments, as NumPy's ufuncs have them."""
+    return ("x",) if arity == 1 else tuple(f"x{j + 1}" for j in range(arity))
 
 
 def in_arguments(row: Op, text: str) -> str:
     """A text of the row in the names of the public function's arguments."""
-    names = arguments(row)
+    names = argument_names(row.arity)
     return re.sub(r"\bx(\d)\b", lambda found: names[int(found[1])], text)
 
 
@@ -289,7 +289,7 @@ def docstring(row: Op) -> str:
 
 
 def _parameters(row: Op) -> str:
-    names = ", ".join(arguments(row))
+    names = ", ".join(argument_names(row.arity))
     several = "" if row.arity == 1 else " They broadcast as in NumPy."
     what = "Operand" if row.arity == 1 else "Operands"
     return (
@@ -322,7 +322,7 @@ def _derivatives(row: Op, partials: list[str]) -> str:
     if len(partials) == 1:
         return f"The derivative is ``{partials[0]}``{said}."
     each = " and ".join(
-        f"``{text}`` by `{name}`" for text, name in zip(partials, arguments(row), strict=True)
+        f"``{text}`` by `{name}`" for text, name in zip(partials, argument_names(row.arity), strict=True)
     )
     return f"The partial derivatives are {each}{said}."
 

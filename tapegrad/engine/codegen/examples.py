@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import ELEMENTWISE, Op
-from tapegrad.ops.documentation import arguments, words_of
+from tapegrad.ops.documentation import argument_names, words_of
 
 _OWN_FUNCTION = frozenset({"where", "clip"})  # their public functions have other arguments than the rows
 
@@ -14,7 +14,7 @@ _OWN_FUNCTION = frozenset({"where", "clip"})  # their public functions have othe
 def example(row: Op) -> str:
     """The lines of a row's example, without the import."""
     operands = words_of(row).example or tuple(_points(*domain, j) for j, domain in enumerate(row.domains))
-    names = arguments(row)
+    names = argument_names(row.arity)
     values = {f"x{j}": np.array(operand) for j, operand in enumerate(operands)}
     lines = [
         f">>> {name} = tg.tensor({_list(operand)})" for name, operand in zip(names, operands, strict=True)
