@@ -7,7 +7,7 @@ import numpy as np
 
 from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, Instruction, listed
-from tapegrad.autodiff.regions import full, region_of
+from tapegrad.autodiff.regions import materialize, view_region
 from tapegrad.autodiff.tensor_sweeps import active_buffers, walk_back
 from tapegrad.engine.sweep import subgraph
 from tapegrad.engine.tape import memory, slots
@@ -49,7 +49,7 @@ def backward_on_tensors(
         for slot in targets:
             value = cotangents.of_buffer(slot)
             geometry = cotangents.geometry(slot)
-            gradient = full(0.0 if value is None else value, (geometry.elements,), geometry.dtype)
+            gradient = materialize(0.0 if value is None else value, (geometry.elements,), geometry.dtype)
             _accumulate_grad(slot, gradient, create_graph, accumulate)
 
 
@@ -99,7 +99,7 @@ def gradient_tensor(slot: int) -> Tensor | None:
     geometry = Geometry.of(EAGER, slot)
     _merge_native_grad(slot, attachment, geometry)
     gradient: Tensor = attachment.gradient
-    return gradient if len(geometry.shape) == 1 and geometry.whole else region_of(gradient, *geometry.place)
+    return gradient if len(geometry.shape) == 1 and geometry.whole else view_region(gradient, *geometry.place)
 
 
 def _merge_native_grad(slot: int, attachment: Attachment, geometry: Geometry) -> None:
@@ -121,4 +121,4 @@ def clear_gradient(slot: int, keep: bool) -> None:
     attachment = ensure_attachment(slot)
     whole = attachment.gradient.data_or_traced().copy()
     attachment.gradient = from_array(whole, constant=True)
-    region_of(attachment.gradient, *Geometry.of(EAGER, slot).place).data_or_traced()[...] = 0
+    view_region(attachment.gradient, *Geometry.of(EAGER, slot).place).data_or_traced()[...] = 0

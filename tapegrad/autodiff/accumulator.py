@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.autodiff.graph_view import Geometry
-from tapegrad.autodiff.regions import as_buffer, full, laid, region_of
+from tapegrad.autodiff.regions import flatten_buffer, materialize, scatter_regions, view_region
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.tensor import Tensor
@@ -59,7 +59,7 @@ class Accumulator:
         """Set the value of the whole buffer of a slot, given in any shape with its elements in order."""
         geometry = self.geometry(slot)
         flat = self._flat(geometry)
-        value = value if isinstance(value, float) else as_buffer(value, geometry)
+        value = value if isinstance(value, float) else flatten_buffer(value, geometry)
         self._values[geometry.buffer] = {flat.place: (flat, value)}
 
     def get(self, slot: int) -> Value | None:
@@ -74,7 +74,7 @@ class Accumulator:
         if len(values) == 1 and geometry.place in values and not geometry.overlaps:
             return values[geometry.place][1]
         whole = self._merge(geometry)
-        return whole if isinstance(whole, float) else region_of(whole, *geometry.place)
+        return whole if isinstance(whole, float) else view_region(whole, *geometry.place)
 
     def of_buffer(self, slot: int) -> Value | None:
         """Return the sum for the whole buffer of a slot, flat or one float; `None` if it has no value."""
@@ -85,9 +85,9 @@ class Accumulator:
         """Replace the sum for a view."""
         flat = self._flat(geometry)
         known = self.of_view(flat)
-        whole = full(0.0 if known is None else known, flat.shape, flat.dtype)
+        whole = materialize(0.0 if known is None else known, flat.shape, flat.dtype)
         copy = unary(COPY, whole)
-        setitem(region_of(copy, *geometry.place), ..., value)
+        setitem(view_region(copy, *geometry.place), ..., value)
         self._values[geometry.buffer] = {flat.place: (flat, copy)}
 
     def _flat(self, like: Geometry) -> Geometry:
@@ -103,7 +103,7 @@ class Accumulator:
             elif isinstance(value, float):
                 number += value
             else:
-                buffer = as_buffer(value, geometry)
+                buffer = flatten_buffer(value, geometry)
                 whole = buffer if whole is None else whole + buffer
         if whole is None and not others:
             return number
@@ -111,7 +111,7 @@ class Accumulator:
         if number != 0.0:
             others.append((flat, number))
         if others:
-            whole = laid(self._tape, whole, others)
+            whole = scatter_regions(self._tape, whole, others)
         self._values[like.buffer] = {flat.place: (flat, whole)}
         return whole
 

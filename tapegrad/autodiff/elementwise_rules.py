@@ -1,4 +1,4 @@
-"""The partials of the table's rows, applied to Tensors."""
+"""Derivative rules of elementwise ops: the partials of their rows, applied to Tensors."""
 
 import functools
 import math
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.accumulator import Value, count_ratio
-from tapegrad.autodiff.regions import full
+from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.step import Step
 from tapegrad.frontend import elementwise, reductions
 from tapegrad.frontend.record import binary_operator
@@ -20,14 +20,14 @@ _masked_multiply = binary_operator(CODES["masked_multiply"])
 
 
 def partial(row: Op, operand: int, step: Step) -> Value:
-    """The partial of a row by an operand: a float where it is one number, otherwise a Tensor of the result's shape."""
+    """Return the partial of a row by an operand: a float if it is constant, or a Tensor of the result's shape."""
     like = step.geometry(step.result)
     names, function = _as_function(row.partials[operand], like.dtype)
     primals = [step.primal(name) for name in names]
     try:
         value = function(*primals)
-    except ZeroDivisionError:  # of plain numbers; elements of Tensors become infinite
-        value = function(*[full(x, (), like.dtype) for x in primals])
+    except ZeroDivisionError:  # raised for plain numbers; elements of Tensors become infinite
+        value = function(*[materialize(x, (), like.dtype) for x in primals])
     if not is_tensor(value):
         return float(value)
     if step.is_alike(value, step.result):
@@ -39,13 +39,13 @@ def partial(row: Op, operand: int, step: Step) -> Value:
 
 @functools.cache
 def _as_function(text: str, dtype: np.dtype[Any]) -> tuple[tuple[str, ...], Callable[..., Value]]:
-    """A text as a function of Tensors and numbers, and the primals that it is a function of."""
+    """Return the names of the primals in a text, and the text as a function of them."""
     functions = names_in(text) - PRIMALS - CONSTANTS.keys()
     return as_function(text, {name: _function(name, dtype) for name in functions})
 
 
 def _function(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """A function that a text names. Numbers to select from are given the op's dtype, for they alone decide it."""
+    """Return the function of a name in a text. ``where`` casts plain numbers to the op's dtype, or it would promote."""
     if name != "where":
         return elementwise.FUNCTIONS[name]
 
@@ -59,7 +59,7 @@ def _function(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
 
 
 def masked_product(factor: Value, value: Value) -> Value | None:
-    """A partial times a cotangent or a tangent: zero times anything is zero. `None` where it is zero throughout."""
+    """Return a partial times a cotangent or a tangent, where zero times anything is zero; `None` for zero."""
     if isinstance(factor, float):
         factor, value = value, factor
     if not isinstance(value, float):
@@ -76,7 +76,7 @@ def masked_product(factor: Value, value: Value) -> Value | None:
 
 
 def summed_to(value: Value, shape: tuple[int, ...], of: tuple[int, ...]) -> Value:
-    """The sum of a value of shape `of` over the dimensions along which an operand of `shape` was broadcast."""
+    """Sum a value of shape `of` over the dimensions along which an operand of `shape` was broadcast."""
     if shape == of:
         return value
     if isinstance(value, float):

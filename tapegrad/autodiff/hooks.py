@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import Geometry
-from tapegrad.autodiff.regions import full
+from tapegrad.autodiff.regions import materialize
 from tapegrad.errors import TracedValueError, name_of
 from tapegrad.frontend.attachments import RemovableHook, attachment_of, ensure_attachment
 from tapegrad.frontend.modes import EAGER
@@ -46,7 +46,7 @@ def call_hooks(cotangents: Accumulator, slot: int, as_tensors: bool) -> None:
     """Call the hooks of a buffer whose cotangent is complete, and replace the cotangent by what they return."""
     for geometry, hook in hooks_of(slot):
         value = cotangents.of_view(geometry)
-        gradient = full(0.0 if value is None else value, geometry.shape, geometry.dtype)
+        gradient = materialize(0.0 if value is None else value, geometry.shape, geometry.dtype)
         replacement = call_hook(hook, gradient if as_tensors else gradient.data_or_traced().copy(), geometry)
         if replacement is not None:
             cotangents.replace(geometry, replacement)

@@ -1,4 +1,4 @@
-"""Regions of a buffer: seen in a value of the whole of it, and values of regions laid together."""
+"""Views of a flat buffer as Tensors: read one from the buffer's value, and scatter the values of several into one."""
 
 from typing import Any
 
@@ -15,24 +15,24 @@ from tapegrad.ops import CODES
 from tapegrad.ops.params import EmbedParams, Region
 
 _EMBED = CODES["embed"]
-_MOST = 3  # operands of an instruction
+_MAX_OPERANDS = 3
 
 
-def full(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
-    """A value as a Tensor: a number in every element of a shape, or the Tensor that it is."""
+def materialize(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
+    """Return a value as a Tensor. A float stands for that number in every element."""
     return from_array(np.full(shape, value, dtype), constant=True) if isinstance(value, float) else value
 
 
-def as_buffer(value: Tensor, geometry: Geometry) -> Tensor:
-    """The value of a whole buffer in one dimension."""
+def flatten_buffer(value: Tensor, geometry: Geometry) -> Tensor:
+    """Return the value of a whole buffer in one dimension."""
     value = value if value.data_or_traced().flags.c_contiguous else contiguous(value)
     return value if value.ndim == 1 else view_of(value, value.data_or_traced().reshape(geometry.elements))
 
 
-def region_of(buffer: Tensor, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-    """A region of a Tensor whose elements lie in C order, which begins `offset` bytes behind its first element.
+def view_region(buffer: Tensor, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+    """Return a view into the value of a buffer, `offset` in bytes.
 
-    Of one in another order, it is a region of a copy: a cotangent may be any view of what was computed.
+    A value that is not in C order is copied first: a cotangent may be any view of a computed Tensor.
     """
     if not buffer.data_or_traced().flags.c_contiguous:
         buffer = contiguous(buffer)
@@ -40,26 +40,26 @@ def region_of(buffer: Tensor, offset: int, shape: tuple[int, ...], strides: tupl
     return view_of(buffer, as_strided(array[offset // array.itemsize :], shape, strides))
 
 
-def laid(tape: Tape, whole: Tensor | None, parts: list[tuple[Geometry, Any]]) -> Tensor:
-    """The sum of values in their places in a buffer, in one dimension; `whole` is a value for all of it."""
-    like = parts[0][0]
+def scatter_regions(tape: Tape, whole: Tensor | None, values: list[tuple[Geometry, Any]]) -> Tensor:
+    """Scatter values to their views in a flat buffer, and return the sum with `whole`, a value for all of it."""
+    like = values[0][0]
     flat = (0, (like.elements,), (like.dtype.itemsize,))
     operands = [] if whole is None else [(flat, whole)]
-    operands += [(geometry.place, full(value, (), like.dtype)) for geometry, value in parts]
+    operands += [(geometry.place, materialize(value, (), like.dtype)) for geometry, value in values]
     result = None
     while operands:
-        room = _MOST if result is None else _MOST - 1
+        room = _MAX_OPERANDS if result is None else _MAX_OPERANDS - 1
         taken, operands = operands[:room], operands[room:]
         result = _embed(tape, like, taken if result is None else [(flat, result), *taken])
     assert result is not None
     return result
 
 
-def _embed(tape: Tape, like: Geometry, parts: list[tuple[Any, Tensor]]) -> Tensor:
-    """Record an instruction that lays up to three operands into a buffer of zeros."""
+def _embed(tape: Tape, like: Geometry, values: list[tuple[Any, Tensor]]) -> Tensor:
+    """Record an instruction that adds up to three operands to their regions in a buffer of zeros."""
     result = allocate(tape, like.dtype, (like.elements,), "embed")
     operands, regions = [], []
-    for (offset, shape, strides), value in parts:
+    for (offset, shape, strides), value in values:
         operands.append(value._slot_on(tape))
         own = _broadcast_strides(Geometry.of(tape, operands[-1]), shape)
         regions.append(Region(offset, shape, strides, own))
@@ -69,7 +69,7 @@ def _embed(tape: Tape, like: Geometry, parts: list[tuple[Any, Tensor]]) -> Tenso
 
 
 def _broadcast_strides(own: Geometry, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a slot seen in a shape that it broadcasts to."""
+    """Return the strides of a slot that is broadcast to a shape."""
     lead = len(shape) - len(own.shape)
     within = zip(own.shape, own.strides, shape[lead:], strict=True)
     return (0,) * lead + tuple(stride if extent == seen else 0 for extent, stride, seen in within)

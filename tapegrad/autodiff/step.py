@@ -1,4 +1,4 @@
-"""One instruction in a sweep on Tensors, as the rules of the ops see it."""
+"""One instruction of a sweep on Tensors: what the derivative rules of the ops work on."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.autodiff.accumulator import Accumulator, Value
 from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, Instruction, tensor_on
-from tapegrad.autodiff.regions import full
+from tapegrad.autodiff.regions import materialize
 from tapegrad.engine import kernel_table
 from tapegrad.engine.sweep import subgraph
 from tapegrad.engine.tape import slots
@@ -19,59 +19,61 @@ _FEW_WORDS = 32  # parameters for which there is room at once
 
 
 class Step:
-    """One instruction in a sweep on Tensors.
+    """One instruction of a sweep on Tensors.
 
     Attributes
     ----------
     tape
-        The tape that it stands on.
+        The tape of the instruction.
     row
         The row of its op.
     result, operands
         Its slots.
+    accumulator
+        The cotangents, or the tangents, of the sweep.
     """
 
-    __slots__ = ("_asked", "_instruction", "operands", "parts", "result", "row", "tape")
+    __slots__ = ("_asked", "_instruction", "accumulator", "operands", "result", "row", "tape")
 
     def __init__(
-        self, tape: Tape, instruction: Instruction, parts: Accumulator, active: set[int] | None
+        self, tape: Tape, instruction: Instruction, accumulator: Accumulator, active: set[int] | None
     ) -> None:
         self.tape = tape
         self.row = kernel_table.row(instruction.op)
         self.result = instruction.result
         self.operands = instruction.operands
         self._instruction = instruction
-        self.parts = parts
+        self.accumulator = accumulator
         self._asked = [
-            self.row.reads[j] is not None and is_active(parts.geometry(slot), active)
+            self.row.reads[j] is not None and is_active(accumulator.geometry(slot), active)
             for j, slot in enumerate(instruction.operands)
         ]
 
     def is_alike(self, value: Tensor, slot: int) -> bool:
-        """Whether a value has the shape and the dtype of a slot."""
+        """Return whether a value has the shape and the dtype of a slot."""
         if value._tape is not self.tape or value._base is not None:
             return False
         return bool(slots.are_alike(self.tape.header, value._slot, slot))
 
     def asks(self, operand: int) -> bool:
-        """Whether a derivative by an operand is asked for."""
+        """Return whether an operand needs a cotangent."""
         return self._asked[operand]
 
     def geometry(self, slot: int) -> Geometry:
-        """Where a slot's elements lie."""
-        return self.parts.geometry(slot)
+        """Return the geometry of a slot."""
+        return self.accumulator.geometry(slot)
 
     def x(self, operand: int) -> Tensor:
-        """An operand's primal."""
+        """Return the primal of an operand."""
         return self._tensor(self.operands[operand])
 
     @property
     def y(self) -> Tensor:
-        """The result's primal."""
+        """The primal of the result."""
         return self._tensor(self.result)
 
     def primal(self, name: str) -> Tensor | float:
-        """The primal that a name in a text stands for: a Tensor, or the number that was written there."""
+        """Return the primal of a name in a row's text: a Tensor, or a float for a scalar constant."""
         if name == "y":
             return self.y
         slot = self.operands[int(name[1])]
@@ -79,15 +81,15 @@ class Step:
         return geometry.number if geometry.number is not None else self._tensor(slot)
 
     def _tensor(self, slot: int) -> Tensor:
-        """A Tensor on a slot, whose primal goes when the graph has been freed and is then written to in place."""
+        """Return a Tensor on a slot, or raise if its primal was freed with the graph and then overwritten."""
         if not subgraph.has_primal(self.tape.header, slot):
             raise FreedGraphError(FREED_MEANWHILE)
         return tensor_on(self.tape, slot)
 
     def dense(self, value: Value, operand: int) -> Tensor:
-        """A value of an operand, or of the result (-1), as a Tensor."""
+        """Return a value of an operand, or of the result (-1), as a Tensor."""
         geometry = self.geometry(self.result if operand < 0 else self.operands[operand])
-        return full(value, geometry.shape, geometry.dtype)
+        return materialize(value, geometry.shape, geometry.dtype)
 
     @property
     def params(self) -> Any:
@@ -108,5 +110,5 @@ class Step:
 
 
 def is_active(geometry: Geometry, active: set[int] | None) -> bool:
-    """Whether derivatives flow into a buffer: into those of a set, or into all that are differentiable."""
+    """Return whether a buffer gets cotangents: if it is in `active`, or for `None` if it is differentiable."""
     return geometry.differentiable if active is None else geometry.buffer in active

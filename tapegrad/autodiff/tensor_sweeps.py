@@ -8,7 +8,7 @@ from tapegrad.autodiff import hooks, structural_rules
 from tapegrad.autodiff.accumulator import Accumulator, Value
 from tapegrad.autodiff.elementwise_rules import masked_product, partial, summed_to
 from tapegrad.autodiff.graph_view import Instruction, listed
-from tapegrad.autodiff.regions import full
+from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.step import Step, is_active
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.tape import Tape
@@ -23,75 +23,76 @@ from tapegrad.ops import Op
 
 
 def reverse(tape: Tape, seeds: list[tuple[int, Tensor | float]], inputs: list[int]) -> list[Tensor | None]:
-    """The cotangents of some slots, as Tensors on the tape; `None` where none flows.
+    """Return the cotangents of the slots `inputs` as Tensors on the tape, `None` for one that gets none.
 
     Parameters
     ----------
     tape
-        The tape that the calling thread appends to.
+        The current tape of the calling thread.
     seeds
-        Slots of results, each with its cotangent: a Tensor of its shape, or a number for all its elements.
+        Slots of results with their cotangents: Tensors of their shapes, or a number for all elements.
     inputs
-        Slots whose buffers the sweep goes back to.
+        Slots that the sweep goes back to.
     """
     with listed(tape, [root for root, _ in seeds], inputs) as instructions:
-        parts = Accumulator(tape)
+        cotangents = Accumulator(tape)
         for root, seed in seeds:
-            parts.add(root, seed)
-        active = active_buffers(parts, instructions, inputs)
-        walk_back(tape, instructions, parts, active, True, [root for root, _ in seeds])
-        return [_collected(parts, slot) for slot in inputs]
+            cotangents.add(root, seed)
+        active = active_buffers(cotangents, instructions, inputs)
+        walk_back(tape, instructions, cotangents, active, True, [root for root, _ in seeds])
+        return [_collected(cotangents, slot) for slot in inputs]
 
 
-def active_buffers(parts: Accumulator, instructions: list[Instruction], inputs: list[int]) -> set[int]:
-    """The buffers that cotangents flow into on the way to some inputs, by the instructions that are listed for them."""
-    return {parts.geometry(slot).buffer for slot in (*inputs, *(each.result for each in instructions))}
+def active_buffers(cotangents: Accumulator, instructions: list[Instruction], inputs: list[int]) -> set[int]:
+    """Return the buffers that get cotangents: those of the inputs, and of the results of the listed instructions."""
+    return {cotangents.geometry(slot).buffer for slot in (*inputs, *(each.result for each in instructions))}
 
 
-def _collected(parts: Accumulator, slot: int) -> Tensor | None:
-    value = parts.get(slot)
-    geometry = parts.geometry(slot)
-    return None if value is None else full(value, geometry.shape, geometry.dtype)
+def _collected(accumulator: Accumulator, slot: int) -> Tensor | None:
+    value = accumulator.get(slot)
+    geometry = accumulator.geometry(slot)
+    return None if value is None else materialize(value, geometry.shape, geometry.dtype)
 
 
 def walk_back(
     tape: Tape,
     instructions: list[Instruction],
-    parts: Accumulator,
+    cotangents: Accumulator,
     active: set[int] | None,
     as_tensors: bool,
     roots: list[int],
 ) -> None:
-    """Go through listed instructions backwards, from the cotangents in `parts` of `roots`, which are added to.
+    """Propagate the cotangents of `roots` through the listed instructions, from the last to the first.
 
-    Cotangents flow into the buffers `active` (`None`: all that are differentiable). `as_tensors` says what hooks are
-    given.
+    Only the buffers `active` get cotangents (`None`: all that are differentiable). Hooks get Tensors if `as_tensors`.
     """
     complete: set[int] | None = set() if tape is EAGER and any_hooks() else None
     for instruction in reversed(instructions):
         if complete is not None:
-            _complete(instruction.result, parts, complete, as_tensors)
-        _step_back(tape, instruction, parts, active)
+            _complete(instruction.result, cotangents, complete, as_tensors)
+        _step_back(tape, instruction, cotangents, active)
     if complete is not None:  # leaves
         operands = itertools.chain.from_iterable(instruction.operands for instruction in instructions)
-        for slot in (*roots, *(slot for slot in operands if is_active(parts.geometry(slot), active))):
-            _complete(slot, parts, complete, as_tensors)
+        for slot in (*roots, *(slot for slot in operands if is_active(cotangents.geometry(slot), active))):
+            _complete(slot, cotangents, complete, as_tensors)
 
 
-def _complete(slot: int, parts: Accumulator, complete: set[int], as_tensors: bool) -> None:
-    """A buffer's cotangent has all its contributions: let its hooks see it."""
-    buffer = parts.geometry(slot).buffer
+def _complete(slot: int, cotangents: Accumulator, complete: set[int], as_tensors: bool) -> None:
+    """Call the hooks of a buffer, once its cotangent is complete."""
+    buffer = cotangents.geometry(slot).buffer
     if buffer not in complete:
         complete.add(buffer)
-        hooks.call_hooks(parts, slot, as_tensors)
+        hooks.call_hooks(cotangents, slot, as_tensors)
 
 
-def _step_back(tape: Tape, instruction: Instruction, parts: Accumulator, active: set[int] | None) -> None:
-    """Add what an instruction contributes to the cotangents of its operands."""
-    y_bar = parts.get(instruction.result)
+def _step_back(
+    tape: Tape, instruction: Instruction, cotangents: Accumulator, active: set[int] | None
+) -> None:
+    """Add the contributions of an instruction to the cotangents of its operands."""
+    y_bar = cotangents.get(instruction.result)
     if y_bar is None:
         return
-    step = Step(tape, instruction, parts, active)
+    step = Step(tape, instruction, cotangents, active)
     watch = watching()
     if watch is None:
         contributions = _contributions(step, y_bar)
@@ -104,7 +105,7 @@ def _step_back(tape: Tape, instruction: Instruction, parts: Accumulator, active:
 def _watched_contributions(
     instruction: Instruction, step: Step, y_bar: Value, watch: Watch
 ) -> dict[int, Value]:
-    """`_contributions`, looked at for what is not finite."""
+    """Do the same as `_contributions`, and report values that are not finite."""
     with watch.differentiating(step.tape, step.result):
         contributions = _contributions(step, y_bar)
     for j, value in contributions.items():
@@ -114,7 +115,7 @@ def _watched_contributions(
 
 
 def _add(step: Step, operand: int, value: Value) -> None:
-    """Add a contribution to an operand's cotangent, summed over where the operand was broadcast."""
+    """Add a contribution to the cotangent of an operand, summed over the dimensions that it was broadcast along."""
     slot = step.operands[operand]
     if is_tensor(value):
         value = (
@@ -122,11 +123,11 @@ def _add(step: Step, operand: int, value: Value) -> None:
         )
     else:
         value = summed_to(value, step.geometry(slot).shape, step.geometry(step.result).shape)
-    step.parts.add(slot, value)
+    step.accumulator.add(slot, value)
 
 
 def _contributions(step: Step, y_bar: Value) -> dict[int, Value]:
-    """For each operand that is asked for, what is added to its cotangent."""
+    """Return the contribution to the cotangent of each operand that needs one."""
     row = step.row
     if not isinstance(row, Op):
         return structural_rules.reverse(step, y_bar)
@@ -142,26 +143,26 @@ def _contributions(step: Step, y_bar: Value) -> dict[int, Value]:
 # --- forwards --------------------------------------------------------------------------------------------------
 
 
-def forward(tape: Tape, roots: list[int], inputs: list[int], tangents: list[Tensor]) -> list[Tensor | None]:
-    """The tangents of the slots `roots` when those of the slots `inputs` are given; `None` where none flows."""
+def forward(tape: Tape, roots: list[int], inputs: list[int], x_dots: list[Tensor]) -> list[Tensor | None]:
+    """Return the tangents of the slots `roots` for tangents `x_dots` of the slots `inputs`; `None` for no tangent."""
     with listed(tape, roots, inputs) as instructions:
-        parts = Accumulator(tape)
-        for slot, x_dot in zip(inputs, tangents, strict=True):
-            parts.add(slot, x_dot)
+        tangents = Accumulator(tape)
+        for slot, x_dot in zip(inputs, x_dots, strict=True):
+            tangents.add(slot, x_dot)
         for instruction in instructions:
-            _step_forward(tape, instruction, parts)
-        return [_collected(parts, slot) for slot in roots]
+            _step_forward(tape, instruction, tangents)
+        return [_collected(tangents, slot) for slot in roots]
 
 
-def _step_forward(tape: Tape, instruction: Instruction, parts: Accumulator) -> None:
-    """Put down the tangent of an instruction's result."""
+def _step_forward(tape: Tape, instruction: Instruction, tangents: Accumulator) -> None:
+    """Compute the tangent of the result of an instruction."""
     dots = [
-        parts.get(slot) if kernel_table.takes_cotangent(instruction.op, j) else None
+        tangents.get(slot) if kernel_table.takes_cotangent(instruction.op, j) else None
         for j, slot in enumerate(instruction.operands)
     ]
     if all(x_dot is None for x_dot in dots):
         return
-    step = Step(tape, instruction, parts, None)
+    step = Step(tape, instruction, tangents, None)
     watch = watching()
     with nullcontext() if watch is None else watch.differentiating(tape, instruction.result):
         y_dot = _tangent(step, dots)
@@ -170,13 +171,13 @@ def _step_forward(tape: Tape, instruction: Instruction, parts: Accumulator) -> N
     if watch is not None:
         watch.derived(tape, instruction.result, y_dot, "the tangent of {}")
     if step.row.kind in ("broadcast_sum", "reduction"):  # the result is seen through strides of 0
-        parts.set_buffer(instruction.result, y_dot)
+        tangents.set_buffer(instruction.result, y_dot)
     else:
-        parts.add(instruction.result, y_dot)
+        tangents.add(instruction.result, y_dot)
 
 
 def _tangent(step: Step, dots: list[Value | None]) -> Value | None:
-    """The tangent of an instruction's result from those of its operands."""
+    """Return the tangent of the result, given those of the operands."""
     row = step.row
     if not isinstance(row, Op):
         return structural_rules.forward(step, dots)

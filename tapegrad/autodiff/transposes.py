@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tapegrad.autodiff.accumulator import Value
-from tapegrad.autodiff.regions import region_of
+from tapegrad.autodiff.regions import view_region
 from tapegrad.autodiff.step import Step
 from tapegrad.frontend import reductions
 from tapegrad.frontend.record import apply, unary
@@ -46,7 +46,7 @@ def views_of_the_regions(step: Step, y_bar: Value) -> dict[int, Value]:
     if isinstance(y_bar, float):
         return {j: step.dense(y_bar, j) for j in asked}
     regions = step.params.regions
-    return {j: region_of(y_bar, *regions[j][:3]) for j in asked}
+    return {j: view_region(y_bar, *regions[j][:3]) for j in asked}
 
 
 # --- in-place writes -------------------------------------------------------------------------------------------
@@ -57,10 +57,10 @@ def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Valu
     bars: dict[int, Value] = {}
     y_bar, region = step.dense(y_bar, -1), step.params.region[:3]
     if step.asks(1):
-        bars[1] = region_of(y_bar, *region)
+        bars[1] = view_region(y_bar, *region)
     if step.asks(0):
         bars[0] = unary(COPY, y_bar)
-        setitem(region_of(bars[0], *region), ..., 0.0)
+        setitem(view_region(bars[0], *region), ..., 0.0)
     return bars
 
 
