@@ -100,7 +100,7 @@ def forget(slot: int) -> Attachment | None:
 
 
 def last_tensor_dropped(slot: int) -> None:
-    """Drop what nobody can ask for any more: the gradient, and hooks that no instruction can send one to."""
+    """Release the gradient, and the hooks if no instruction uses the buffer."""
     attachment = attachment_of(slot)
     if attachment is None or subgraph.handles(_HEADER, slot) > 1:
         return

@@ -58,7 +58,7 @@ def _binary(code: int, x: Any, y: Any) -> Tensor:
 
 
 def _function(row: Op) -> Callable[..., Tensor]:
-    """The public function of a row."""
+    """Make the public function of a row."""
     code = CODES[row.name]
     if row.name == "power":
         function = _named(_power, row)
@@ -83,7 +83,7 @@ def _function(row: Op) -> Callable[..., Tensor]:
 
 
 def _predicate(row: Op) -> Callable[..., Any]:
-    """A test: NumPy's booleans, or in a recording booleans that are computed anew at each replay."""
+    """Make a test: NumPy's booleans, or while recording booleans that each replay computes."""
     code, test = CODES[row.name], getattr(np, row.name)
 
     def predicate(*operands: Any) -> Any:
@@ -169,7 +169,7 @@ FUNCTIONS["clip"] = clip
 
 
 def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A comparison operator: what arrays answer, or in a recording booleans that are computed anew at each replay."""
+    """Make a comparison operator: NumPy's on arrays, or while recording booleans that each replay computes."""
     code = CODES[name]
 
     def compare(self: Tensor, other: Any) -> Any:
@@ -190,7 +190,7 @@ _LOGIC: dict[Any, Callable[..., Any]] = {
 
 
 def _boolean(function: Any, *operands: Any) -> Any:
-    """A logical operator on booleans: by NumPy, or in a recording by arithmetic on 0 and 1, so that it is replayed."""
+    """Apply a logical operator to booleans: NumPy's, or while recording arithmetic on 0 and 1, which is replayed."""
     if thread.mode.recorder is None:
         return function(*[value.data_or_traced() if is_tensor(value) else value for value in operands])
     for value in operands:

@@ -59,12 +59,12 @@ def _slot_of_view(x: Tensor, key: Any) -> int:
 
 
 def contiguous_for_gather(x: Tensor) -> Tensor:
-    """`x` if its elements lie side by side in C order, otherwise a recorded copy."""
+    """Return `x` if its elements are contiguous in C order, otherwise a recorded copy."""
     return x if x.data_or_traced().flags.c_contiguous else contiguous(x)
 
 
 def _gather(x: Tensor, rows: Any, shape: tuple[int, ...], length: int) -> Tensor:
-    """Rows of `length` elements of a contiguous `x`, by number."""
+    """Gather rows of `length` elements of a contiguous `x`, by number."""
     tape, differentiate = current()
     count = x.size // length if length else 0
     index = rows if is_tensor(rows) else from_array(rows.reshape(-1), constant=True)
@@ -75,12 +75,12 @@ def _gather(x: Tensor, rows: Any, shape: tuple[int, ...], length: int) -> Tensor
 
 
 def _is_traced_rows(key: Any) -> bool:
-    """Whether a key is a whole array of row numbers that depends on an argument of a recording."""
+    """Whether a key is an array of row numbers that depends on an argument of a recording."""
     return is_tensor(key) and key.dtype == np.int64 and bool(key._traced())
 
 
 def _gather_rows(x: Tensor, rows: Tensor) -> Tensor:
-    """``x[rows]`` where the row numbers are computed anew, and their bounds checked, at each replay."""
+    """Compute ``x[rows]``, where each replay computes the row numbers and checks their bounds."""
     x = contiguous_for_gather(x)
     if x.ndim == 0:
         raise IndexError("too many indices: the Tensor is 0-dimensional")
@@ -101,7 +101,7 @@ def _iterate(x: Tensor) -> Iterator[Tensor]:
 
 
 def _in_place(operate: Callable[[Any, Any], Any]) -> Any:
-    """An in-place operator: the result of the other one, written back."""
+    """Make an in-place operator: the result of the other one is written back."""
 
     def update(x: Tensor, other: Any) -> Tensor:
         return _update(x, operate(x, other))
@@ -110,7 +110,7 @@ def _in_place(operate: Callable[[Any, Any], Any]) -> Any:
 
 
 def _update(x: Tensor, result: Any) -> Tensor:
-    """Write the result of an in-place operator, a Tensor or an array, back."""
+    """Write back the result of an in-place operator, a Tensor or an array."""
     if result.shape != x.shape:
         raise ValueError(f"in-place operator: a result of shape {result.shape} does not fit shape {x.shape}")
     if x.dtype.kind != "f" and not np.can_cast(result.dtype, x.dtype, "same_kind"):

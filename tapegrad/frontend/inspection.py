@@ -1,4 +1,4 @@
-"""The tape, to look at and to check."""
+"""The eager tape, to print and to check."""
 
 from tapegrad.engine import printing, verify
 from tapegrad.engine.tape.tape import Tape

@@ -1,4 +1,4 @@
-"""Keys of an index as NumPy reads them: which are basic, and which elements an advanced one names."""
+"""Keys of an index as NumPy reads them: which parts are basic, and which elements an advanced key selects."""
 
 import operator
 from typing import Any
@@ -20,10 +20,10 @@ def is_basic(part: Any) -> bool:
 
 
 def parts_of(key: Any) -> tuple[tuple[Any, ...], bool]:
-    """The parts of a key, index arrays as arrays, and whether all are basic. A tuple inside of a key is an array.
+    """Return the parts of a key, index arrays as arrays, and whether all are basic. A tuple inside a key is an array.
 
-    A recording guards what they contain, for it names elements once for all. Where NumPy refuses a part, it is left
-    as it is, for NumPy to say so.
+    A recording guards the contents of the parts, because it fixes the elements that they select. A part that NumPy
+    refuses is left as it is, for NumPy to raise its own error.
     """
     parts = key if isinstance(key, tuple) else (key,)
     basic = all(map(is_basic, parts))
@@ -50,7 +50,7 @@ def _part(part: Any) -> Any:
 
 
 def _whole_number(part: Any) -> int | None:
-    """The number that an object says it is as an index."""
+    """Return the integer that an object stands for as an index."""
     try:
         return operator.index(part)
     except TypeError:
@@ -58,7 +58,7 @@ def _whole_number(part: Any) -> int | None:
 
 
 def _index_array(part: Any) -> Any:
-    """What has elements, or says what array it is, as an array of integers or booleans; otherwise as it is."""
+    """Return an array-like as an array of integers or booleans; anything else as it is."""
     read_within(part)
     array = np.asarray(part)
     if array is not part and not isinstance(part, list | tuple | range):
@@ -69,15 +69,15 @@ def _index_array(part: Any) -> Any:
 
 
 def view_key(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A basic key that makes NumPy return an array even where a single element is named."""
+    """Return a basic key for which NumPy returns an array even if it selects a single element."""
     return parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
 
 
 def element_numbers(shape: tuple[int, ...], key: tuple[Any, ...]) -> np.ndarray:
-    """Number, in C order, of each element that `key` picks from an array of `shape`.
+    """Return the number, in C order, of each element that `key` selects from an array of `shape`.
 
-    The coordinate along each axis is indexed with the key itself, seen through a broadcast that costs no memory,
-    so that every rule of NumPy's advanced indexing holds here, and so do its errors.
+    The coordinate along each axis is indexed with the key itself, through a broadcast that costs no memory, so that
+    every rule of NumPy's advanced indexing holds here, and so do its errors.
     """
     numbers: Any = np.zeros((), np.int64)
     step = 1

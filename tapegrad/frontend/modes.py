@@ -1,4 +1,4 @@
-"""What a thread is doing: the tape it appends to, and whether it records derivatives at all."""
+"""The mode of a thread: the tape that it appends to, and whether derivatives are recorded."""
 
 import functools
 import threading
@@ -21,27 +21,27 @@ verify.switch.follow(EAGER)
 
 
 class Mode:
-    """All modes of a thread at one time. It never changes: entering a mode puts another one in its place.
+    """All modes of a thread at one time. It is not mutable: to enter a mode replaces it.
 
     Attributes
     ----------
     tape
-        What the thread appends to.
+        The tape that the thread appends to.
     differentiate
-        Whether it records derivatives.
+        Whether derivatives are recorded.
     leaves
-        Tensors that the gradients being computed are taken by.
+        Tensors that gradients are currently computed by.
     outside, hidden
-        The leaves and the recording around a function of a user's op, which may not look into them.
+        The leaves and the recording around a function of a custom op, which may not use them.
     anomaly
-        What looks for results that are not finite.
+        The watch of `detect_anomaly`, if the thread is in it.
     recorder
         The tape, if a function is being recorded for replay.
     observed
-        Whether something has to be told of each instruction that is appended.
+        Whether each instruction that is appended is reported, to a recorder or to `detect_anomaly`.
     nested
         Whether the derivative of a function is to be computed with Tensors, on the tape: inside a function that is
-        being recorded, or differentiated by a transform; or while anomalies are looked for.
+        being recorded, or differentiated by a transform; or inside `detect_anomaly`.
     """
 
     __slots__ = (
@@ -68,7 +68,7 @@ class Mode:
         self.nested = self.observed or bool(leaves)
 
     def but(self, **changes: Any) -> "Mode":
-        """The same with some of the arguments changed."""
+        """Return a mode with some of the arguments changed."""
         return Mode(**{name: getattr(self, name) for name in _ARGUMENTS} | changes)
 
 
@@ -84,9 +84,9 @@ thread = _Thread()
 
 
 def restoring(function: Callable[P, R]) -> Callable[P, R]:
-    """Have a function leave the thread's modes as they were, though it is interrupted while it enters or leaves one.
+    """Make a function restore the thread's mode, even if it is interrupted while it enters or leaves one.
 
-    Python itself calls what leaves a mode, ``__exit__``, and may be interrupted before it has begun.
+    Python itself calls ``__exit__``, and may be interrupted before that has begun.
     """
 
     @functools.wraps(function)
@@ -101,7 +101,7 @@ def restoring(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class ModeChange:
-    """A mode that a ``with`` enters and leaves. One that is left out of turn takes back its own part only."""
+    """A change of mode for the length of a ``with``. Left out of order, it restores its own arguments only."""
 
     _arguments: ClassVar[tuple[str, ...]]  # those of `Mode` that it changes
 
@@ -109,7 +109,7 @@ class ModeChange:
         self._entered: list[tuple[Mode, Mode]] = []  # what was before, and what it was changed to
 
     def _change(self, mode: Mode) -> Mode:
-        """The thread's mode inside of the ``with``, from the one around it."""
+        """Return the mode inside of the ``with``, from the one around it."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -171,7 +171,7 @@ class recording(ModeChange):
 
 
 def eager_mode() -> Any:
-    """Append to the eager tape, with derivatives, whatever the thread was doing."""
+    """Return a context in which the thread appends to the eager tape, with derivatives."""
     mode = thread.mode
     return _UNCHANGED if mode.tape is EAGER and mode.differentiate else recording(EAGER)
 
@@ -180,7 +180,7 @@ _UNCHANGED = nullcontext()
 
 
 class differentiating(ModeChange):
-    """Record derivatives on the thread's tape; `leaves` are what they are taken by while this goes on."""
+    """Record derivatives on the thread's tape, by `leaves`."""
 
     _arguments = ("differentiate", "leaves")
 
@@ -193,13 +193,13 @@ class differentiating(ModeChange):
 
 
 def current() -> tuple[Tape, bool]:
-    """The thread's tape and whether derivatives are recorded on it."""
+    """Return the thread's tape and whether derivatives are recorded on it."""
     mode = thread.mode
     return mode.tape, mode.differentiate
 
 
 def watch_now(array: Any) -> None:
-    """Guard an array's contents, which are used now and once for all, if a function is being recorded."""
+    """Guard the contents of an array that are used once, if a function is being recorded."""
     recorder = thread.mode.recorder
     if recorder is not None:
         recorder.watch(array)

@@ -1,7 +1,7 @@
-"""What plain NumPy says of recorded values is guarded by what it said, not by the values.
+"""Results of plain NumPy on recorded values: guarded by the result, not by the values.
 
-A replay computes the outcome again and stops where it is another one; the way that the function takes then is
-recorded too. So data may change as they like as long as the answer stays the same.
+A replay computes the result again and stops where it differs; the branch that the function takes then is recorded
+too. So other data are replayed as long as the result stays the same.
 """
 
 from collections.abc import Callable
@@ -23,26 +23,26 @@ def is_recording() -> bool:
 
 
 def is_computed(value: Any) -> bool:
-    """Whether a value is a Tensor that a replay of what is being recorded computes anew."""
+    """Whether a value is a Tensor that a replay of the current recording computes."""
     if not (is_tensor(value) and value._recorded()):
         return False
     return bool(value._traced() or value._describe()[D_PRODUCER] != NONE)
 
 
 def at_once(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function of NumPy's says of Tensors as they are now, and of no later ones."""
+    """Call a function of NumPy's with the current values of Tensors."""
     return function(*_mapped(_now, args), **{k: _mapped(_now, v) for k, v in kwargs.items()})
 
 
 class _Float:
-    """The place of a recorded float Tensor among the arguments of a call."""
+    """Stands for a recorded float Tensor among the arguments of a call."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What a function of NumPy's says of Tensors, with no gradient; guarded by the outcome while recording."""
+    """Call a function of NumPy's with the values of Tensors, with no gradient; while recording, guard its result."""
     recorder = thread.mode.recorder
     if recorder is None:
         return at_once(function, args, kwargs)
@@ -69,7 +69,7 @@ def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
-    """A value, or each one in a list or a tuple, changed."""
+    """Apply a function to a value, or to each one in a list or a tuple."""
     if type(value) in (list, tuple):
         return type(value)(_mapped(change, each) for each in value)
     return change(value)
@@ -80,7 +80,7 @@ def _now(value: Any) -> Any:
 
 
 def _fixed_now(value: Any) -> Any:
-    """An argument that is no recorded float: a recording guards its contents byte for byte."""
+    """Return an argument that is not a recorded float; a recording guards its contents byte for byte."""
     if is_computed(value):
         return guarded_array(value)
     array = _now(value)

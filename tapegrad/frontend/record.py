@@ -180,7 +180,7 @@ def _without_tape(row: Op, values: list[Any]) -> Tensor:
 
 @functools.cache
 def _gives_floats(row: Op) -> bool:
-    """Whether an op of integers is a float."""
+    """Whether the result of an op of integers is a float."""
     return _by_numpy(row, [np.ones((), np.int64)] * row.arity).dtype.kind == "f"
 
 
@@ -192,7 +192,7 @@ def _by_numpy(row: Op, arrays: list[Any]) -> np.ndarray:
 
 
 def read_now(value: Any) -> np.ndarray:
-    """A value as an array whose contents are used by NumPy, once for all: a recording guards them."""
+    """Return a value as an array that NumPy uses now; a recording guards its contents."""
     array = np.asarray(value)  # of a Tensor they are guarded there
     if isinstance(value, np.ndarray):
         watch_now(array)
@@ -200,7 +200,7 @@ def read_now(value: Any) -> np.ndarray:
 
 
 def read_within(value: Any) -> None:
-    """`read_now` for every array and every Tensor in a value, or in lists and tuples that it is made of."""
+    """Apply `read_now` to every array and every Tensor in a value, and in the lists and tuples in it."""
     if thread.mode.recorder is None:
         return
     if is_tensor(value) or isinstance(value, np.ndarray):
@@ -211,10 +211,10 @@ def read_within(value: Any) -> None:
 
 
 def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> Tensor:
-    """An operand as a Tensor of a float dtype.
+    """Return an operand as a Tensor of a float dtype.
 
-    An array that a reverse rule will read is copied, so that it can be changed afterwards; a recording that is
-    replayed reads arrays where they lie.
+    An array that a reverse rule will read is copied, so that it can be changed afterwards; while recording for replay
+    it is not copied, because each replay reads it.
     """
     if is_tensor(value):
         return value if value.dtype == dtype else cast(value, dtype, tape)
@@ -229,7 +229,7 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
 
 
 def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Tape) -> Tensor:
-    """An array of another dtype in a recording: converted at each replay, or guarded where no kernel does it."""
+    """Convert an array to another dtype in a recording: at each replay, or guarded where there is no kernel for it."""
     if array.dtype in DTYPE_CODES:
         return cast(from_array(array, constant=True), dtype, tape)
     watch_now(array)
@@ -237,12 +237,12 @@ def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Tape) -> Tensor:
 
 
 def _can_change(array: np.ndarray) -> bool:
-    """Whether somebody may write to an array's memory, if only through another array."""
+    """Whether an array's memory can be written to, if only through another array."""
     return array.flags.writeable or not array.flags.owndata
 
 
 def as_boolean(value: Any, tape: Tape) -> Tensor:
-    """An operand as a Tensor of booleans."""
+    """Return an operand as a Tensor of booleans."""
     if not is_tensor(value):
         return _truth(value, tape)
     if value.dtype.kind == "f":
@@ -251,7 +251,7 @@ def as_boolean(value: Any, tape: Tape) -> Tensor:
 
 
 def _truth(value: Any, tape: Tape) -> Tensor:
-    """An array or a number as booleans; copied as in `as_float`, for the reverse rule reads them."""
+    """Return an array or a number as booleans; copied as in `as_float`, because the reverse rule reads them."""
     array = np.asarray(value, bool)
     if tape.recording and array is not value:
         read_now(value)
@@ -259,9 +259,9 @@ def _truth(value: Any, tape: Tape) -> Tensor:
 
 
 def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
-    """A Tensor converted to a dtype; the gradient comes back in its own.
+    """Convert a Tensor to a dtype; its cotangent is converted back.
 
-    Integers and booleans are converted by NumPy, in a recording by an instruction or guarded where no kernel does it.
+    Integers and booleans are converted by NumPy, in a recording by an instruction, or guarded where there is no kernel.
     """
     by_kernel = dtype in DTYPE_CODES and isinstance(tape, Recorder) and _has_kernel(tensor, tape)
     if tensor.dtype.kind != "f" and not by_kernel:
@@ -276,7 +276,7 @@ def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
 
 
 def _has_kernel(tensor: Any, tape: Recorder) -> bool:
-    """Whether the engine has a Tensor's elements as they are: integers of other dtypes as 64-bit ones."""
+    """Whether the engine stores a Tensor's elements as they are: integers of other dtypes are stored as 64-bit ones."""
     if tensor._tape is tape:
         return not tape.wraps(tensor)
     return bool(tensor.dtype in DTYPE_CODES)

@@ -1,4 +1,4 @@
-"""Record a structural op: into a result that is allocated here, with parameters that are checked by the caller."""
+"""Record a structural op: allocate its result, and append the instruction, whose parameters the caller has checked."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 
 
 def as_tensor(value: Any, name: str) -> Tensor:
-    """An operand of a structural op: a Tensor as it is, anything else as a constant."""
+    """Return an operand of a structural op: a Tensor as it is, anything else as a constant."""
     if is_tensor(value):
         return value
     array = plain(value, name)
@@ -31,7 +31,7 @@ def as_tensor(value: Any, name: str) -> Tensor:
 
 
 def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Tensor:
-    """A Tensor on a new buffer with nothing in it yet."""
+    """Make a Tensor on a new buffer whose contents are not set."""
     extents = np.array(shape, np.int64)
     slot = slots.allocate(tape.header, DTYPE_CODES[dtype], id(extents), 0)
     if slot < 0:
@@ -48,7 +48,7 @@ def record_out(
     name: str,
     differentiate: bool,
 ) -> None:
-    """Run and record an op whose result slot is there already; `params` is the record of the op's row, or `None`."""
+    """Run and record an op whose result slot exists already."""
     a, b, c = (*operands, -1, -1)[:3]
     words = kernel_table.params_array(code, params)
     address = 0 if words is None else id(words)
@@ -83,7 +83,7 @@ def record_reduction(code: int, x: Tensor, axes: int, keepdims: bool, name: str)
 
 
 def in_shape(result: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A fresh result in another shape: not a view of it, but what takes its place."""
+    """Give a fresh result another shape: not a view of it, but its replacement."""
     tape = result._tape
     assert tape is not None
     array = result.data_or_traced().reshape(shape)

@@ -1,4 +1,4 @@
-"""What the frontend asks of a tape on which a function is recorded for replay."""
+"""What a tape on which a function is recorded for replay offers the frontend."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -30,15 +30,15 @@ class Recorder(Tape, ABC):
 
     @abstractmethod
     def capture(self, tensor: Any) -> int:
-        """The slot of a Tensor from outside: a constant that is read where it lies at each replay."""
+        """Return the slot of a Tensor from outside: a constant whose memory each replay reads."""
 
     @abstractmethod
     def adopt(self, tensor: Any) -> None:
-        """Take in a Tensor that is made from an array while recording."""
+        """Take a Tensor that is made from an array while recording."""
 
     @abstractmethod
     def has_made(self, tensor: Any) -> bool:
-        """Whether a Tensor was made while recording: a write to it is repeated by each replay."""
+        """Whether a Tensor was made while recording, so that each replay repeats a write to it."""
 
     # --- integers of other dtypes than the engine's --------------------------------------------------------------
 
@@ -54,18 +54,18 @@ class Recorder(Tape, ABC):
 
     @abstractmethod
     def watch(self, array: np.ndarray) -> None:
-        """Guard the contents of an array that are used now, once for all."""
+        """Guard the contents of an array that are used once."""
 
     @abstractmethod
     def guard(self, code: int, dtype: int, slot: int, params: np.ndarray, outcome: bytes) -> None:
-        """Record that a replay must find the same in a slot."""
+        """Record that each replay must find the same value in a slot."""
 
     @abstractmethod
     def guard_bytes(self, dtype: int, slot: int, array: np.ndarray) -> None:
-        """Record that a replay must find the bytes of a contiguous `array` in a slot."""
+        """Record that each replay must find the bytes of a contiguous `array` in a slot."""
 
     @abstractmethod
     def guard_outcome(
         self, name: str, function: Callable[..., Any], operands: list[Any], outcome: Any
     ) -> None:
-        """Record that a function of arrays, called `name`, must say the same of the operands in a replay."""
+        """Record that a function of arrays, called `name`, must return the same for the operands in each replay."""

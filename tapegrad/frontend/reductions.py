@@ -23,7 +23,7 @@ _SUM, _PROD, _CUMSUM = CODES["sum"], CODES["prod_reduce"], CODES["cumsum"]
 
 
 def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The axes that an argument `axis` names, sorted; NumPy's errors for those that do not exist."""
+    """Return the axes that an argument `axis` names, sorted; raise NumPy's errors for those that do not exist."""
     if axis is None:
         return tuple(range(ndim))
     if isinstance(axis, list | bool):
@@ -37,7 +37,7 @@ def _mask(axis: Axis, ndim: int) -> int:
 
 
 def _constant(function: Any, x: Tensor, **arguments: Any) -> Tensor:
-    """A reduction of integers or booleans, which NumPy computes."""
+    """Reduce integers or booleans by NumPy."""
     said = {name: value for name, value in arguments.items() if value is not None and value is not True}
     said = {name: np.asarray(value) if is_tensor(value) else value for name, value in said.items()}
     return from_array(np.asarray(function(np.asarray(x), **said)), constant=True)
@@ -48,7 +48,7 @@ def _is_float(x: Tensor) -> bool:
 
 
 def _operand(a: Any, name: str, dtype: Any, out: Any) -> Tensor:
-    """What is reduced, in the dtype that the result is to have."""
+    """Return the operand in the dtype of the result."""
     if out is not None:
         raise UnsupportedError(f"{name}: the argument 'out' is not supported for Tensors; use the result")
     x = as_tensor(a, name)
@@ -56,7 +56,7 @@ def _operand(a: Any, name: str, dtype: Any, out: Any) -> Tensor:
 
 
 def _counted(x: Tensor, where: Any, neutral: Any) -> Tensor:
-    """`x` with what changes nothing in the place of elements that do not count."""
+    """Return `x` with a neutral value in place of the elements that do not count."""
     return x if where is True else select(where, x, neutral)
 
 
@@ -166,7 +166,7 @@ def mean(
 
 
 def _by_lines(code: int, name: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
-    """A reduction that goes line by line: the reduced axes become one, the last."""
+    """Reduce line by line: the reduced axes become one, the last."""
     axes = _axes(axis, x.ndim)
     shape = x.shape
     count = math.prod(shape[k] for k in axes)
@@ -235,7 +235,7 @@ def prod(
 
 
 class _Extreme(NamedTuple):
-    """What there is to know of `max` and `min`."""
+    """The properties of `max` or `min`."""
 
     name: str
     code: int

@@ -14,12 +14,12 @@ from tapegrad.ops import COPY
 
 
 def _through_numpy(x: Tensor, view: np.ndarray) -> Tensor:
-    """The Tensor that shows what NumPy made of `x`'s memory."""
+    """Return the Tensor on a view that NumPy made of `x`'s memory."""
     return view_of(x, view)
 
 
 def _tensor(a: Any, name: str) -> Tensor:
-    """A Tensor of any dtype."""
+    """Return an operand of any dtype as a Tensor."""
     if is_tensor(a):
         return a
     array = plain(a, name)
@@ -27,12 +27,12 @@ def _tensor(a: Any, name: str) -> Tensor:
 
 
 def contiguous(x: Tensor) -> Tensor:
-    """A copy in C order, recorded."""
+    """Return a recorded copy in C order."""
     return unary(COPY, x) if x.dtype.kind == "f" else cast(x, x.dtype, current()[0])
 
 
 def check_order(order: Any, name: str) -> None:
-    """Refuse a layout that a result would have to be given: elements of Tensors lie in C order."""
+    """Raise for a memory order that a result cannot have: results are in C order."""
     if order not in (None, "K", "A", "C"):
         raise UnsupportedError(
             f"{name}: memory order {order!r} of a Tensor is not supported; results are in C order"

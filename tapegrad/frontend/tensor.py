@@ -1,7 +1,7 @@
-"""What a Tensor is made of: a slot on a tape, the memory that NumPy sees, and its place among views.
+"""The Tensor: a slot on a tape, the memory that NumPy sees, and the Tensor that it is a view of.
 
-A Tensor enters a tape when it is first used there. A view remembers the Tensor that owns the memory, and the
-number of in-place writes that this one had seen; after another write it takes a new slot on the new contents.
+A Tensor enters a tape when it is first used there. A view refers to the Tensor that owns the memory, and to the
+number of in-place writes at that time; after another write it takes a new slot on the new contents.
 """
 
 import atexit
@@ -40,7 +40,7 @@ stale_leaf_slots: dict[int, list[int]] = {}
 
 @atexit.register
 def _stop_letting_go() -> None:
-    """Leave what still lives to the end of the process: nothing can be compiled or imported for it any more."""
+    """Stop releasing Tensors at exit: nothing can be compiled or imported for it any more."""
     setattr(slots, "drop", _nothing)  # noqa: B010
     setattr(memory, "release", _nothing)  # noqa: B010
     for kind in (Tensor, Memory):  # those of modules are let go when the names above are gone
@@ -100,7 +100,7 @@ class Tensor(TensorMethods):
     # --- the slot ----------------------------------------------------------------------------------------------
 
     def _slot_on(self, tape: Tape) -> int:
-        """The slot by which `tape` knows this Tensor as it is now."""
+        """Return the slot of this Tensor's current contents on `tape`."""
         if self._tape is not tape:
             return self._enter(tape)
         if self._base is not None and self._version != self._base._version:
@@ -108,7 +108,7 @@ class Tensor(TensorMethods):
         return self._slot
 
     def _enter(self, tape: Tape) -> int:
-        """Take a slot on a tape. A recording captures Tensors from outside where they lie."""
+        """Take a slot on a tape. A recording captures Tensors from outside by reference."""
         if isinstance(tape, Recorder):
             return tape.capture(self)
         if self._tape is not None and self._tape is not EAGER:
@@ -138,7 +138,7 @@ class Tensor(TensorMethods):
         return self._slot
 
     def _renew(self) -> None:
-        """Take a new slot on the memory that an in-place write has moved to a new buffer."""
+        """Take a new slot after an in-place write has moved the memory to a new buffer."""
         base, tape = self._base, self._tape
         assert base is not None
         assert tape is not None
@@ -217,7 +217,7 @@ class Tensor(TensorMethods):
             )
 
     def _is_differentiated(self, mode: Mode) -> bool:
-        """Whether it depends on a Tensor that a gradient which is being computed is taken by."""
+        """Whether the Tensor depends on one that a gradient is currently computed by."""
         tape = self._tape
         if tape is None or self.constant:
             return False
@@ -225,7 +225,7 @@ class Tensor(TensorMethods):
         return bool(inputs) and depends(tape, self._slot_on(tape), inputs)
 
     def _traced(self) -> bool:
-        """Whether the value depends on an argument of a recording that is going on."""
+        """Whether the value depends on an argument of a current recording."""
         tape = self._tape
         if tape is None or tape is EAGER or not tape.words[ALL_LIVE]:
             return False
@@ -237,7 +237,7 @@ class Tensor(TensorMethods):
         return tape is mode.tape or tape is mode.hidden
 
     def _recorded(self) -> bool:
-        """Whether it is on the tape of a recording that is going on: each replay finds its value anew."""
+        """Whether the Tensor is on the tape of the current recording, so that each replay computes its value."""
         tape = self._tape
         return tape is not None and tape is thread.mode.recorder
 
@@ -332,13 +332,13 @@ class Tensor(TensorMethods):
 
 
 def bind_methods(**methods: Any) -> None:
-    """Give the Tensor methods and properties; the modules that define them stand above this one."""
+    """Set methods and properties of the Tensor, for the modules above this one that define them."""
     for name, value in methods.items():
         setattr(Tensor, name, value)
 
 
 def from_slot(tape: Tape, slot: int) -> Tensor:
-    """A Tensor on a slot that carries a handle for it."""
+    """Make a Tensor on a slot that carries a handle for it."""
     tensor: Any = _NEW(Tensor)
     tensor._tape = tape
     tensor._slot = slot
@@ -349,7 +349,7 @@ def from_slot(tape: Tape, slot: int) -> Tensor:
 
 
 def copy_of(array: np.ndarray, constant: bool) -> Tensor | None:
-    """An eager Tensor with a copy of a float array, if that is in C order."""
+    """Make an eager Tensor with a copy of a float array, if that is in C order."""
     slot = slots.copy_array(
         EAGER.header, id(array), DTYPE_CODES[array.dtype], 0 if constant else DIFFERENTIABLE
     )
@@ -357,7 +357,7 @@ def copy_of(array: np.ndarray, constant: bool) -> Tensor | None:
 
 
 def from_array(array: np.ndarray, constant: bool) -> Tensor:
-    """A Tensor on an array's memory, on no tape yet."""
+    """Make a Tensor on an array's memory, on no tape yet."""
     if not is_plain(array):
         watch_now(array)
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
@@ -375,7 +375,7 @@ def from_array(array: np.ndarray, constant: bool) -> Tensor:
 
 
 def view_from_slot(tensor: Tensor, slot: int) -> Tensor:
-    """A Tensor on a slot that is a view of `tensor`'s memory."""
+    """Make a Tensor on a slot that is a view of `tensor`'s memory."""
     base = tensor if tensor._base is None else tensor._base
     view: Any = _NEW(Tensor)
     view._tape = tensor._tape
@@ -387,7 +387,7 @@ def view_from_slot(tensor: Tensor, slot: int) -> Tensor:
 
 
 def view_of(tensor: Tensor, array: np.ndarray) -> Tensor:
-    """A Tensor on a NumPy view of `tensor`'s memory."""
+    """Make a Tensor on a NumPy view of `tensor`'s memory."""
     base = tensor._base if tensor._base is not None else tensor
     view: Any = _NEW(Tensor)
     view._array = array
