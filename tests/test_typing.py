@@ -3,12 +3,14 @@
 import re
 from pathlib import Path
 
-from mypy import stubtest
+import pytest
+from mypy import api, stubtest
 from mypy.options import Options
 
 import tapegrad as tg
 from tapegrad.cli import stubs
 
+EXAMPLES = Path(__file__).parent / "typing"
 CONFIGURATION = Path(__file__).parent.parent / "pyproject.toml"
 
 
@@ -37,3 +39,22 @@ def test_stubs_say_what_is_there() -> None:
     stubtest.build_stubs(modules, options, find_submodules=False)
     found = [error.get_description(concise=True) for name in modules for error in stubtest.test_module(name)]
     assert [text for text in found if not any(re.match(pattern, text) for pattern in ALLOWED)] == []
+
+
+def _findings(folder: Path) -> dict[str, set[int]]:
+    """The lines of the examples that mypy says something of, by the file's name."""
+    files = [str(path) for path in sorted(EXAMPLES.glob("*.py"))]
+    output, errors, _ = api.run(["--config-file", str(CONFIGURATION), "--cache-dir", str(folder), *files])
+    assert not errors
+    found: dict[str, set[int]] = {Path(name).name: set() for name in files}
+    for path, line in re.findall(r"^(.+?):(\d+): error: ", output, re.MULTILINE):
+        found[Path(path).name].add(int(line))
+    print(output)
+    return found
+
+
+def test_types_hold_and_mistakes_are_found(request: pytest.FixtureRequest) -> None:
+    found = _findings(request.config.cache.mkdir("mypy"))
+    lines = (EXAMPLES / "misuse.py").read_text().splitlines()
+    mistakes = {number for number, line in enumerate(lines, 1) if line.endswith("# error")}
+    assert found == {"face.py": set(), "misuse.py": mistakes}

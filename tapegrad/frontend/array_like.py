@@ -38,5 +38,5 @@ Axis = int | tuple[int, ...] | None
 DType = npt.DTypeLike | None
 Shape = SupportsIndex | NestedSequence[SupportsIndex]
 # What a Tensor is indexed with.
-_Part = SupportsIndex | slice | EllipsisType | None | np.ndarray | TensorLike | NestedSequence[Any]
+_Part = SupportsIndex | np.bool_ | slice | EllipsisType | None | np.ndarray | TensorLike | NestedSequence[Any]
 Key = _Part | tuple[_Part, ...]

@@ -87,7 +87,7 @@ def _numbers(value: Any) -> Any:
     return array.astype(np.float64) if array.dtype.kind in "biuf" else None
 
 
-def flat_jit(kind: type[_Flat], function: Callable[..., Any], layout: Layout) -> Jit:
+def flat_jit(kind: type[_Flat], function: Callable[..., Any], layout: Layout) -> Jit[..., Any]:
     """Return the function of a vector, to be replayed. It shares its traces with `function` if that is a ``jit(f)``."""
     replayed = replayable(kind(jit(function), layout))
     assert replayed is not None

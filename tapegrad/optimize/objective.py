@@ -187,7 +187,7 @@ class Objective(_VectorFunction):
         (np.float64(9.0), array([ 3., 12.]))
         """
         x = self._vector(x)  # first, for it may fix the layout
-        return self._both(x, *args)  # type: ignore[no-any-return]
+        return self._both(x, *args)
 
     def value(self, x: Any, *args: Any) -> float:
         """Return the value alone: for methods that use no gradient.

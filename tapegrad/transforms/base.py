@@ -39,7 +39,7 @@ class Transform(OfFunction):
         return type(self), *self.settings
 
 
-def replayable(function: Callable[..., Any]) -> Jit | None:
+def replayable(function: Callable[..., Any]) -> Jit[..., Any] | None:
     """The function to be replayed in place of `function`; `None` if it is not one that is replayed.
 
     Recordings of a transform are kept with those of the function, so that it may be made anew for every call.
@@ -52,7 +52,9 @@ def replayable(function: Callable[..., Any]) -> Jit | None:
     assert isinstance(function, Transform)
     known = inner.derived.get(function.key)
     if known is None:
-        made = Jit(function, inner.static.shifted(function.leading), inner.recordings, derived=True)
+        made: Jit[..., Any] = Jit(
+            function, inner.static.shifted(function.leading), inner.recordings, derived=True
+        )
         known = inner.derived.setdefault(function.key, made)
     return known
 

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -22,8 +22,31 @@ from tapegrad.transforms.nested import NestedCall, new_leaf
 
 _VALUES = ProgramSpec(VALUES)
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0) -> "ValueAndGrad":
+
+class ValueAndGradient(Protocol[P]):
+    """What `value_and_grad` returns, for type checkers: the gradient is of the type of the first argument."""
+
+    def __call__(self, x: T, /, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, T]: ...
+
+
+class Gradient(Protocol[P]):
+    """What `grad` returns, for type checkers."""
+
+    def __call__(self, x: T, /, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+
+@overload
+def value_and_grad(function: Callable[Concatenate[Any, P], Any]) -> ValueAndGradient[P]: ...
+@overload
+def value_and_grad(
+    function: Callable[..., Any], argnums: Argnums | list[int]
+) -> Callable[..., tuple[Any, Any]]: ...
+def value_and_grad(
+    function: Callable[..., Any], argnums: Argnums | list[int] = 0
+) -> Callable[..., tuple[Any, Any]]:
     """Make a function that returns the value of `function`, a scalar, and its gradient.
 
     Parameters
@@ -58,7 +81,11 @@ def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0) -> "Value
     return ValueAndGrad(function, argnums)
 
 
-def grad(function: Callable[..., Any], argnums: Argnums = 0) -> "Grad":
+@overload
+def grad(function: Callable[Concatenate[Any, P], Any]) -> Gradient[P]: ...
+@overload
+def grad(function: Callable[..., Any], argnums: Argnums | list[int]) -> Callable[..., Any]: ...
+def grad(function: Callable[..., Any], argnums: Argnums | list[int] = 0) -> Callable[..., Any]:
     """Make a function that returns the gradient of `function`, a scalar.
 
     Parameters
@@ -95,7 +122,7 @@ def _goal(purpose: ProgramSpec, recorded: Trace) -> ProgramSpec:
 class ValueAndGrad(Transform):
     """Function made by `value_and_grad`."""
 
-    def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
+    def __init__(self, function: Callable[..., Any], argnums: Argnums | list[int]) -> None:
         super().__init__(function)
         self._argnums = checked_argnums(argnums)
         self._fast: GradientPath | None = None
@@ -115,7 +142,7 @@ class ValueAndGrad(Transform):
         known = replayable(self.function)
         return self._eagerly(args, kwargs) if known is None else self._replay(known, args, kwargs)
 
-    def _replay(self, function: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _replay(self, function: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient of a recorded function."""
         arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)
@@ -157,7 +184,7 @@ class ValueAndGrad(Transform):
 class Grad(Transform):
     """Function made by `grad`."""
 
-    def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
+    def __init__(self, function: Callable[..., Any], argnums: Argnums | list[int]) -> None:
         super().__init__(function)
         self._both = ValueAndGrad(function, argnums)
 

@@ -154,7 +154,7 @@ class HessianProduct(Transform):
         )
 
     def _replay(
-        self, gradient: Jit, selection: Selection, directions: list[Any], kwargs: dict[str, Any]
+        self, gradient: Jit[..., Any], selection: Selection, directions: list[Any], kwargs: dict[str, Any]
     ) -> Any:
         """The tangent of the recorded gradient."""
         arguments = gradient.arguments(selection.args, kwargs)

@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from tapegrad.transforms.nested import NestedCall
 _MODES = ("auto", "forward", "reverse")
 
 
-def jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: str = "auto") -> Callable[..., Any]:
+def jacobian(
+    function: Callable[..., Any], argnums: Argnums = 0, mode: Literal["auto", "forward", "reverse"] = "auto"
+) -> Callable[..., Any]:
     """Make a function that returns the derivatives of every element of `function`'s result.
 
     Parameters
@@ -150,7 +152,7 @@ class Jacobian(Transform):
         )
         return selection.unflatten_results(run.to_output(run.jacobian(forward), has_tensor(args, kwargs)))
 
-    def _replay(self, function: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _replay(self, function: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian of a recorded function."""
         arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -26,9 +26,12 @@ from tapegrad.transforms.fast_path import ResultPath, ValueAndDirectionPath
 
 _VALUES = ProgramSpec(VALUES)
 Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
+P = ParamSpec("P")
+R = TypeVar("R")
+_NoTensor = float | np.number[Any] | np.ndarray | list[Any] | tuple[Any, ...] | dict[Any, Any]
 
 
-class Jit(OfFunction):
+class Jit(OfFunction, Generic[P, R]):
     """Function that is recorded once for each signature and replayed after; made by `jit`."""
 
     def __init__(
@@ -44,7 +47,7 @@ class Jit(OfFunction):
         self.static = static
         self.recordings = TraceCache(MEMORY) if recordings is None else recordings
         self._lock = lock()
-        self.derived: dict[Any, Jit] = {}  # recorded transforms of this function, by what they are
+        self.derived: dict[Any, Jit[..., Any]] = {}  # recorded transforms of this function, by what they are
         self._fast: ResultPath | None = None
         self.direction: ValueAndDirectionPath | None = None  # the short way of its jvp
         self.surroundings: CapturedState | None = None  # taken when it is recorded
@@ -60,6 +63,10 @@ class Jit(OfFunction):
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    @overload  # arrays, numbers and structures of them give the same again
+    def __call__(self, x: _NoTensor, /, *args: Any, **kwargs: Any) -> Any: ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         mode = thread.mode
         if mode.observed:
@@ -284,12 +291,12 @@ def error_of(status: int) -> BaseException:
 
 
 def jit(
-    function: Callable[..., Any],
+    function: Callable[P, R],
     *,
     static_argnums: Numbers | None = None,
     static_argnames: Names | None = None,
     memory: int = MEMORY,
-) -> Jit:
+) -> Jit[P, R]:
     """Record `function` at its first call for each signature of arguments, and replay it afterwards.
 
     The signature is the structure of the arguments, shapes and dtypes of arrays, and the values of integers,

@@ -69,7 +69,9 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     return eager_jvp(function, selection, directions)
 
 
-def _short(function: Jit, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any] | None:
+def _short(
+    function: Jit[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[Any, Any] | None:
     """The short way through the replay of a function of one array, if there is one."""
     path = function.direction
     if path is None or not len(primals) == len(tangents) == 1 or thread.mode.nested:
@@ -144,7 +146,7 @@ def on_tensors(function: Callable[..., Any], selection: Selection, directions: l
 # --- by replay ---------------------------------------------------------------------------------------------------
 
 
-def _replayed(function: Jit, selection: Selection, directions: list[np.ndarray]) -> tuple[Any, Any]:
+def _replayed(function: Jit[..., Any], selection: Selection, directions: list[np.ndarray]) -> tuple[Any, Any]:
     """Value and tangent of a recorded function."""
     arguments = function.arguments(selection.args, {})
     purpose = ProgramSpec(TANGENTS, selection.inputs(arguments), values=True)

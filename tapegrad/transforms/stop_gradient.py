@@ -1,12 +1,14 @@
 """`stop_gradient`: what follows sees a constant."""
 
-from typing import Any
+from typing import TypeVar
 
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.pytree import flatten, unflatten
 
+T = TypeVar("T")
 
-def stop_gradient(value: Any) -> Any:
+
+def stop_gradient(value: T) -> T:
     """Return the same values as constants, through which neither tangents nor cotangents pass.
 
     Parameters
@@ -26,4 +28,5 @@ def stop_gradient(value: Any) -> Any:
     np.float64(3.0)
     """
     leaves, definition = flatten(value)
-    return unflatten(definition, [leaf.detach() if is_tensor(leaf) else leaf for leaf in leaves])
+    stopped: T = unflatten(definition, [leaf.detach() if is_tensor(leaf) else leaf for leaf in leaves])
+    return stopped

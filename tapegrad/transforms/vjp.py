@@ -139,7 +139,7 @@ def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, P
     return unflatten(definition, to_output), Pullback(pullback)
 
 
-def _replay(function: Jit, selection: Selection) -> tuple[Any, Pullback]:
+def _replay(function: Jit[..., Any], selection: Selection) -> tuple[Any, Pullback]:
     """By replays: a forward sweep now, and a reverse sweep at each call of the pullback."""
     arguments = function.arguments(selection.args, {})
     arguments.arrays[:] = [array.copy() for array in arguments.arrays]  # the caller's may change

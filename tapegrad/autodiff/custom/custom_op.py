@@ -1,12 +1,30 @@
 """`custom_op`."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp, as_function
 
 
+@overload
+def custom_op(
+    name: str,
+    forward: Callable[..., Any],
+    vjp: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    shape: Callable[..., Any] | None = None,
+    differentiable: bool = False,
+) -> CustomOp: ...
+@overload
+def custom_op(
+    name: str,
+    forward: None = None,
+    vjp: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    shape: Callable[..., Any] | None = None,
+    differentiable: bool = False,
+) -> Callable[[Callable[..., Any]], CustomOp]: ...
 def custom_op(
     name: str,
     forward: Callable[..., Any] | None = None,
