@@ -1,6 +1,7 @@
 """Imports point one way: from the transforms down to the tape and the kernels, and nowhere upwards."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -98,6 +99,28 @@ def test_tests_are_where_the_rooms_are() -> None:
     """Tests of a room are in the folder of its name; tests of the whole package are above them."""
     folders = {path.parent.name for path in Path(__file__).parent.glob("*/test_*.py")}
     assert folders == ROOMS
+
+
+PACKAGES = [
+    module for module, path in FILES.items()
+    if path.name == "__init__.py" and module not in ("tapegrad", "tapegrad.engine.kernels.generated")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_room_lists_its_files(package: str) -> None:
+    """Its docstring names each with a few words, in reading order: it is the newcomer's map."""
+    text = ast.get_docstring(ast.parse(FILES[package].read_text())) or ""
+    lists = re.findall(r"^    ([a-z_]+(?:, [a-z_]+)*)  +\S", text, re.MULTILINE)
+    listed = [name for names in lists for name in names.split(", ")]
+    held = {
+        path.stem for path in FILES[package].parent.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    } - {"__init__", "__main__"}  # fmt: skip
+    assert len(listed) == len(set(listed)), f"the docstring of {package} lists a file twice"
+    missing, gone = sorted(held - set(listed)), sorted(set(listed) - held)
+    assert not missing, f"the docstring of {package} does not say what is in {', '.join(missing)}"
+    assert not gone, f"the docstring of {package} lists {', '.join(gone)}, which is not there"
 
 
 ENGINE_MODULES = [m for m in FILES if room(m) == "engine"]

@@ -1,7 +1,13 @@
 """The command ``tapegrad``.
 
-Every command lives in a module of its own that is imported when the command runs, so that ``--help`` does
-not wait for a compiler to load.
+Every command is a module of its own that is imported when the command runs, so that ``--help`` does not wait for
+a compiler to load:
+
+    fit, table, plot, progress     ``tapegrad fit``: the NIST regressions, as a table, as JSON and as plots
+    info, warmup                   ``tapegrad info``, ``tapegrad warmup``
+    stubs                          ``python -m tapegrad.cli.stubs``: the type stubs of the package
+
+It may import every room.
 """
 
 import argparse

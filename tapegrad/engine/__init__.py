@@ -1,1 +1,18 @@
-"""Compiled code: kernels, the tape, the sweeps, and what compiles, caches and checks them. It knows no Tensor."""
+"""COMPILED CODE: kernels, the tape, the sweeps, and what compiles, caches and verifies them. It knows no Tensor.
+
+In reading order:
+
+    tape                           the columns of a tape: instructions, slots, buffers
+    kernels                        compiled loops over elements
+    codegen                        writes the elementwise kernels from the op table
+    sweep                          instructions bound to frames; eager execution, reverse, tangent, replay
+    runtime                        compiling, caching, announcing
+    kernel_table, reference        from op codes to kernels; the same formulas by NumPy
+    status                         from error numbers to exceptions
+    verify                         what a legal tape is
+    printing, view_names           a tape as text
+    threads, guard_pages           threads for large instructions; guard pages for finding errors
+    dependence                     whether a result depends on some inputs
+
+It imports `ops`. Inside, imports are one-way as well: `kernels` know Numba only, `tape` and `sweep` no op.
+"""

@@ -1,6 +1,24 @@
-"""NumPy's face: the Tensor, its functions and modes. A call becomes an instruction.
+"""NUMPY'S FACE: the Tensor, its functions and modes. A call becomes an instruction.
 
-The class stands at the bottom, in `tensor`; the modules above it bind its methods.
+The class is at the bottom, in `tensor`; the modules above it bind its methods. In reading order:
+
+    modes                          what a thread is doing: its tape, whether it differentiates
+    tensor, description            the class: a slot on a tape, memory, views; what the engine knows of a slot
+    arrays, array_checks           NumPy arrays on the engine's memory; which arrays can become Tensors
+    attachments                    what Python keeps for a buffer: gradients that are Tensors, hooks
+    record, record_structural      operands in, an instruction, a Tensor out
+    recorder                       what a tape that is recorded for replay offers the frontend
+    elementwise                    the functions of the op table, and the operators
+    creation, conversion, copying  into the graph and out of it; copies and pickles
+    shape, indexing, keys, writes  views, parts of Tensors, in-place writes
+    reductions, joining, linalg    sums, products and extremes; concatenation; matrix products
+    predicates, outcomes           functions with plain results, and what guards them while recording
+    numpy_protocols, numpy_docs    ``np.sin(t)``; docstrings of functions that are made from NumPy's
+    function_names, callers        names and frames for messages
+    anomaly, inspection            `detect_anomaly`; the tape, to print and to check
+    array_like                     types of arguments, for annotations
+
+It imports `ops` and `engine`.
 """
 
 from tapegrad.frontend import conversion as conversion

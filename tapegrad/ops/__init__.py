@@ -1,4 +1,17 @@
-"""THE TABLE: what every op is, in one row each. It knows nothing of the rest of the package."""
+"""THE TABLE: what every op is, in one row each.
+
+In reading order:
+
+    row            what a row says: formulas or kernels, operands, parameters, derivatives
+    elementwise    the elementwise ops, each a line of formulas
+    params         the parameters of structural ops, a named record each
+    structural     the structural ops, whose kernels are written by hand
+    codes          the number of each op on a tape
+    documentation  what the docstring of an elementwise function says
+    examples       the examples in these docstrings, generated
+
+It imports nothing of the package.
+"""
 
 from tapegrad.ops.codes import BY_NAME as BY_NAME
 from tapegrad.ops.codes import CODES as CODES

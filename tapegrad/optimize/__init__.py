@@ -1,6 +1,13 @@
 """Optimisation by SciPy with exact derivatives: functions of structures, recorded once and replayed.
 
-SciPy itself is imported when it is first needed.
+SciPy itself is imported when it is first needed. In reading order:
+
+    minimize, least_squares        SciPy's functions, with gradients, Hessians and Jacobians
+    objective                      these derivatives as functions of one vector
+    ravel, flat                    structures of arrays as one vector
+    arguments, callbacks           SciPy's arguments and callbacks
+
+It imports the rooms up to `transforms`.
 """
 
 from tapegrad.optimize.least_squares import least_squares as least_squares

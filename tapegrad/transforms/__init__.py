@@ -1,1 +1,16 @@
-"""Functions of functions: gradients, Jacobians, and recording once for replay."""
+"""THE API: functions of functions.
+
+In reading order:
+
+    base                           what all transforms share: nested, replayed or eager
+    jit                            record once, replay afterwards
+    grad, vjp, jvp                 gradients, pullbacks, derivatives along a direction
+    jacobian, hessian              Jacobians, Hessians and products with them
+    stop_gradient                  constants inside of a function
+    argnums                        the arguments that are differentiated by
+    nested                         derivatives on the tape of the function around
+    primals                        the kept forward sweep of a pullback
+    fast_path                      replays of calls with one array, in about a microsecond
+
+It imports the rooms up to `program`.
+"""

@@ -1,1 +1,13 @@
-"""Compiling, caching and announcing machine code."""
+"""Compiling, caching and announcing machine code.
+
+In reading order:
+
+    compiler                       entry points, helpers and kernels
+    cache, cache_files             compiled code between processes
+    library_loops                  the inner loops of NumPy and SciPy, by address
+    announcer, messages            what stderr says while functions compile
+    interpreter, processors        which interpreters are supported; how many processors there are
+    fork_locks, uncopied           locks that survive a fork; objects that cannot be copied
+
+It imports `kernels`.
+"""

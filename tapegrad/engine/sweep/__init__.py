@@ -1,1 +1,17 @@
-"""The sweeps: execution of instructions forwards and backwards."""
+"""The sweeps: execution of instructions forwards and backwards.
+
+In reading order:
+
+    bind, bind_tangent, bind_recording  instructions bound to frames
+    execute, chunks                a kernel over all loops of a frame
+    parallel, pool, synchronization  the same on several threads
+    eager                          append an instruction and run it
+    reachability, reverse, reverse_segments  the reverse sweep
+    tangent_reachability, tangent  the tangent sweep
+    subgraph                       the instructions between results and inputs, for Python
+    replay, jacobian_columns       bound programs
+    export                         the engine's memory as NumPy arrays
+    control_words                  words shared with Python
+
+It imports `tape`, `kernels` and `runtime`.
+"""

@@ -1,1 +1,15 @@
-"""The tape: columns of instructions, slots and buffers."""
+"""The tape: columns of instructions, slots and buffers.
+
+In reading order:
+
+    layout                         the columns, and where their addresses are kept
+    blocks                         memory with a reference count
+    entries                        entries: made, held, released, compacted
+    slots, memory                  slots as Python makes them; the memory of a slot
+    geometry, parameters           shapes and strides; parameters of instructions
+    tape                           the tape as Python sees it
+    snapshot, snapshot_copy        a tape at one moment, as Python reads it
+    checksums, guarded_memory      means of finding errors
+
+It imports `kernels` and `runtime`.
+"""

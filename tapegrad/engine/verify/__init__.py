@@ -1,4 +1,10 @@
-"""The checker of legal tapes: an executable specification of what a sweep may rely on."""
+"""The checker of legal tapes: an executable specification of what a sweep may rely on.
+
+    check                          check a tape, and raise if it breaks a rule
+    rules                          the rules of slots, instructions and buffers
+
+The tests run it over every tape, and ``TAPEGRAD_CHECK=1`` in the environment over those of a program.
+"""
 
 from tapegrad.engine.verify.check import check as check
 from tapegrad.engine.verify.check import check_if_enabled as check_if_enabled

@@ -1,6 +1,13 @@
 """Fit the nonlinear regressions of the NIST Statistical Reference Datasets, with exact Jacobians.
 
-The models are plain NumPy functions (`models`); `problems` reads data and certified results; `fit` is the example.
+In reading order:
+
+    fit                            the example: nonlinear least squares from each starting point
+    models                         the models, plain NumPy functions
+    problems                       data, starting points and certified results
+    timing                         how much of a fit is spent in replays
+
+The data, as NIST publishes them, are in ``problems.json``.
 """
 
 from tapegrad.examples.nist.fit import Fit as Fit

@@ -1,1 +1,11 @@
-"""What a recorded function sees beside its arguments: which places those are, and whether they still hold the same."""
+"""What a recorded function sees beside its arguments: which places those are, and whether they still hold the same.
+
+In reading order:
+
+    reach                          the walk over everything that a function can see
+    code, objects, origin          names in code; attributes of objects; which code belongs to a library
+    places                         the places that are compared before each replay
+    follow, flow, acts, leads      which arrays a function's bytecode may read other than as operands
+
+It imports no other part of `program`.
+"""
