@@ -1,4 +1,4 @@
-"""The arguments that a gradient is taken by."""
+"""Select the arguments to differentiate by."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,14 +17,20 @@ _FLOAT64 = np.dtype(np.float64)
 
 @dataclass(slots=True)
 class Selection:
-    """Positional arguments picked by number, and their leaves.
+    """The arguments of a call, and which of them to differentiate by.
 
     Attributes
     ----------
+    args
+        All positional arguments.
+    numbers
+        Which of them are selected, counted from the first.
     leaves
-        The leaves of the arguments that were picked.
-    plain
-        Whether each of these is itself a leaf.
+        The leaves of the selected ones.
+    definitions, counts
+        The structure of each, and its number of leaves.
+    are_leaves
+        Whether each selected argument is itself a leaf.
     """
 
     args: tuple[Any, ...]
@@ -33,10 +39,10 @@ class Selection:
     leaves: list[Any]
     definitions: list[Any]
     counts: list[int]
-    plain: bool
+    are_leaves: bool
 
     def _per_argument(self, values: list[Any]) -> list[Any]:
-        """Values for the leaves as structures like the arguments."""
+        """Build structures like the selected arguments from a value for each leaf."""
         start, built = 0, []
         for definition, count in zip(self.definitions, self.counts, strict=True):
             built.append(unflatten(definition, values[start : start + count]))
@@ -44,27 +50,27 @@ class Selection:
         return built
 
     def substitute(self, values: list[Any]) -> list[Any]:
-        """All positional arguments, with `values` in place of the leaves; the others as they were given."""
+        """Return all positional arguments, with `values` in place of the selected leaves."""
         args = list(self.args)
-        built = values if self.plain else self._per_argument(values)
+        built = values if self.are_leaves else self._per_argument(values)
         for number, value in zip(self.numbers, built, strict=True):
             args[number] = value
         return args
 
     def unflatten_results(self, values: list[Any]) -> Any:
-        """Results for the leaves in the structure that is returned: a tuple for a tuple of numbers."""
-        built = values if self.plain else self._per_argument(values)
+        """Return one result for each leaf in the structure of the arguments; a tuple for a tuple of `argnums`."""
+        built = values if self.are_leaves else self._per_argument(values)
         return tuple(built) if isinstance(self.argnums, tuple) else built[0]
 
     def zeros(self, lead: tuple[int, ...] = ()) -> Any:
-        """The derivatives of what depends on none of the leaves, a result of shape `lead`."""
+        """Return zero derivatives, for a result of shape `lead` that does not depend on the leaves."""
         arrays = [np.asarray(leaf) for leaf in self.leaves]
         return self.unflatten_results(
             [numpy_scalar(np.zeros(lead + x.shape, native(x.dtype))) for x in arrays]
         )
 
     def inputs(self, arguments: Arguments) -> tuple[int, ...]:
-        """The leaves' numbers among the traced arrays of a call."""
+        """Return the numbers of the leaves among the traced arrays of a call."""
         found: list[int] = []
         for number, count in zip(self.numbers, self.counts, strict=True):
             start = arguments.starts[number]
@@ -78,12 +84,12 @@ class Selection:
 
 
 def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A dtype in this machine's byte order."""
+    """Return a dtype in native byte order."""
     return dtype.newbyteorder("=")
 
 
 def checked_argnums(argnums: Any) -> Argnums:
-    """`argnums` as an integer or a tuple of integers.
+    """Return `argnums` as an integer or a tuple of integers.
 
     Raises
     ------
@@ -104,12 +110,12 @@ def _number(value: Any, argnums: Any) -> int:
 
 
 def select(args: tuple[Any, ...], argnums: Argnums) -> Selection:
-    """Pick the arguments to differentiate by.
+    """Select the arguments to differentiate by.
 
     Raises
     ------
     ValueError
-        For a number of an argument that was not given, or twice the same.
+        For the number of an argument that was not given, or one that is repeated.
     TypeError
         For leaves that are not floats or float arrays.
     """
@@ -130,12 +136,12 @@ def select(args: tuple[Any, ...], argnums: Argnums) -> Selection:
         leaves += part
         definitions.append(definition)
         counts.append(len(part))
-    plain = len(leaves) == len(definitions) and not any(definitions)
-    return Selection(args, argnums, numbers, leaves, definitions, counts, plain)
+    are_leaves = len(leaves) == len(definitions) and not any(definitions)
+    return Selection(args, argnums, numbers, leaves, definitions, counts, are_leaves)
 
 
 def _positions(args: tuple[Any, ...], argnums: Argnums) -> list[int]:
-    """The arguments' numbers, counted from the first."""
+    """Return the numbers of the arguments, counted from the first."""
     count = len(args)
     given = argnums if isinstance(argnums, tuple) else (argnums,)
     numbers = [number % count for number in given if -count <= number < count]
@@ -147,7 +153,7 @@ def _positions(args: tuple[Any, ...], argnums: Argnums) -> list[int]:
 
 
 def _check(leaf: Any, argument: Any, k: int) -> None:
-    """Refuse what has no derivative: leaf `k` of an argument."""
+    """Raise if leaf `k` of an argument has no derivative."""
     path = paths(argument)[k]
     what = f"an argument's entry {path}" if path else "an argument"
     if not is_tensor(leaf) and not isinstance(leaf, np.ndarray | np.generic | float):

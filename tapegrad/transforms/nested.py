@@ -1,8 +1,7 @@
-"""Derivatives of functions of Tensors: the function runs on the thread's tape, and so does its derivative.
+"""Nested derivatives: the function and its derivative run on the current tape of the thread.
 
-Every argument that a derivative is taken by is copied, and the sweep goes back to the copies only. So the tape may
-hold whatever it does already: Tensors that the function closes over are seen as what they are, functions of other
-arguments, and the derivatives that come out depend on them.
+The arguments to differentiate by are copied, and the sweep goes back to the copies only. Tensors that the function
+closes over may depend on other arguments, of an outer transform; the derivatives then depend on these, too.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,14 +28,14 @@ from tapegrad.transforms.base import plain
 
 
 class NestedCall:
-    """One run of a function, to be differentiated by the leaves of some of its arguments.
+    """One call of a function, to be differentiated by the leaves of some of its arguments.
 
     Parameters
     ----------
     function
-        The function; of one that is replayed, what it was recorded from is run.
+        The function. Of a ``jit(f)`` it is `f` that is called.
     selection
-        Its arguments, and the leaves that derivatives are taken by: Tensors, arrays and floats.
+        Its arguments, and the leaves to differentiate by: Tensors, arrays and floats.
     kwargs
         Its keyword arguments.
     """
@@ -47,18 +46,18 @@ class NestedCall:
     ) -> None:
         self.tape = current()[0]
         copies = [_leaf_on(self.tape, leaf) for leaf in selection.leaves]
-        # The function may write to its own.
+        # The function may write to its arguments in place; these Tensors stay on the slots from before.
         self._leaves = [tensor_on(self.tape, copy._slot) for copy in copies]
         with differentiating(self._leaves):
             self.value = call(plain(function), selection.substitute(copies), kwargs)
 
     @property
     def slots(self) -> list[int]:
-        """The slots of the leaves as they were when the function was called."""
+        """The slots of the leaves, from before the call."""
         return [leaf._slot for leaf in self._leaves]
 
     def pull(self, seeds: Iterable[tuple[Tensor, Any]]) -> list[Tensor]:
-        """The cotangents of the leaves for those of some results."""
+        """Return the cotangents of the leaves, given those of some results."""
         roots = [
             (y._slot_on(self.tape), y_bar if type(y_bar) is float else _as_tensor(y_bar, y))
             for y, y_bar in seeds
@@ -72,9 +71,9 @@ class NestedCall:
         ]
 
     def pull_arrays(self, seeds: Iterable[tuple[Tensor, Any]]) -> list[np.ndarray]:
-        """`pull` by the compiled sweep, as arrays. The graph stays."""
+        """Do the same as `pull` by the compiled sweep, and return arrays. The graph is kept."""
         for leaf in self._leaves:
-            leaf.null_grad()  # of the last call, which may have failed half way
+            leaf.null_grad()  # an earlier call may have failed half way
         for y, y_bar in seeds:
             if is_tensor(y) and y.dtype.kind == "f":
                 pull_back(y, self._leaves, np.array(y_bar, y.dtype, order="C"))
@@ -85,7 +84,7 @@ class NestedCall:
         ]
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
-        """The tangents of some results for those of the leaves."""
+        """Return the tangents of some results, given those of the leaves."""
         reached = [y for y in results if is_tensor(y) and not y.constant]
         roots = [y._slot_on(self.tape) for y in reached]
         dots = [_as_tensor(x_dot, leaf) for x_dot, leaf in zip(tangents, self._leaves, strict=True)]
@@ -94,13 +93,13 @@ class NestedCall:
         return [_or_zeros(known.get(id(y)), y) for y in results]
 
     def jacobian(self, forward: bool) -> list[Tensor]:
-        """The derivatives of the one result by each leaf: an array of the shape of the result and then the leaf's."""
+        """Return the Jacobian of the result by each leaf, of the shape of the result followed by that of the leaf."""
         y = self.value
         if forward:
             return [self._by_columns(y, k) for k in range(len(self._leaves))]
         rows = [self.pull([(y, seed)]) for seed in _one_hot(y)]
         return [
-            _arranged([row[k] for row in rows], y.shape + leaf.shape, 0, leaf.dtype)
+            _stack_derivatives([row[k] for row in rows], y.shape + leaf.shape, 0, leaf.dtype)
             for k, leaf in enumerate(self._leaves)
         ]
 
@@ -110,16 +109,16 @@ class NestedCall:
         for seed in _one_hot(leaf):
             tangents = [seed if j == k else _zeros(other) for j, other in enumerate(self._leaves)]
             columns.append(self.push(tangents, [y])[0])
-        return _arranged(columns, y.shape + leaf.shape, y.ndim, leaf.dtype)
+        return _stack_derivatives(columns, y.shape + leaf.shape, y.ndim, leaf.dtype)
 
     def to_output(self, results: list[Any], as_tensors: bool) -> list[Any]:
-        """Results as they are returned: Tensors if the caller gave some, otherwise `plain`."""
-        return results if as_tensors else [self.plain(each) for each in results]
+        """Return results as Tensors if the caller passed some, otherwise as arrays where possible."""
+        return results if as_tensors else [self.to_array(each) for each in results]
 
-    def plain(self, value: Any) -> Any:
-        """A result as an array, unless it depends on Tensors from outside, through a closure.
+    def to_array(self, value: Any) -> Any:
+        """Return a result as an array, unless it depends on Tensors that the function closes over.
 
-        In a recording it stays a Tensor, a constant if it can: arrays that it depends on may be others in a replay.
+        While tracing it stays a Tensor, for it may depend on arrays that differ in a replay. It is made a constant.
         """
         if not is_tensor(value) or self._depends_on_others(value):
             return value
@@ -138,7 +137,7 @@ class NestedCall:
 
 
 def new_leaf(value: Any) -> Tensor:
-    """An eager Tensor to differentiate by, on a slot, with a copy of an array or a number."""
+    """Return a new eager Tensor to differentiate by, with a copy of an array or a number."""
     array = np.asarray(value)
     made = copy_of(array, False) if array.dtype in DTYPE_CODES else None
     if made is None:
@@ -148,7 +147,7 @@ def new_leaf(value: Any) -> Tensor:
 
 
 def _leaf_on(tape: Any, leaf: Any) -> Tensor:
-    """A differentiable copy of an argument on the tape."""
+    """Return a differentiable copy of an argument on the tape."""
     if tape is EAGER and not is_tensor(leaf):
         return new_leaf(leaf)
     tensor = leaf if is_tensor(leaf) else from_array(np.asarray(leaf), constant=True)
@@ -163,29 +162,31 @@ def _zeros(like: Any) -> Tensor:
 
 
 def _as_tensor(value: Any, like: Tensor) -> Tensor:
-    """A tangent or a cotangent as a Tensor of the dtype of what it belongs to."""
+    """Return a tangent or a cotangent of `like` as a Tensor of the same dtype."""
     if is_tensor(value):
         return value if value.dtype == like.dtype else value.astype(like.dtype)
     return from_array(np.array(value, like.dtype), constant=True)
 
 
 def _or_zeros(tangent: Any, like: Any) -> Any:
-    """The tangent of a result; zeros where none flows."""
+    """Return the tangent of a result, or zeros if it has none."""
     if tangent is not None:
         return tangent
     return _zeros(like if is_tensor(like) else np.asarray(like, float))
 
 
 def _one_hot(like: Tensor) -> Iterator[Tensor]:
-    """For each element a Tensor of the same shape that is 1 there and 0 elsewhere."""
+    """Yield for each element a Tensor of the same shape that is 1 there and 0 elsewhere."""
     for k in range(like.size):
         seed = np.zeros(like.size, like.dtype)
         seed[k] = 1
         yield from_array(seed.reshape(like.shape), constant=True)
 
 
-def _arranged(parts: list[Tensor], shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Tensor:
-    """Derivatives by single elements, side by side along an axis that is then taken apart."""
-    if not parts:
+def _stack_derivatives(
+    derivatives: list[Tensor], shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]
+) -> Tensor:
+    """Stack the derivatives by single elements along an axis, and reshape that axis to the elements' shape."""
+    if not derivatives:
         return from_array(np.zeros(shape, dtype), constant=True)
-    return reshape(stack(parts, axis), shape)
+    return reshape(stack(derivatives, axis), shape)

@@ -1,4 +1,4 @@
-"""`stop_gradient`: what follows sees a constant."""
+"""`stop_gradient`: make a value a constant for differentiation."""
 
 from typing import TypeVar
 
