@@ -118,7 +118,8 @@ def watch(tape: Any, slot: int, name: str) -> None:
 
 def watching() -> Watch | None:
     """Return the watch of this thread; None outside of `detect_anomaly`."""
-    return thread.mode.anomaly  # type: ignore[no-any-return]
+    anomaly: Watch | None = thread.mode.anomaly
+    return anomaly
 
 
 def _check(array: np.ndarray, what: str, source: str) -> None:

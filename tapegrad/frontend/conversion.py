@@ -31,17 +31,17 @@ _LOST = (
 
 def guarded_array(tensor: Any) -> np.ndarray:
     """Return the contents of a recorded Tensor, guarded byte for byte."""
-    array = tensor.data_or_traced()
+    array: np.ndarray = tensor.data_or_traced()
     if array.dtype not in DTYPE_CODES and tensor._base is not None:
         guarded_array(tensor._base)  # more than is used, which at worst records anew without need
-        return array.copy()  # type: ignore[no-any-return]
+        return array.copy()
     if not array.flags.c_contiguous:
         tensor = contiguous(tensor)
         array = tensor.data_or_traced()
     tape = tensor._tape
     seen = tape.widened(array)
     tape.guard_bytes(DTYPE_CODES[seen.dtype], tensor._slot_on(tape), seen)
-    return array.copy()  # type: ignore[no-any-return]
+    return array.copy()
 
 
 def concrete_array(tensor: Any, what: str) -> np.ndarray:

@@ -160,15 +160,14 @@ def asarray(
             return _checked(array, constant)
         return tensor(a, dtype, constant=constant, copy=bool(copy))
     check_order(order, "asarray")
-    if dtype is not None and np.dtype(dtype).newbyteorder("=") != a.dtype:
+    x: Tensor = a
+    if dtype is not None and np.dtype(dtype).newbyteorder("=") != x.dtype:
         if copy is False:
             raise ValueError("asarray: a copy is needed to convert the dtype")
-        a = a.astype(dtype)
+        x = x.astype(dtype)
     elif copy:
-        a = a.copy()
-    if constant is None or a.constant == constant:
-        return a  # type: ignore[no-any-return]
-    return tensor(a, constant=constant, copy=False)
+        x = x.copy()
+    return x if constant is None or x.constant == constant else tensor(x, constant=constant, copy=False)
 
 
 def _maker(function: Callable[..., Any]) -> Callable[..., Any]:

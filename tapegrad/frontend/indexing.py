@@ -47,15 +47,15 @@ def _slot_of_view(x: Tensor, key: Any) -> int:
     if tape is None or (tape is not EAGER and tape is not thread.mode.tape):
         return NONE
     own = x._slot if x._base is None else x._slot_on(tape)
-    kind = type(key)
+    kind, slot = type(key), NONE
     if kind is int and -_END <= key <= _END:
-        return slots.view_index(tape.header, own, key)  # type: ignore[no-any-return]
-    if kind is slice and key.step is None:
+        slot = slots.view_index(tape.header, own, key)
+    elif kind is slice and key.step is None:
         start = 0 if key.start is None else key.start
         stop = _END if key.stop is None else key.stop
         if type(start) is int and type(stop) is int and -_END <= start <= _END and -_END <= stop <= _END:
-            return slots.view_slice(tape.header, own, start, stop)  # type: ignore[no-any-return]
-    return NONE
+            slot = slots.view_slice(tape.header, own, start, stop)
+    return slot
 
 
 def contiguous_for_gather(x: Tensor) -> Tensor:

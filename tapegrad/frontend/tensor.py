@@ -88,11 +88,11 @@ class Tensor(TensorMethods):
         except AttributeError:  # it was not made to the end
             return
         if slot >= 0:
-            tape = self._tape
+            tape: Any = self._tape
             if attachments and tape is EAGER:
                 last_tensor_dropped(slot)
-            if slots.drop(tape.header, slot):  # type: ignore[union-attr]
-                tape.drop_orphans()  # type: ignore[union-attr]
+            if slots.drop(tape.header, slot):
+                tape.drop_orphans()
             if stale_leaf_slots:
                 for old in stale_leaf_slots.pop(id(self), ()):
                     slots.drop(EAGER.header, old)
@@ -295,7 +295,8 @@ class Tensor(TensorMethods):
         """The dtype of the elements."""
         if self._array is not None:
             return self._array.dtype
-        return DTYPES[slots.dtype_of(self._tape.header, self._slot)]  # type: ignore[union-attr]
+        tape: Any = self._tape
+        return DTYPES[slots.dtype_of(tape.header, self._slot)]
 
     @property
     def itemsize(self) -> int:
@@ -339,13 +340,13 @@ def bind_methods(**methods: Any) -> None:
 
 def from_slot(tape: Tape, slot: int) -> Tensor:
     """Make a Tensor on a slot that carries a handle for it."""
-    tensor: Any = _NEW(Tensor)
+    tensor = _NEW(Tensor)
     tensor._tape = tape
     tensor._slot = slot
     tensor._array = None
     tensor._base = None
     tensor._version = 0
-    return tensor  # type: ignore[no-any-return]
+    return tensor
 
 
 def copy_of(array: np.ndarray, constant: bool) -> Tensor | None:
@@ -361,7 +362,7 @@ def from_array(array: np.ndarray, constant: bool) -> Tensor:
     if not is_plain(array):
         watch_now(array)
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
-    tensor: Any = _NEW(Tensor)
+    tensor = _NEW(Tensor)
     tensor._tape = None
     tensor._slot = -1
     tensor._array = array
@@ -371,25 +372,25 @@ def from_array(array: np.ndarray, constant: bool) -> Tensor:
     recorder = thread.mode.recorder
     if recorder is not None:
         recorder.adopt(tensor)
-    return tensor  # type: ignore[no-any-return]
+    return tensor
 
 
 def view_from_slot(tensor: Tensor, slot: int) -> Tensor:
     """Make a Tensor on a slot that is a view of `tensor`'s memory."""
     base = tensor if tensor._base is None else tensor._base
-    view: Any = _NEW(Tensor)
+    view = _NEW(Tensor)
     view._tape = tensor._tape
     view._slot = slot
     view._array = None
     view._base = base
     view._version = base._version
-    return view  # type: ignore[no-any-return]
+    return view
 
 
 def view_of(tensor: Tensor, array: np.ndarray) -> Tensor:
     """Make a Tensor on a NumPy view of `tensor`'s memory."""
     base = tensor._base if tensor._base is not None else tensor
-    view: Any = _NEW(Tensor)
+    view = _NEW(Tensor)
     view._array = array
     view._base = base
     view._constant = False
@@ -403,7 +404,7 @@ def view_of(tensor: Tensor, array: np.ndarray) -> Tensor:
         slot = slots.view_array(tape.header, tensor._slot_on(tape), id(seen))
         view._tape, view._slot = tape, checked(slot, "view", array.shape)
     view._version = base._version
-    return view  # type: ignore[no-any-return]
+    return view
 
 
 def is_tensor(value: object) -> TypeGuard[Tensor]:

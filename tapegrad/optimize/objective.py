@@ -212,7 +212,8 @@ class Objective(_VectorFunction):
         np.float64(9.0)
         """
         x = self._vector(x)
-        return self._replayed(x, *args)  # type: ignore[no-any-return]
+        value: float = self._replayed(x, *args)
+        return value
 
     def grad(self, x: Any, *args: Any) -> np.ndarray:
         """Return the gradient alone.
@@ -262,7 +263,8 @@ class Objective(_VectorFunction):
                [ 0., 12.]])
         """
         x = self._vector(x)
-        return self._hessian(x, *args)  # type: ignore[no-any-return]
+        matrix: np.ndarray = self._hessian(x, *args)
+        return matrix
 
     def hessp(self, x: Any, v: Any, *args: Any) -> np.ndarray:
         """Return the product of the Hessian with a vector.
@@ -289,7 +291,8 @@ class Objective(_VectorFunction):
         array([ 6., 12.])
         """
         x, v = self._vector(x), np.asarray(v, _FLOAT)
-        return self._product(x, *args, v)  # type: ignore[no-any-return]
+        product: np.ndarray = self._product(x, *args, v)
+        return product
 
 
 class Residuals(_VectorFunction):
@@ -337,7 +340,8 @@ class Residuals(_VectorFunction):
         array([1., 8.])
         """
         x = self._vector(x)
-        return self._replayed(x, *args, **kwargs)  # type: ignore[no-any-return]
+        residuals: np.ndarray = self._replayed(x, *args, **kwargs)
+        return residuals
 
     def jac(self, x: Any, *args: Any, **kwargs: Any) -> np.ndarray:
         """Return the Jacobian of the residuals.
@@ -363,7 +367,8 @@ class Residuals(_VectorFunction):
                [ 0., 12.]])
         """
         x = self._vector(x)
-        return self._jacobian(x, *args, **kwargs)  # type: ignore[no-any-return]
+        matrix: np.ndarray = self._jacobian(x, *args, **kwargs)
+        return matrix
 
 
 def objective(function: Callable[..., Any] | Objective, x0: Any = None) -> Objective:

@@ -74,7 +74,7 @@ class Workspace(Uncopied):
         self.bytes = program.bytes + frames.nbytes + sum(rows.nbytes for rows in streams)
         self._fill_words(program, base, streams, bindings)
         self._memory = memory
-        self.value = None
+        self.value: Any = None
         if isinstance(program, GradientProgram):
             output = program.outputs[0]
             self.value = self._view(program.output_offset("primal"), output.shape, output.dtype)

@@ -60,7 +60,7 @@ class GradientPath(_Path):
             workspace = Workspace(self._program)
         gradient = _empty(self._shape, self._dtype)
         status = replay.replay_one(workspace.address, id(x), id(gradient))
-        result = (workspace.value[()], gradient) if status == 0 else None  # type: ignore[index]
+        result = (workspace.value[()], gradient) if status == 0 else None
         free.append(workspace)
         if status == CALL_FAILED:
             raise failure()

@@ -125,8 +125,8 @@ class HessianProduct(Transform):
                 return result
         if len(args) < 2:
             raise TypeError("hvp: call it with the function's arguments and, last, the direction")
-        *args, direction = args  # type: ignore[assignment]
-        selection = select(tuple(args), self._argnums)
+        *primals, direction = args
+        selection = select(tuple(primals), self._argnums)
         directions = jvp.directions(selection, direction, "hvp")
         if self._forward:
             try:

@@ -98,6 +98,12 @@ def _checked(y_bar: Any, shapes: list[tuple[int, ...]], definition: Any) -> list
     return bars
 
 
+def _per_primal(selection: Selection, cotangents: list[Any]) -> tuple[Any, ...]:
+    """The cotangents of the leaves as one for each primal."""
+    pulled: tuple[Any, ...] = selection.unflatten_results(cotangents)
+    return pulled
+
+
 def _shapes(values: list[Any]) -> list[tuple[int, ...]]:
     return [value.shape if is_tensor(value) else np.shape(value) for value in values]
 
@@ -112,7 +118,7 @@ def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         bars = _checked(y_bar, shapes, definition)
         pulled = run.pull(zip(values, bars, strict=True))
-        return selection.unflatten_results(run.to_output(pulled, as_tensors or has_tensor((y_bar,), {})))  # type: ignore[no-any-return]
+        return _per_primal(selection, run.to_output(pulled, as_tensors or has_tensor((y_bar,), {})))
 
     return unflatten(definition, run.to_output(values, as_tensors)), Pullback(pullback)
 
@@ -131,10 +137,10 @@ def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, P
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         bars = _checked(y_bar, shapes, definition)
         if current()[0] is run.tape and any(is_tensor(bar) for bar in bars):
-            return selection.unflatten_results(run.pull(zip(values, bars, strict=True)))  # type: ignore[no-any-return]
+            return _per_primal(selection, run.pull(zip(values, bars, strict=True)))
         with alone, eager_mode():
             pulled = run.pull_arrays(zip(values, bars, strict=True))
-        return selection.unflatten_results([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
+        return _per_primal(selection, [numpy_scalar(g) for g in pulled])
 
     return unflatten(definition, to_output), Pullback(pullback)
 
@@ -154,6 +160,6 @@ def _replay(function: Jit[..., Any], selection: Selection) -> tuple[Any, Pullbac
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         bars = _checked(y_bar, shapes, definition)
         pulled = primals.pull([bars[k] for k in seeded])
-        return selection.unflatten_results([numpy_scalar(g) for g in pulled])  # type: ignore[no-any-return]
+        return _per_primal(selection, [numpy_scalar(g) for g in pulled])
 
     return value, Pullback(pullback)

@@ -230,7 +230,9 @@ class CustomOp:
         self, tape: Tape, result: Tensor, operands: Operands, handle: Tensor, differentiate: bool
     ) -> None:
         """Append the instruction, whose result is computed already."""
-        call = handle.data_or_traced().call  # type: ignore[attr-defined]
+        own = handle.data_or_traced()
+        assert isinstance(own, CallHandle)
+        call = own.call
         x = operands.x if operands.x.dtype == call.dtype else operands.x.astype(call.dtype)
         slots = [t._slot_on(tape) for t in (x, handle, operands.rest)]
         words = kernel_table.params_array(_CUSTOM, CustomParams(call.address, self._number))

@@ -38,8 +38,8 @@ def literal(value: float, dtype: str) -> str:
 def expression(node: ast.expr, dtype: str) -> str:
     """Text of an expression over elements ``x0_i``, ... and temporaries, in one element type throughout."""
     match node:
-        case ast.Constant():
-            return literal(node.value, dtype)  # type: ignore[arg-type]
+        case ast.Constant(value=int() | float() as value):
+            return literal(value, dtype)
         case ast.Name():
             return literal(CONSTANTS[node.id], dtype) if node.id in CONSTANTS else f"{node.id}_i"
         case ast.UnaryOp():
@@ -95,8 +95,8 @@ def times_bar(node: ast.expr, dtype: str) -> str:
 def constant_of(node: ast.expr) -> float | None:
     """The value of an expression that is a finite number or constant, with or without a sign; else `None`."""
     match node:
-        case ast.Constant():
-            return float(node.value)  # type: ignore[arg-type]
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
         case ast.Name():
             constant = CONSTANTS.get(node.id, math.nan)
             return constant if math.isfinite(constant) else None

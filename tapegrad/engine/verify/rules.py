@@ -134,7 +134,7 @@ def operands_are_written_before(t: Snapshot, i: int) -> str:
 
 def _words(t: Snapshot, i: int) -> list[int]:
     """What the engine knows of the op of instruction `i`."""
-    return kernel_table.op_words(t.instructions[i].op).tolist()  # type: ignore[no-any-return]
+    return kernel_table.op_words(t.instructions[i].op).tolist()
 
 
 def _dtype_name(code: int) -> str:
