@@ -31,8 +31,11 @@ def forward(step: Step, dots: list[Value | None]) -> Tensor:
     if row.kind in ("broadcast_sum", "reduction"):
         axes = sum(1 << d for d, stride in enumerate(like.strides) if stride == 0)
         return record_reduction(CODES[row.name], operands[0], axes, False, row.name)
+    if row.params is None:
+        return _record(row, operands, None, allocate(step.tape, like.dtype, like.shape, row.name))
     places = [step.geometry(slot) for slot in step.operands]
-    return _record(row, _laid_out(step, operands, places), step.params, like)
+    operands = [_laid_out(step.tape, x, place) for x, place in zip(operands, places, strict=True)]
+    return _record(row, operands, step.params, _empty(step.tape, like))
 
 
 def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
@@ -41,17 +44,16 @@ def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     if transpose not in CODES:
         return transposes.RULES[transpose](step, y_bar)
     row, like = kernel_table.row(CODES[transpose]), step.geometry(step.operands[0])
-    rest = range(1, len(step.operands))
-    operands = [step.dense(y_bar, -1), *map(step.x, rest)]
-    places = [step.geometry(slot) for slot in (step.result, *step.operands[1:])]
+    y_bar = step.dense(y_bar, -1)
+    if row.params is not None and not y_bar.data_or_traced().flags.c_contiguous:
+        y_bar = contiguous(y_bar)
+    operands = [y_bar, *map(step.x, range(1, len(step.operands)))]
     params = None if row.params is None else row.params(*step.params)
-    return {0: _record(row, _laid_out(step, operands, places), params, like)}
+    return {0: _record(row, operands, params, allocate(step.tape, like.dtype, like.shape, row.name))}
 
 
-def _record(row: Row, operands: list[Tensor], params: Any, like: Geometry) -> Tensor:
-    """Record an op whose result is to lie in memory as a slot does."""
+def _record(row: Row, operands: list[Tensor], params: Any, result: Tensor) -> Tensor:
     tape, differentiate = current()
-    result = _empty(tape, like)
     read = [x._slot_on(tape) for x in operands]
     record_out(tape, CODES[row.name], result._slot_on(tape), read, params, row.name, differentiate)
     return result
@@ -60,15 +62,8 @@ def _record(row: Row, operands: list[Tensor], params: Any, like: Geometry) -> Te
 # --- memory ----------------------------------------------------------------------------------------------------
 
 
-def _laid_out(step: Step, values: list[Tensor], places: list[Geometry]) -> list[Tensor]:
-    """Values that lie in memory as some slots do, if the op has parameters: these may speak of strides."""
-    if step.row.params is None:
-        return values
-    return [_as_laid_out(step.tape, x, place) for x, place in zip(values, places, strict=True)]
-
-
-def _as_laid_out(tape: Tape, value: Tensor, place: Geometry) -> Tensor:
-    """A value that lies in memory as a slot does: itself, or a recorded copy."""
+def _laid_out(tape: Tape, value: Tensor, place: Geometry) -> Tensor:
+    """A value that lies in memory as a slot does, of whose strides parameters may speak: itself, or a recorded copy."""
     if _steps(value.shape, value.data_or_traced().strides) == _steps(place.shape, place.strides):
         return value
     if place.in_order:

@@ -1,12 +1,10 @@
 """The derivatives of structural ops as expressions on Tensors.
 
-Those of a linear op follow from its row. Of any other they are stated here, beside the op's name: a reverse rule
-returns, for each operand that is asked for, the contribution to its cotangent, in the operand's shape or in one that it
-broadcasts to. A forward rule returns the tangent of the result.
+Those of a linear op follow from its row. Those of any other are stated here, beside the op's name.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +21,22 @@ from tapegrad.ops import CODES
 
 _MASKED_MULTIPLY = CODES["masked_multiply"]
 Weights = Callable[[Step], Tensor]
+
+
+class Rules(NamedTuple):
+    """The derivatives of an op that is not linear.
+
+    Attributes
+    ----------
+    reverse
+        From a step and the cotangent of its result: for each operand that is asked for, the contribution to its
+        cotangent, in the operand's shape or in one that it broadcasts to.
+    forward
+        From a step and the tangents of its operands: the tangent of the result.
+    """
+
+    reverse: Callable[..., dict[int, Value]]
+    forward: Callable[..., Value]
 
 
 # --- products and extremes along lines -------------------------------------------------------------------------
@@ -59,15 +73,11 @@ def _shares(step: Step) -> Tensor:
     return taken / reductions.sum(taken, -1, keepdims=True)
 
 
-def _weighted_reverse(weights: Weights) -> Callable[..., dict[int, Value]]:
-    """The reverse rule of a reduction along lines whose derivative by each element is a weight."""
-    return lambda step, y_bar: {0: apply(_MASKED_MULTIPLY, weights(step), step.dense(y_bar, -1))}
-
-
-def _weighted_forward(weights: Weights) -> Callable[..., Value]:
-    """The forward rule of such a reduction."""
-    return lambda step, x_dot: reductions.sum(
-        apply(_MASKED_MULTIPLY, weights(step), step.dense(x_dot, 0)), -1
+def _weighted(weights: Weights) -> Rules:
+    """The rules of a reduction along lines whose derivative by each element is a weight."""
+    return Rules(
+        lambda step, y_bar: {0: apply(_MASKED_MULTIPLY, weights(step), step.dense(y_bar, -1))},
+        lambda step, x_dot: reductions.sum(apply(_MASKED_MULTIPLY, weights(step), step.dense(x_dot, 0)), -1),
     )
 
 
@@ -107,33 +117,26 @@ def _custom_forward(step: Step, x_dot: Value, *_: None) -> Value:
     return custom.forward_rule(*arguments)
 
 
-REVERSE: dict[str, Callable[..., dict[int, Value]]] = {
-    "prod_reduce": _weighted_reverse(_others),
-    "max_reduce": _weighted_reverse(_shares),
-    "min_reduce": _weighted_reverse(_shares),
-    "matmul": _matmul_reverse,
-    "custom": _custom_reverse,
-}
-FORWARD: dict[str, Callable[..., Value]] = {
-    "prod_reduce": _weighted_forward(_others),
-    "max_reduce": _weighted_forward(_shares),
-    "min_reduce": _weighted_forward(_shares),
-    "matmul": _matmul_forward,
-    "custom": _custom_forward,
+RULES: dict[str, Rules] = {
+    "prod_reduce": _weighted(_others),
+    "max_reduce": _weighted(_shares),
+    "min_reduce": _weighted(_shares),
+    "matmul": Rules(_matmul_reverse, _matmul_forward),
+    "custom": Rules(_custom_reverse, _custom_forward),
 }
 
 
 def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     """For each operand that is asked for, what is added to its cotangent."""
-    return linear_rules.reverse(step, y_bar) if step.row.linear else _stated(REVERSE, step)(step, y_bar)
+    return linear_rules.reverse(step, y_bar) if step.row.linear else _stated(step).reverse(step, y_bar)
 
 
 def forward(step: Step, dots: list[Value | None]) -> Value:
     """The tangent of the result from those of the operands; `None` where one is zero or there is none."""
-    return linear_rules.forward(step, dots) if step.row.linear else _stated(FORWARD, step)(step, *dots)
+    return linear_rules.forward(step, dots) if step.row.linear else _stated(step).forward(step, *dots)
 
 
-def _stated(rules: dict[str, Callable[..., Any]], step: Step) -> Callable[..., Any]:
-    if step.row.name not in rules:
+def _stated(step: Step) -> Rules:
+    if step.row.name not in RULES:
         raise UnsupportedError(f"{step.row.name}: there is no rule for the derivative of its derivative")
-    return rules[step.row.name]
+    return RULES[step.row.name]

@@ -14,7 +14,7 @@ from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.frontend.anomaly import watch
 from tapegrad.frontend.array_checks import check_dtype, plain
 from tapegrad.frontend.description import Description
-from tapegrad.frontend.modes import thread
+from tapegrad.frontend.modes import current, thread
 from tapegrad.frontend.record import as_float, read_now
 from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 
@@ -79,6 +79,20 @@ def record_reduction(code: int, x: Tensor, axes: int, keepdims: bool, name: str)
     result = from_slot(tape, slot)
     if mode.anomaly is not None:
         watch(tape, slot, name)
+    return result
+
+
+def record_scan(code: int, x: Tensor, axis: int, name: str) -> Tensor:
+    """Run and record an op that makes a line along an axis of each line of its operand."""
+    tape, differentiate = current()
+    result = allocate(tape, x.dtype, x.shape, name)
+    # These must live while their ids are used.
+    source, target = (np.moveaxis(t.data_or_traced(), axis, -1) for t in (x, result))
+    lines = slots.view_array(tape.header, x._slot_on(tape), id(source))
+    into = slots.view_array(tape.header, result._slot, id(target))
+    record_out(tape, code, into, [lines], None, name, differentiate)
+    for slot in (lines, into):
+        slots.drop(tape.header, slot)
     return result
 
 

@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from tapegrad.engine.tape import slots
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
-from tapegrad.frontend.modes import current
-from tapegrad.frontend.record_structural import allocate, as_tensor, in_shape, record_out, record_reduction
+from tapegrad.frontend.record_structural import as_tensor, in_shape, record_reduction, record_scan
 from tapegrad.frontend.shape import moveaxis, reshape
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor
 from tapegrad.ops import CODES
@@ -401,15 +399,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
         return _constant(np.cumsum, x, axis=axis, dtype=dtype)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    axis = normalize_axis_index(axis, x.ndim)
-    lines = moveaxis(x, axis, -1)
-    tape, differentiate = current()
-    result = allocate(tape, x.dtype, x.shape, "cumsum")
-    along = np.moveaxis(result.data_or_traced(), axis, -1)  # must live while its id is used
-    into = slots.view_array(tape.header, result._slot, id(along))
-    record_out(tape, _CUMSUM, into, [lines._slot_on(tape)], None, "cumsum", differentiate)
-    slots.drop(tape.header, into)
-    return result
+    return record_scan(_CUMSUM, x, normalize_axis_index(axis, x.ndim), "cumsum")
 
 
 FUNCTIONS = {

@@ -8,6 +8,7 @@ imports nothing.
 A field is one word; a `Region` is as many as its dimensions ask for; a tuple of regions comes behind their number.
 """
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -247,8 +248,11 @@ class TruthGuardParams(NamedTuple):
 # --- to words and back -----------------------------------------------------------------------------------------
 
 
-def words_of(params: Any) -> list[int]:
+def words_of(params: Any) -> Sequence[int]:
     """The words of a record, in the order of its fields."""
+    record: Any = type(params)
+    if _one_word_each(record):
+        return params  # type: ignore[no-any-return]
     words: list[int] = []
     for value in params:
         if isinstance(value, Region):
@@ -256,8 +260,13 @@ def words_of(params: Any) -> list[int]:
         elif isinstance(value, tuple):
             words += [len(value), *(word for region in value for word in region.words)]
         else:
-            words.append(int(value))
+            words.append(value)
     return words
+
+
+@functools.cache
+def _one_word_each(record: Any) -> bool:
+    return all(kind is int for kind in record.__annotations__.values())
 
 
 def read(record: type[Any], words: Sequence[int]) -> Any:

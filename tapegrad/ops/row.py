@@ -249,8 +249,9 @@ class Structural:
     writes
         Operands whose cotangent an opaque reverse kernel can write instead of adding to it.
     transpose
-        Of a linear op, what takes the cotangent of its result to those of its operands: an op with the same
-        parameters, or a rule of `autodiff.transposes`. An op without one is not linear.
+        Of a linear op, what takes the cotangent of its result to those of its operands: an op that does so for
+        operand 0, with the same parameters and in C order, or a rule of `autodiff.transposes`. An op without one is
+        not linear.
     """
 
     name: str

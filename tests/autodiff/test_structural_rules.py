@@ -151,6 +151,10 @@ CASES = {
         (written((Ellipsis,)), [(3,), (3,)]),
         (written((slice(1, None),), into=lambda y: y.T), [(2, 3), (2,)]),
         (written_through_a_view, [(2, 3), (2, 2)]),
+        (lambda x, value: written((Ellipsis,))(x, value.T), [(2, 3), (3, 2)]),
+        (lambda x, value: written((0,))(x, value[::-2]), [(2, 3), (5,)]),
+        (lambda x, value: written((Ellipsis,))(x, tg.broadcast_to(value[::-1], (2, 3))), [(2, 3), (3,)]),
+        (lambda x, value: written((slice(1, None),))(x, tg.broadcast_to(value, (2, 3)).T), [(4, 2), (3,)]),
         (written_twice, [(2, 3), (3,)]),
         (added((slice(None), slice(0, 2))), [(2, 3), (2,)]),
     ],
@@ -226,7 +230,7 @@ def close(found, expected, name="", loose=1e-11):
 def test_every_structural_op_has_cases(name):
     assert name in DERIVED, f"{name}: CASES has it, but no row of ops/structural.py that is differentiable"
     assert CASES.get(name), (
-        f"{name}: CASES of {Path(__file__).name} does not say how it is recorded; add some"
+        f"{name}: CASES of {Path(__file__).name} does not say by which public function it is recorded"
     )
 
 
