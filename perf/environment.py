@@ -1,6 +1,6 @@
 """Settings of the process that all contenders share. Both help the peers at least as much as tapegrad.
 
-Measured on two cores with 1,000,000 elements: where memory goes back to the system after every call, page
+Measured on two cores with 1,000,000 elements: where memory is returned to the system after every call, page
 faults cost more than the arithmetic; where two OpenMP threads come to share a core, one spins through whole
 time slices while the other waits for it, and a call of torch takes 220 ms instead of 14. On a busy machine
 the second is only damped, not cured: measure on an idle one.

@@ -42,13 +42,13 @@ class Workload:
     reference: Callable[[Array], Answer]
     data: tuple[Array, Array] | None = None
 
-    def over(self, xp: Any, place: Callable[[Array], Any] = np.asarray) -> Callable[[Any], Any]:
-        """The function of `x` alone, in the namespace `xp`; `place` makes its data into that library's arrays."""
-        # What the lambdas close over is compared at each replay: as little as can be.
+    def over(self, xp: Any, asarray: Callable[[Array], Any] = np.asarray) -> Callable[[Any], Any]:
+        """Return the function of `x` alone, in the namespace `xp`, with the data converted by `asarray`."""
+        # A replay compares what the lambda closes over at each call, so it closes over as little as possible.
         function = self.function
         if self.data is None:
             return lambda x: function(xp, x)
-        t, y = map(place, self.data)
+        t, y = map(asarray, self.data)
         return lambda x: function(xp, x, t, y)
 
 

@@ -137,7 +137,7 @@ def _jitted(make: Callable[[Any], Callable[[Any], Any]], workload: Workload) -> 
 
 
 def casadi(expressions: Callable[..., list[Any]], workload: Workload, *inputs: Array) -> tuple[Any, ...]:
-    """CasADi's buffer API: no conversion at all, the arrays are read and written where they lie.
+    """CasADi's buffer API: no conversion at all, the arrays are read and written in place.
 
     ``expressions(casadi, value, *symbols)`` are the results, scalars, vectors or matrices.
     """

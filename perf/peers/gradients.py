@@ -1,6 +1,7 @@
 """Value and gradient."""
 
 import importlib
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,9 +16,9 @@ def _tapegrad_replay(workload: Workload, x: Array) -> tuple[Any, ...]:
     return (partial(library.value_and_grad(library.jit(workload.over(library))), x),)
 
 
-def _tapegrad_eager(workload: Workload, x0: Array) -> tuple[Any, ...]:
-    library = tapegrad()
-    tensor, function = library.tensor, workload.over(library)
+def _eager(library: Callable[[], Any], workload: Workload, x0: Array) -> tuple[Any, ...]:
+    """A Tensor made of the input, the function, and `backward`: the same calls in tapegrad and in MyGrad."""
+    tensor, function = library().tensor, workload.over(library())
 
     def call() -> Any:
         x = tensor(x0)
@@ -77,19 +78,6 @@ def _autograd(workload: Workload, x: Array) -> tuple[Any, ...]:
     return (partial(transform(workload.over(load("autograd.numpy"))), x),)
 
 
-def _mygrad(workload: Workload, x0: Array) -> tuple[Any, ...]:
-    library = load("mygrad")
-    tensor, function = library.tensor, workload.over(library)
-
-    def call() -> Any:
-        x = tensor(x0)
-        value = function(x)
-        value.backward()
-        return value, x.grad
-
-    return call, _read_items
-
-
 def _value_and_gradient(casadi: Any, value: Any, x: Any) -> list[Any]:
     return [value, casadi.gradient(value, x)]
 
@@ -98,19 +86,19 @@ def _baseline(workload: Workload, x: Array) -> tuple[Any, ...]:
     load("numba")
     loops = importlib.import_module("perf.fused_baselines").BASELINES
     if workload.name not in loops:
-        raise Unavailable("nobody has written this one by hand")
+        raise Unavailable("no baseline was written for this function")
     return (partial(loops[workload.name], x),)
 
 
 GRADIENTS = table(
     Peer("tapegrad replay", "tapegrad", _tapegrad_replay),
-    Peer("tapegrad eager", "tapegrad", _tapegrad_eager),
+    Peer("tapegrad eager", "tapegrad", partial(_eager, tapegrad)),
     Peer("torch eager", "torch", partial(_torch, threads=2)),
     Peer("torch eager, one thread", "torch", partial(_torch, threads=1)),
     Peer("JAX jit, NumPy in and out", "jax", _jax_numpy),
     Peer("JAX jit, device arrays", "jax", _jax_device),
     Peer("HIPS autograd", "autograd", _autograd),
-    Peer("MyGrad", "mygrad", _mygrad),
+    Peer("MyGrad", "mygrad", partial(_eager, partial(load, "mygrad"))),
     Peer("CasADi, buffer API", "casadi", partial(casadi, _value_and_gradient), largest=1_000),
     Peer("by hand, fused Numba loop", "numba", _baseline),
 )

@@ -41,7 +41,7 @@ def _jacobian(casadi: Any, value: Any, x: Any) -> list[Any]:
 def _baseline(workload: Workload, x: Array) -> tuple[Any, ...]:
     load("numba")
     if workload.data is None:
-        raise Unavailable("nobody has written this one by hand")
+        raise Unavailable("no baseline was written for this function")
     return partial(importlib.import_module("perf.fused_baselines").gauss_jacobian, x, workload.data[0]), one
 
 
