@@ -258,6 +258,7 @@ _GUARDED = (
     "While a function is being recorded, the result becomes a guard: a replay computes it again, and other data\n"
     "are replayed as long as it is the same."
 )
+_STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 _TENSORS = "; Tensors may stand for arrays"
 _SAME, _OTHER = "Does the same when it is called with a Tensor.", "Returns an array instead."
 _CONSTANT = "\nconstant : bool, optional\n    If True, no gradient flows into the Tensor."
@@ -293,6 +294,4 @@ def _parameters(function: Callable[..., Any]) -> str:
         known = inspect.signature(function).parameters.values()
     except ValueError:  # NumPy before 2.4 does not say it of what is written in C
         return "*args, **kwargs"
-    return ", ".join(
-        str(p.replace(annotation=p.empty, default=p.empty)) for p in known if p.name != "constant"
-    )
+    return ", ".join(_STARS.get(p.kind, "") + p.name for p in known if p.name != "constant")

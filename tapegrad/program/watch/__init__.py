@@ -7,5 +7,5 @@ In reading order:
     places                         the places that are compared before each replay
     follow, flow, acts, leads      which arrays a function's bytecode may read other than as operands
 
-It imports no other part of `program`.
+It imports `recording`, and the rooms below `program`.
 """
