@@ -22,6 +22,7 @@ from tapegrad.engine.kernels.region import (
     shape,
     value_strides_of,
 )
+from tapegrad.engine.kernels.strided import in_c_order
 from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, EmbedParams, word
 
 _TOTAL, _REGIONS = word(EmbedParams, "total"), word(EmbedParams, "regions")
@@ -46,23 +47,12 @@ def _next(region: int) -> int:
     return region + 8 * (EXTENTS + 3 * load_i64(region, NDIM))
 
 
-@noinline
-def _adjacent(region: int, strides: int, size: int) -> bool:
-    """Whether the elements lie one after the other."""
-    expected = size
-    for d in range(load_i64(region, NDIM) - 1, -1, -1):
-        extent = load_i64(region, EXTENTS + d)
-        if extent != 1 and load_i64(strides, d) != expected:
-            return False
-        expected *= extent
-    return True
-
-
 @always_inline
 def _both_adjacent(region: int, size: int) -> bool:
     """Whether region and operand are both one block."""
-    return _adjacent(region, region_strides(region), size) and _adjacent(
-        region, value_strides_of(region), size
+    ndim, extents = load_i64(region, NDIM), region + 8 * EXTENTS
+    return in_c_order(ndim, extents, region_strides(region), size) and in_c_order(
+        ndim, extents, value_strides_of(region), size
     )
 
 

@@ -2,6 +2,7 @@
 
 from tapegrad.engine.kernels.frame import COUNT, OUTER, STRIDE, X_BAR
 from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, memset, stack_words, store_i64
+from tapegrad.engine.kernels.strided import reach
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.chunks import (
     CELL,
@@ -36,19 +37,16 @@ def _run_serial(kernel, frame, loops):
 
 
 @inline_njit
-def _reach(frame, j, upwards):
-    """Bytes from the first element of operand j to its highest or its lowest."""
-    reach, outer = 0, load_i64(frame, OUTER)
-    step = load_i64(frame, STRIDE + j) * (load_i64(frame, COUNT) - 1)
-    if upwards == (step > 0):
-        reach += step
+def _bounds(frame, j):
+    """Addresses of the lowest and the highest element of operand j's cotangent."""
+    outer, first = load_i64(frame, OUTER), load_i64(frame, X_BAR + j)
+    below, above = reach(1, frame + 8 * COUNT, frame + 8 * (STRIDE + j))
     if outer != 0:
         m = load_i64(outer, 0)
-        for d in range(m):
-            step = load_i64(outer, 1 + (1 + j) * m + d) * (load_i64(outer, 1 + d) - 1)
-            if upwards == (step > 0):
-                reach += step
-    return reach
+        outer_below, outer_above = reach(m, outer + 8, outer + 8 * (1 + (1 + j) * m))
+        below += outer_below
+        above += outer_above
+    return first + below, first + above
 
 
 @inline_njit
@@ -69,12 +67,10 @@ def _entangled(frame):
     """Whether two operands' cotangents overlap in such a way that two chunks could add to one element."""
     for j in range(2):
         for k in range(j + 1, 3):
-            first, second = load_i64(frame, X_BAR + j), load_i64(frame, X_BAR + k)
             both = has_cotangent(frame, j) and has_cotangent(frame, k)
             if both and not _same_loops(frame, j, k):
-                below = first + _reach(frame, j, True) < second + _reach(frame, k, False)
-                above = second + _reach(frame, k, True) < first + _reach(frame, j, False)
-                if not (below or above):
+                (low, high), (other_low, other_high) = _bounds(frame, j), _bounds(frame, k)
+                if low <= other_high and other_low <= high:
                     return True
     return False
 

@@ -42,16 +42,18 @@ def mark_writers(header, buffer):
 
 
 @inline_njit
-def _mark_operand(header, slot, waiting):
+def _mark_operand(header, slot, waiting, freed_is_constant):
     """Mark the writers of an operand; the number of marked instructions still to be visited, or E_FREED."""
     if not differentiable(header, slot):
         return waiting
     new = mark_writers(header, get_buffer(header, slot))
-    return E_FREED if new < 0 else waiting + new
+    if new >= 0:
+        return waiting + new
+    return waiting if freed_is_constant else E_FREED
 
 
 @inline_njit
-def _visit(header, i, waiting):
+def _visit(header, i, waiting, freed_is_constant):
     """Mark the writers of all operands of the marked instructions from `i` down; one below the lowest, or E_FREED.
 
     `waiting` is the number of marked instructions that have not been visited.
@@ -60,7 +62,7 @@ def _visit(header, i, waiting):
         if get_mark(header, i):
             waiting -= 1
             for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
-                waiting = _mark_operand(header, slot, waiting)
+                waiting = _mark_operand(header, slot, waiting, freed_is_constant)
                 if waiting < 0:
                     return E_FREED
         i -= 1
@@ -74,28 +76,26 @@ def mark(header, root):
     waiting = mark_writers(header, buffer)
     if waiting < 0:
         return E_FREED
-    below = _visit(header, get_producer(header, buffer), waiting)
+    below = _visit(header, get_producer(header, buffer), waiting, False)
     return E_FREED if below == E_FREED else below + 1
 
 
 @inline_njit
-def mark_all(header, roots, count, span):
+def mark_all(header, roots, count, span, freed_is_constant):
     """Mark every instruction that one of `count` roots depends on; 0, or E_FREED.
 
     `roots` is the address of the slots; constants among them are passed over. The two words at `span` receive the
-    lowest and the highest of the instructions.
+    lowest and the highest of the instructions. What a reverse sweep has freed is an error, or a constant.
     """
-    waiting, high = 0, -1
+    waiting, high = 0, NONE
     for k in range(count):
         root = load_i64(roots, k)
+        waiting = _mark_operand(header, root, waiting, freed_is_constant)
+        if waiting < 0:
+            return E_FREED
         if differentiable(header, root):
-            buffer = get_buffer(header, root)
-            new = mark_writers(header, buffer)
-            if new < 0:
-                return E_FREED
-            waiting += new
-            high = max(high, get_producer(header, buffer))
-    below = _visit(header, high, waiting)
+            high = max(high, get_producer(header, get_buffer(header, root)))
+    below = _visit(header, high, waiting, freed_is_constant)
     if below == E_FREED:
         return E_FREED
     store_i64(span, 0, below + 1)

@@ -17,6 +17,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_f64,
     store_i64,
 )
+from tapegrad.engine.kernels.strided import in_c_order
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.execute import execute
 from tapegrad.engine.tape.geometry import (
@@ -77,15 +78,10 @@ def _fits(binding, array):
         return False
     expected = load_i64(binding, PORT_EXTENTS)
     extents, strides = load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
-    step, empty, in_order = load_i64(binding, PORT_ITEM), False, True
-    for d in range(ndim - 1, -1, -1):
-        e = load_i64(extents, d)
-        if e != load_i64(expected, d):
+    for d in range(ndim):
+        if load_i64(extents, d) != load_i64(expected, d):
             return False
-        empty |= e == 0
-        in_order &= e == 1 or load_i64(strides, d) == step
-        step *= e
-    return in_order or empty  # an array without elements has any strides
+    return in_c_order(ndim, extents, strides, load_i64(binding, PORT_ITEM))
 
 
 @inline_njit

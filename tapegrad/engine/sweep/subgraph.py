@@ -106,7 +106,10 @@ def _hold_listed(header, entries, count):
 @inline_njit
 def _list(header, roots, wanted, entries, capacity):
     span = stack_words(2)
-    if mark_all(header, array_data(roots), load_i64(load_i64(roots, ARRAY_EXTENTS), 0), span) == E_FREED:
+    if (
+        mark_all(header, array_data(roots), load_i64(load_i64(roots, ARRAY_EXTENTS), 0), span, False)
+        == E_FREED
+    ):
         unmark_all(header)
         return E_FREED
     low, high = load_i64(span, 0), load_i64(span, 1)
@@ -209,7 +212,7 @@ def _other_leaf(header, root):
     roots = stack_words(1)
     store_i64(roots, 0, root)
     span = stack_words(2)
-    if mark_all(header, roots, 1, span) == E_FREED:
+    if mark_all(header, roots, 1, span, False) == E_FREED:
         unmark_all(header)
         return 1
     low, high = load_i64(span, 0), load_i64(span, 1)

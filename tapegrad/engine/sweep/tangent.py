@@ -10,12 +10,11 @@ from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.bind import op_word, variant
 from tapegrad.engine.sweep.bind_tangent import bind_tangent
 from tapegrad.engine.sweep.execute import execute
-from tapegrad.engine.sweep.reachability import unmark
+from tapegrad.engine.sweep.reachability import mark_all, unmark
 from tapegrad.engine.sweep.reverse import covers_buffer
 from tapegrad.engine.sweep.tangent_reachability import (
     RESERVED,
     has_tangent,
-    mark_all,
     moves,
     reserve_tangents,
     tangent_kernel,
@@ -227,7 +226,7 @@ def tangent_sweep(header, leaves, seeds, leaf_count, results, tangents, result_c
     column = calloc(buffers + 1, 8)
     if column == 0:
         return E_MEMORY
-    mark_all(header, results, result_count, span)
+    mark_all(header, results, result_count, span, True)
     low, high = load_i64(span, 0), load_i64(span, 1)
     store_i64(header, _COLUMN, column)
     status = 0 if _seed(header, leaves, array_data(seeds), leaf_count, count) else E_MEMORY

@@ -1,18 +1,16 @@
-"""What a tangent sweep over an eager tape goes through: the instructions between some leaves and some results.
+"""Which of the marked instructions a tangent sweep over an eager tape goes through: those that tangents flow into.
 
 The column of cotangents holds the tangents: who has an entry in it has tangents, or will have them.
 """
 
-from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
+from tapegrad.engine.kernels.raw_memory import store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import op_word, variant
 from tapegrad.engine.sweep.eager import kernel_of
-from tapegrad.engine.sweep.reachability import mark_writers
 from tapegrad.engine.tape.entries import differentiable
 from tapegrad.engine.tape.layout import (
     CALLBACK,
     E_KERNEL,
-    NONE,
     OP_KIND,
     OP_LINEAR,
     get_buffer,
@@ -22,40 +20,11 @@ from tapegrad.engine.tape.layout import (
     get_operand0,
     get_operand1,
     get_operand2,
-    get_producer,
     get_result,
     set_cotangent,
 )
 
 RESERVED = 1  # in the column: the buffer will have tangents
-
-
-@inline_njit
-def _mark_operand(header, slot):
-    """Mark the writers of an operand; how many are new. What a reverse sweep has freed is a constant."""
-    return max(mark_writers(header, get_buffer(header, slot)), 0) if differentiable(header, slot) else 0
-
-
-@inline_njit
-def mark_all(header, results, count, span):
-    """Mark the instructions that the results depend on; the words at `span` receive the lowest and the highest."""
-    waiting, high = 0, NONE
-    for k in range(count):
-        slot = load_i64(results, k)
-        new = _mark_operand(header, slot)
-        if new > 0:
-            high = max(high, get_producer(header, get_buffer(header, slot)))
-        waiting += new
-    i = high
-    while waiting > 0:
-        if get_mark(header, i):
-            waiting -= 1
-            waiting += _mark_operand(header, get_operand0(header, i))
-            waiting += _mark_operand(header, get_operand1(header, i))
-            waiting += _mark_operand(header, get_operand2(header, i))
-        i -= 1
-    store_i64(span, 0, i + 1)
-    store_i64(span, 1, high)
 
 
 @inline_njit

@@ -3,6 +3,7 @@
 import numba
 
 from tapegrad.engine.kernels.raw_memory import load_i32, load_i64, store_i64
+from tapegrad.engine.kernels.strided import in_c_order
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.tape.layout import F32, F64, I64, get_dtype, get_geometry, get_ndim
 
@@ -84,13 +85,8 @@ def fill_contiguous_strides(geometry, ndim, bytes_):
 @inline_njit
 def is_contiguous(header, slot):
     """Whether a slot's elements lie side by side in C order."""
-    step = item_size(get_dtype(header, slot))
-    for d in range(get_ndim(header, slot) - 1, -1, -1):
-        e = extent(header, slot, d)
-        if e != 1 and stride(header, slot, d) != step:
-            return False
-        step *= e
-    return True
+    ndim, geometry = get_ndim(header, slot), get_geometry(header, slot)
+    return in_c_order(ndim, geometry, geometry + 8 * ndim, item_size(get_dtype(header, slot)))
 
 
 @inline_njit

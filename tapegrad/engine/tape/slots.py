@@ -7,6 +7,7 @@ slot that is returned carries one handle, the new Tensor's. A negative number is
 import numba
 
 from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, stack_words, store_f32, store_f64, store_i64
+from tapegrad.engine.kernels.strided import reach
 from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit
 from tapegrad.engine.tape.blocks import new_block, new_zero_block
 from tapegrad.engine.tape.entries import add_handle, drop_handle, new_buffer, new_slot
@@ -99,12 +100,8 @@ def enter_array(header, array, dtype, flags):
     slot = new_slot(header, NONE, dtype, ndim, 0)
     own = get_geometry(header, slot)
     copy_array_geometry(array, ndim, own)
-    below, above = 0, item_size(dtype)
-    for d in range(ndim):
-        reach = load_i64(own, ndim + d) * (load_i64(own, d) - 1)
-        below += min(0, reach)
-        above += max(0, reach)
-    span = above - below if size(header, slot) > 0 else 0
+    below, above = reach(ndim, own, own + 8 * ndim)
+    span = above - below + item_size(dtype) if size(header, slot) > 0 else 0
     buffer = new_buffer(header, array_data(array) + below, span, flags | EXTERNAL)
     set_buffer(header, slot, buffer)
     set_offset(header, slot, -below)
@@ -139,16 +136,13 @@ def _lies_inside(bytes_, offset, item, ndim, extents, strides):
 
     Products are compared by division: extents and strides may be such that they overflow.
     """
-    below, above = offset, offset + item
     for d in range(ndim):
         steps, by = load_i64(extents, d) - 1, load_i64(strides, d)
-        if steps == 0:  # whatever the stride, nothing is stepped over
-            continue
-        if by < -bytes_ or by > bytes_ or (by != 0 and steps > bytes_ // abs(by)):
+        # A stride by which nothing is stepped over may be any.
+        if steps != 0 and (by < -bytes_ or by > bytes_ or (by != 0 and steps > bytes_ // abs(by))):
             return False
-        below += min(0, by * steps)
-        above += max(0, by * steps)
-    return below >= 0 and above <= bytes_
+    below, above = reach(ndim, extents, strides)
+    return offset + below >= 0 and offset + above + item <= bytes_
 
 
 @inline_njit
