@@ -27,7 +27,7 @@ ROOMS = set(ORDER) - {"errors", "pytree", "", "__main__"}
 # The same inside the engine; compiled code, and what carries it, may import even less.
 ENGINE = (
     "kernels", "runtime", "reference", "codegen", "tape", "sweep", "threads", "guard_pages", "status", "kernel_table",
-    "dependence", "verify", "view_names", "printing", "",
+    "dependence", "tape_view", "verify", "view_names", "printing", "",
 )  # fmt: skip
 STRICT: dict[str, tuple[str, ...]] = {
     "kernels": (),

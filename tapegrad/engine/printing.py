@@ -7,9 +7,10 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.layout import DIFFERENTIABLE, EXTERNAL, TRACED
-from tapegrad.engine.tape.snapshot import Buffer, Instruction, Slot, Snapshot
 from tapegrad.engine.tape.tape import DTYPES, Tape, words_at
-from tapegrad.engine.view_names import Layout, describe_view, layout
+from tapegrad.engine.tape.view import View
+from tapegrad.engine.tape_view import Buffer, Instruction, Slot, TapeView, read_tape
+from tapegrad.engine.view_names import describe_view
 from tapegrad.ops import CODES, GUARDS
 from tapegrad.ops.params import (
     CustomParams,
@@ -34,30 +35,30 @@ custom_ops: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionar
 
 
 class _Names:
-    """Names of the buffers of a tape, and the layout that each name stands for."""
+    """Names of the buffers of a tape, and the view of all of the buffer that each name stands for."""
 
-    def __init__(self, t: Snapshot, inputs: list[int]) -> None:
+    def __init__(self, t: TapeView) -> None:
         self.t = t
         self.leaves: dict[int, str] = {}
         self.names: dict[int, str] = {}
-        self.layouts: dict[int, Layout] = {}
-        for slot in inputs:
+        self.whole: dict[int, View] = {}
+        for slot in t.inputs:
             self._name_leaf(t.slots[slot].buffer)
         for i in t.live:
             for operand in _operands(t, i):
                 if operand.buffer not in t.writers:
                     self._name_leaf(operand.buffer)
-            written = t.written(i)
+            written = t.written[i]
             self.names.setdefault(written, f"v{i}")
-            if written not in self.layouts:
-                self.layouts[written] = self._whole_result(i)
+            if written not in self.whole:
+                self.whole[written] = self._whole_result(i)
 
     def _name_leaf(self, b: int) -> None:
         """Name a leaf: a number by its value, a Tensor x, a constant c."""
         if b in self.names:
             return
         buffer = self.t.buffers[b]
-        self.layouts[b] = layout(max((self.t.slots[s] for s in self.t.slots_on[b]), key=_extent))
+        self.whole[b] = max((self.t.slots[s] for s in self.t.slots_on[b]), key=_extent).view
         first = self.t.slots[self.t.slots_on[b][0]]
         if _is_number(buffer, first):
             self.names[b] = str(
@@ -68,28 +69,27 @@ class _Names:
         count = sum(name[0] == letter for name in self.leaves.values())
         self.names[b] = self.leaves[b] = f"{letter}{count}"
 
-    def _whole_result(self, i: int) -> Layout:
-        """The layout of all that instruction `i` and its neighbours write to one buffer."""
-        t, b = self.t, self.t.written(i)
+    def _whole_result(self, i: int) -> View:
+        """The view of all that instruction `i` and its neighbours write to one buffer."""
+        t, b = self.t, self.t.written[i]
         if t.instructions[i].op in _WRITES:
-            return self.layouts[t.operands(i)[0].buffer]
+            return self.whole[t.operands(i)[0].buffer]
         if len(t.writers[b]) > 1:
-            return layout(max((t.slots[s] for s in t.slots_on[b]), key=_extent))
-        offset, shape, strides = layout(t.result(i))
+            return max((t.slots[s] for s in t.slots_on[b]), key=_extent).view
+        view = t.result(i).view
         if _reduces(t, i):
-            kept = [d for d in range(len(shape)) if strides[d] != 0]
-            return offset, tuple(shape[d] for d in kept), tuple(strides[d] for d in kept)
-        return offset, shape, strides
+            return view.select_axes([d for d in range(view.ndim) if view.strides[d] != 0])
+        return view
 
     def of(self, slot: Slot) -> str:
         """A slot as a view of what it is on."""
         name = self.names[slot.buffer]
         if slot.buffer not in self.leaves and slot.buffer not in self.t.writers:
             return name  # a number
-        return name + describe_view(self.layouts[slot.buffer], layout(slot))
+        return name + describe_view(self.whole[slot.buffer], slot.view)
 
 
-def _operands(t: Snapshot, i: int) -> list[Slot]:
+def _operands(t: TapeView, i: int) -> list[Slot]:
     """The operands that are printed; of a user's op not the one that stands for what is called."""
     operands = t.operands(i)
     return operands if t.instructions[i].op != _CUSTOM else [each for each in operands[::2] if each.size]
@@ -113,7 +113,7 @@ def _is_number(buffer: Buffer, slot: Slot) -> bool:
     return constant and buffer.primal != 0 and buffer.bytes == slot.itemsize
 
 
-def _reduces(t: Snapshot, i: int) -> bool:
+def _reduces(t: TapeView, i: int) -> bool:
     return kernel_table.row(t.instructions[i].op).kind in ("broadcast_sum", "reduction")
 
 
@@ -121,7 +121,7 @@ def _kind(shape: tuple[int, ...], dtype: int) -> str:
     return f"{shape} {kernel_table.DTYPE_NAMES[dtype]}"
 
 
-def _details(t: Snapshot, names: _Names, i: int) -> list[str]:
+def _details(t: TapeView, names: _Names, i: int) -> list[str]:
     """What an instruction has beside its operands, in words."""
     result = t.result(i)
     if _reduces(t, i):
@@ -133,8 +133,8 @@ def _details(t: Snapshot, names: _Names, i: int) -> list[str]:
         case GatherParams(length=length):
             return [f"row={length}"] if length != 1 else []
         case WriteParams(region=region):
-            place = (region.offset, region.extents, region.strides)
-            return [f"into={describe_view(names.layouts[result.buffer], place) or '[...]'}"]
+            written = result.view.as_strided(region.offset, region.extents, region.strides)
+            return [f"into={describe_view(names.whole[result.buffer], written) or '[...]'}"]
         case GuardParams() as expected:
             return [f"expected={_expected(t.operands(i)[0], expected)}"]
         case TruthGuardParams(truth=truth):
@@ -160,38 +160,37 @@ def _expected(operand: Slot, params: GuardParams) -> str:
     return str(words_at(params.address, params.bytes, np.uint8).view(DTYPES[operand.dtype]).tolist())
 
 
-def _line(t: Snapshot, names: _Names, i: int) -> tuple[str, str]:
+def _line(t: TapeView, names: _Names, i: int) -> tuple[str, str]:
     """An instruction and what its result is like."""
     instruction, result = t.instructions[i], t.result(i)
     arguments = [*(names.of(operand) for operand in _operands(t, i)), *_details(t, names, i)]
     call = f"{_called(instruction)}({', '.join(arguments)})"
     if instruction.op in GUARDS:
         return call, ""
-    own = names.layouts[result.buffer]
+    own = names.whole[result.buffer]
     part = len(t.writers[result.buffer]) > 1
-    shape = result.shape if part else own[1]
+    shape = result.shape if part else own.shape
     name = names.of(result) if part else names.names[result.buffer]
     return f"{name} = {call}", _kind(shape, result.dtype)
 
 
 def as_text(tape: Tape) -> str:
     """The instructions of a tape, one a line, between what goes in and what comes out."""
-    t = Snapshot(tape)
-    inputs, outputs = getattr(tape, "inputs", []), getattr(tape, "outputs", [])
-    names = _Names(t, inputs)
+    t = read_tape(tape)
+    names = _Names(t)
     lines = [(f"{i:3d}  ", *_line(t, names, i)) for i in t.live]
     width = max((len(line) for _, line, _ in lines), default=0)
     text = [f"{number}{line:{width}}    {kind}".rstrip() for number, line, kind in lines]
-    head = [_leaves(t, names, "x", "inputs" if inputs else "leaves"), _leaves(t, names, "c", "constants")]
-    last = [f"{names.of(t.slots[s])} {_kind(t.slots[s].shape, t.slots[s].dtype)}" for s in outputs]
+    head = [_leaves(t, names, "x", "inputs" if t.inputs else "leaves"), _leaves(t, names, "c", "constants")]
+    last = [f"{names.of(t.slots[s])} {_kind(t.slots[s].shape, t.slots[s].dtype)}" for s in t.outputs]
     tail = [f"outputs   {', '.join(last)}"] if last else []
     return "\n".join([line for line in head if line] + text + tail) or "an empty tape"
 
 
-def _leaves(t: Snapshot, names: _Names, letter: str, title: str) -> str:
+def _leaves(t: TapeView, names: _Names, letter: str, title: str) -> str:
     """One line that lists the leaves whose names begin with a letter."""
     listed = []
     for b, name in names.leaves.items():
         if name[0] == letter:
-            listed.append(f"{name} {_kind(names.layouts[b][1], t.slots[t.slots_on[b][0]].dtype)}")
+            listed.append(f"{name} {_kind(names.whole[b].shape, t.slots[t.slots_on[b][0]].dtype)}")
     return f"{title:<9} {', '.join(listed)}" if listed else ""

@@ -2,59 +2,51 @@
 
 from collections.abc import Sequence
 
-from tapegrad.engine.tape.snapshot import Slot
-
-Layout = tuple[int, tuple[int, ...], tuple[int, ...]]  # offset, extents, strides
+from tapegrad.engine.tape.view import View
 
 
-def layout(slot: Slot) -> Layout:
-    """Where the elements of a slot lie in its buffer."""
-    return slot.offset, slot.shape, slot.strides
+def _significant_strides(view: View) -> tuple[int, ...]:
+    """The strides, 0 along axes of length one."""
+    return tuple(s if e > 1 else 0 for e, s in zip(view.shape, view.strides, strict=True))
 
 
-def _significant(view: Layout) -> Layout:
-    """A layout without the strides that nothing is stepped over by."""
-    offset, shape, strides = view
-    return offset, shape, tuple(s if e > 1 else 0 for e, s in zip(shape, strides, strict=True))
+def _same_elements(view: View, other: View) -> bool:
+    """Whether two views show the same elements at the same indices."""
+    alike = view.offset == other.offset and view.shape == other.shape
+    return alike and _significant_strides(view) == _significant_strides(other)
 
 
-def same(view: Layout, other: Layout) -> bool:
-    """Whether two layouts name the same elements in the same places of an array."""
-    return _significant(view) == _significant(other)
-
-
-def describe_view(base: Layout, view: Layout) -> str:
+def describe_view(base: View, view: View) -> str:
     """What leads from `base`, for which a name stands, to `view`: ``[1:]``, ``.T``; "" if that is all of it."""
-    if same(base, view):
+    if _same_elements(base, view):
         return ""
     for attempt in (_index, _transposition, _reshape, _reordered, _expanded, _repetition):
         found = attempt(base, view)
         if found:
             return found
-    offset, shape, strides = view
-    return f".view(offset={offset}, shape={shape}, strides={strides})"
+    return f".view(offset={view.offset}, shape={view.shape}, strides={view.strides})"
 
 
-def _starts(base: Layout, offset: int) -> list[int] | None:
+def _starts(base: View, offset: int) -> list[int] | None:
     """Coordinates of the element of `base` at a byte offset."""
-    starts = [0] * len(base[1])
-    left = offset - base[0]
-    for d in sorted(range(len(starts)), key=lambda d: -abs(base[2][d])):
-        stride = base[2][d]
-        if stride > 0 and base[1][d] > 1:
-            starts[d] = min(left // stride, base[1][d] - 1)
+    starts = [0] * len(base.shape)
+    left = offset - base.offset
+    for d in sorted(range(len(starts)), key=lambda d: -abs(base.strides[d])):
+        stride = base.strides[d]
+        if stride > 0 and base.shape[d] > 1:
+            starts[d] = min(left // stride, base.shape[d] - 1)
             left -= starts[d] * stride
     return starts if left == 0 and min(starts, default=0) >= 0 else None
 
 
-def _index(base: Layout, view: Layout) -> str:
+def _index(base: View, view: View) -> str:
     """A basic index with integers and slices; "" if there is none."""
-    starts = _starts(base, view[0])
-    if starts is None or 0 in view[1] or len(view[1]) > len(base[1]):
+    starts = _starts(base, view.offset)
+    if starts is None or 0 in view.shape or len(view.shape) > len(base.shape):
         return ""
     parts: list[str] = []
-    to_come = list(zip(view[1], view[2], strict=True))
-    for d, (start, extent, stride) in enumerate(zip(starts, base[1], base[2], strict=True)):
+    to_come = list(zip(view.shape, view.strides, strict=True))
+    for d, (start, extent, stride) in enumerate(zip(starts, base.shape, base.strides, strict=True)):
         left = len(starts) - d
         part = _slice(start, extent, stride, *to_come[0]) if to_come else ""
         if part and (left == len(to_come) or to_come[0][0] > 1):
@@ -82,7 +74,7 @@ def _slice(start: int, extent: int, stride: int, count: int, step: int) -> str:
     return f"{first}:{stop}" + (f":{by}" if by > 1 else "")
 
 
-def _transposition(base: Layout, view: Layout) -> str:
+def _transposition(base: View, view: View) -> str:
     """The order of dimensions in which all of the base is seen; "" if it is not."""
     order = _order(base, view)
     if order is None:
@@ -90,13 +82,13 @@ def _transposition(base: Layout, view: Layout) -> str:
     return ".T" if order == list(range(len(order)))[::-1] else f".transpose({_listed(order)})"
 
 
-def _order(base: Layout, view: Layout) -> list[int] | None:
-    if view[0] != base[0] or len(view[1]) != len(base[1]):
+def _order(base: View, view: View) -> list[int] | None:
+    if view.offset != base.offset or len(view.shape) != len(base.shape):
         return None
-    left = list(range(len(base[1])))
+    left = list(range(len(base.shape)))
     order = []
-    for extent, stride in zip(view[1], view[2], strict=True):
-        fitting = [d for d in left if base[1][d] == extent and (base[2][d] == stride or extent == 1)]
+    for extent, stride in zip(view.shape, view.strides, strict=True):
+        fitting = [d for d in left if base.shape[d] == extent and (base.strides[d] == stride or extent == 1)]
         if not fitting:
             return None
         order.append(fitting[0])
@@ -104,10 +96,10 @@ def _order(base: Layout, view: Layout) -> list[int] | None:
     return order
 
 
-def _packed(extents: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
+def _packed(view: View) -> list[tuple[int, int]]:
     """Extents and strides with neighbours merged that are walked through as one dimension."""
     loops: list[tuple[int, int]] = []
-    for extent, stride in zip(extents, strides, strict=True):
+    for extent, stride in zip(view.shape, view.strides, strict=True):
         if extent == 1:
             continue
         if loops and loops[-1][1] == extent * stride:
@@ -117,42 +109,38 @@ def _packed(extents: Sequence[int], strides: Sequence[int]) -> list[tuple[int, i
     return loops
 
 
-def _reshape(base: Layout, view: Layout) -> str:
+def _reshape(base: View, view: View) -> str:
     """The shape in which all of the base is seen, in the same order; "" if it is not."""
-    if view[0] != base[0] or _packed(*base[1:]) != _packed(*view[1:]):
+    if view.offset != base.offset or _packed(base) != _packed(view):
         return ""
-    return f".reshape({_listed(view[1])})"
+    return f".reshape({_listed(view.shape)})"
 
 
-def _reordered(base: Layout, view: Layout) -> str:
+def _reordered(base: View, view: View) -> str:
     """An index or a reshape, and an order of dimensions; "" if there are none."""
-    offset, shape, strides = view
-    order = sorted(range(len(shape)), key=lambda d: -abs(strides[d]))
-    ordered = (offset, tuple(shape[d] for d in order), tuple(strides[d] for d in order))
+    ordered = view.select_axes(sorted(range(view.ndim), key=lambda d: -abs(view.strides[d])))
     found = _index(base, ordered) or _reshape(base, ordered)
     return found and found + _transposition(ordered, view)
 
 
-def _expanded(base: Layout, view: Layout) -> str:
+def _expanded(base: View, view: View) -> str:
     """An index, and a reshape that puts in dimensions of extent 1; "" if there are none."""
-    offset, shape, strides = view
-    kept = [d for d, extent in enumerate(shape) if extent != 1]
-    found = _index(base, (offset, tuple(shape[d] for d in kept), tuple(strides[d] for d in kept)))
-    return found and f"{found}.reshape({_listed(shape)})"
+    found = _index(base, view.select_axes([d for d, extent in enumerate(view.shape) if extent != 1]))
+    return found and f"{found}.reshape({_listed(view.shape)})"
 
 
 def _listed(extents: Sequence[int]) -> str:
     return ", ".join(map(str, extents))
 
 
-def _repetition(base: Layout, view: Layout) -> str:
+def _repetition(base: View, view: View) -> str:
     """The view without dimensions of stride 0, and the shape to which it is broadcast; "" if nothing is repeated."""
-    offset, shape, strides = view
-    repeated = [e > 1 and s == 0 for e, s in zip(shape, strides, strict=True)]
-    if not any(repeated):
+    if not view.overlaps:
         return ""
+    repeated = [e > 1 and s == 0 for e, s in zip(view.shape, view.strides, strict=True)]
     lead = 0
     while lead < len(repeated) and repeated[lead]:
         lead += 1
-    once = tuple(1 if r else e for e, r in zip(shape[lead:], repeated[lead:], strict=True))
-    return f"{describe_view(base, (offset, once, strides[lead:]))}.broadcast_to({_listed(shape)})"
+    once = tuple(1 if r else e for e, r in zip(view.shape[lead:], repeated[lead:], strict=True))
+    source = view._replace(shape=once, strides=view.strides[lead:])
+    return f"{describe_view(base, source)}.broadcast_to({_listed(view.shape)})"

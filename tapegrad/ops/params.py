@@ -18,6 +18,8 @@ class View(Protocol):
     """What a record asks of the operands and the result of an instruction."""
 
     @property
+    def offset(self) -> int: ...
+    @property
     def shape(self) -> tuple[int, ...]: ...
     @property
     def strides(self) -> tuple[int, ...]: ...
@@ -27,6 +29,9 @@ class View(Protocol):
     def itemsize(self) -> int: ...
     @property
     def contiguous(self) -> bool: ...
+    @property
+    def bounds(self) -> tuple[int, int]: ...
+    def as_strided(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> "View": ...
 
 
 class Params(Protocol):
@@ -65,21 +70,15 @@ class Region(NamedTuple):
         """The region lies inside the buffer, and the other view is read where it lies."""
         if math.prod(self.extents) == 0:
             return ""
-        first, end = _reach(self.extents, self.strides, buffer.itemsize)
+        first, end = buffer.as_strided(self.offset, self.extents, self.strides).bounds
         bytes_ = buffer.size * buffer.itemsize
-        if self.offset + first < 0 or self.offset + end > bytes_:
-            return f"a region from byte {self.offset + first} to {self.offset + end} of a buffer of {bytes_}"
-        reached = _reach(self.extents, self.other_strides, other.itemsize)
-        own = _reach(other.shape, other.strides, other.itemsize)
+        if first < 0 or end > bytes_:
+            return f"a region from byte {first} to {end} of a buffer of {bytes_}"
+        own = other.bounds
+        reached = other.as_strided(other.offset, self.extents, self.other_strides).bounds
         if other.size > 0 and own[0] <= reached[0] and reached[1] <= own[1]:
             return ""
         return f"a view of shape {other.shape} is read with strides {self.other_strides} over {self.extents}"
-
-
-def _reach(extents: Sequence[int], strides: Sequence[int], size: int) -> tuple[int, int]:
-    """First byte of what strides lead to, from its first element, and the byte after its last."""
-    steps = [stride * (extent - 1) for extent, stride in zip(extents, strides, strict=True)]
-    return sum(min(0, step) for step in steps), sum(max(0, step) for step in steps) + size
 
 
 # --- one record for each op ------------------------------------------------------------------------------------

@@ -1,103 +1,126 @@
-"""Programs with a reverse stream: a gradient, or a Jacobian row by row."""
+"""Programs with a reverse stream: value and gradient, or a Jacobian row by row."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
-from tapegrad.engine.sweep.bind_recording import can_store
+from tapegrad.engine.sweep import bind_recording, replay
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.engine.tape.view import View
+from tapegrad.program.liveness import active_buffers, active_operands, live_instructions
 from tapegrad.program.memory_plan import END
-from tapegrad.program.passes.dead_code import active_buffers, active_operands, live_instructions
-from tapegrad.program.program import REVERSE, Program
-from tapegrad.program.spec import ROWS
-from tapegrad.program.stream import Binding, binding_address
+from tapegrad.program.program import RUN_REVERSE, Program
+from tapegrad.program.stream import binding_address
 
 
 class ReverseProgram(Program):
     """A program with a reverse stream that starts from the cotangents of some outputs."""
 
     _seeded: list[int]  # the buffers of those outputs
+    _backwards: dict[
+        int, list[int]
+    ]  # the instructions of the reverse stream, the last first, and their active operands
 
-    def _choose_backwards(self) -> None:
-        """Choose the instructions of both streams."""
-        listing = self.listing
-        self._live = live_instructions(listing, self._output_slots)
-        self._active = active_buffers(listing, self._live, self._wrt, self._seeded)
-        self._backwards = [i for i in reversed(self._live) if active_operands(listing, i, self._active)]
+    def _select_backwards(self) -> None:
+        """Select the instructions of both streams."""
+        tape = self.tape
+        self._live = live_instructions(tape, self._outputs)
+        self._active = active_buffers(tape, self._live, self._wrt, self._seeded)
+        self._backwards = active_operands(tape, self._live[::-1], self._active)
 
     def _plan_backwards(self, keep: bool) -> None:
-        """Plan the reverse stream; with `keep` it can run again, for what it reads stays."""
-        listing, lifetimes = self.listing, self._lifetimes
+        """Plan the reverse stream. With `keep` it can run again: what it reads stays."""
+        tape, memory = self.tape, self._memory
         elsewhere = {*self._wrt, *self._seeded}
-        for step, i in enumerate(self._backwards, len(self._live)):
-            lifetimes.use(("cotangent", listing.written(i)), step)
-            for j in active_operands(listing, i, self._active):
-                operand = listing.read(i)[j]
+        for step, (i, operands) in enumerate(self._backwards.items(), len(self._live)):
+            memory.use(("cotangent", tape.written[i]), step)
+            for j in operands:
+                operand = tape.read[i][j]
                 if operand not in elsewhere:
-                    lifetimes.begin(("cotangent", operand), listing.bytes[operand], step)
-                for buffer in listing.reads(i, j):
-                    lifetimes.use(("primal", buffer), END if keep else step)
+                    memory.begin(("cotangent", operand), tape.bytes(operand), step)
+                for buffer in tape.saved_for_backward(i, j):
+                    memory.use(("primal", buffer), END if keep else step)
 
     def _bind(self) -> None:
-        self._expect(self._backwards, REVERSE)
+        self._expect(self._backwards, RUN_REVERSE)
         super()._bind()
         self._bind_backwards()
 
     def _bind_backwards(self) -> None:
         """Bind the reverse stream. The first instruction to reach a cotangent writes it, or adds to zeros."""
-        listing = self.listing
+        tape = self.tape
         touched = set(self._seeded)
-        for i in self._backwards:
+        for i, operands in self._backwards.items():
             store = 0
-            for j in active_operands(listing, i, self._active):
-                buffer = listing.read(i)[j]
+            for j in operands:
+                buffer = tape.read[i][j]
                 if buffer in touched:
                     continue
                 touched.add(buffer)
-                if can_store(self._header, i, j):
+                if bind_recording.can_store(self._header, i, j):
                     store |= 1 << j
                 else:
-                    self.reverse.fill(int(self._cotangent[buffer]), listing.bytes[buffer])
-            frame = self._bound(self.reverse, i, REVERSE, store)
-            self._add(self.reverse, i, REVERSE, frame)
+                    self.reverse.fill(int(self._cotangent[buffer]), tape.bytes(buffer))
+            frame = self._bound(self.reverse, i, RUN_REVERSE, store)
+            self._add(self.reverse, i, RUN_REVERSE, frame)
         for buffer in dict.fromkeys(self._wrt):
             if buffer not in touched:
-                self.reverse.fill(int(self._cotangent[buffer]), listing.bytes[buffer])
+                self.reverse.fill(int(self._cotangent[buffer]), tape.bytes(buffer))
 
 
 class GradientProgram(ReverseProgram):
-    """Value and derivatives of the first output: one forward stream; one reverse stream, which runs once for each row.
+    """Value and gradient of the first output: one forward stream, and one reverse stream.
 
-    Attributes
-    ----------
-    seed_count
-        Elements of the output.
+    The replay seeds the cotangent of the output, which lies in the workspace as the output does.
     """
 
-    def _choose(self) -> None:
-        self.seed_count = math.prod(self.outputs[0].shape)
+    entry: ClassVar[str] = "replay_gradient"
+    _runs_again: ClassVar[bool] = False  # whether the reverse stream does
+
+    def _select(self) -> None:
         self._seeded = self._outputs[:1]
-        self._choose_backwards()
+        self._select_backwards()
 
     def _plan(self) -> None:
-        lifetimes, output = self._lifetimes, self._outputs[0]
+        output = self._outputs[0]
         self._plan_forward()
-        lifetimes.use(("primal", output), END)
-        lifetimes.begin(("cotangent", output), self.listing.bytes[output], len(self._live))
-        self._plan_backwards(self.purpose.kind == ROWS)
+        self._memory.use(("primal", output), END)
+        self._memory.begin(("cotangent", output), self.tape.bytes(output), len(self._live))
+        self._plan_backwards(self._runs_again)
 
     def _add_bindings(self) -> None:
-        rows = self.purpose.kind == ROWS
-        lead = self.outputs[0].shape if rows else ()
-        for k in self.purpose.wrt:
-            binding = self._input_bindings[k]
-            self.bindings.append(
-                Binding((*lead, *binding.shape), binding.dtype, binding.bytes if rows else 0)
-            )
+        self.bindings += [self._input_bindings[k] for k in self.spec.wrt]
 
-    def _place(self, primal: np.ndarray, cotangent: np.ndarray) -> None:
+    def _set_addresses(self, primal: np.ndarray, cotangent: np.ndarray) -> None:
         for k, buffer in enumerate(self._wrt, len(self._inputs)):
             cotangent[buffer] = binding_address(k)
 
-    def output_offset(self, kind: str) -> int:
-        """Where the primal or the cotangent of the differentiated output lies in the workspace."""
-        return self._lifetimes.blocks[kind, self._outputs[0]].offset
+    def workspace_words(self, base: int) -> dict[int, int]:
+        output = self.outputs[0]
+        return {
+            replay.SEED: base + self._memory.blocks["cotangent", self._outputs[0]].offset,
+            replay.SEED_COUNT: math.prod(output.shape),
+            replay.SEED_DTYPE: DTYPE_CODES[output.dtype],
+        }
+
+    def workspace_outputs(self) -> list[tuple[int, View]]:
+        return [(self._memory.blocks["primal", self._outputs[0]].offset, self.outputs[0])]
+
+
+class ReverseJacobianProgram(GradientProgram):
+    """The Jacobian of the first output row by row: the reverse stream runs once for each of its elements."""
+
+    entry: ClassVar[str] = "replay_jacobian"
+    entry_of_one: ClassVar[str] = "replay_jacobian_of_one"
+    _runs_again: ClassVar[bool] = True
+
+    def _add_bindings(self) -> None:
+        lead = self.outputs[0].shape
+        for binding in (self._input_bindings[k] for k in self.spec.wrt):
+            self.bindings.append(View.in_c_order((*lead, *binding.shape), binding.dtype))
+
+    def row_bytes(self, binding: int) -> int:
+        if binding < self.given:
+            return 0
+        return self._input_bindings[self.spec.wrt[binding - self.given]].nbytes

@@ -1,4 +1,4 @@
-"""When each block of memory of a program is in use, and where in one workspace it lies."""
+"""The memory plan of a program: when each block is in use, and at which offset in one workspace it lies."""
 
 from dataclasses import dataclass, field
 
@@ -36,13 +36,13 @@ class MemoryPlan:
             block.stop = max(block.stop, step)
 
 
-def place(lifetimes: MemoryPlan) -> int:
-    """Give each block an offset such that no two in use at one time overlap; the bytes of the workspace.
+def assign_offsets(plan: MemoryPlan) -> int:
+    """Give each block an offset such that no two in use at one time overlap; return the bytes of the workspace.
 
-    Linear scan in order of the starts; a block takes the tightest of the gaps that fit.
+    A linear scan in the order of the starts, in which a block takes the smallest gap that it fits into.
     """
-    order = sorted(lifetimes.blocks.values(), key=lambda block: block.start)
-    ends = sorted(lifetimes.blocks.values(), key=lambda block: block.stop)
+    order = sorted(plan.blocks.values(), key=lambda block: block.start)
+    ends = sorted(plan.blocks.values(), key=lambda block: block.stop)
     gaps: dict[int, int] = {}  # offset -> bytes
     size = done = 0
     for block in order:
@@ -62,13 +62,13 @@ def place(lifetimes: MemoryPlan) -> int:
     return size
 
 
-def place_apart(lifetimes: MemoryPlan) -> tuple[int, list[int]]:
-    """Give each block pages of its own, with a fence after each; the bytes of the workspace, and where fences are.
+def assign_fenced_offsets(plan: MemoryPlan) -> tuple[int, list[int]]:
+    """Give each block pages of its own with a fence behind them; return the bytes of the workspace, and the fences.
 
     A block ends at its fence, but for what it lacks to a multiple of eight bytes.
     """
     fences = [0]
-    for block in lifetimes.blocks.values():
+    for block in plan.blocks.values():
         end = fences[-1] + PAGE + _rounded(block.bytes, PAGE)
         block.offset = end - _rounded(block.bytes, 8)
         fences.append(end)

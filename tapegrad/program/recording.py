@@ -9,8 +9,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.runtime.compiler import make_ready
-from tapegrad.engine.sweep import eager
-from tapegrad.engine.sweep.bind_recording import forget_results, hold
+from tapegrad.engine.sweep import bind_recording, eager
 from tapegrad.engine.tape import entries, slots
 from tapegrad.engine.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.engine.tape.memory import D_BUFFER
@@ -131,7 +130,7 @@ class RecordedTape(Recorder):
         """
         flags = TRACED | (DIFFERENTIABLE if array.dtype.kind == "f" else 0)
         slot = self._enter_array(array, flags)
-        hold(self.header, slot)
+        bind_recording.hold(self.header, slot)
         self.inputs.append(slot)
         tensor = from_slot(self, slot)
         tensor._array = array if dtype is None else array.astype(dtype, copy=False)
@@ -189,7 +188,7 @@ class RecordedTape(Recorder):
             raise OuterTensorError("a Tensor of one recording was used in another; pass it as an argument")
         array = tensor.data_or_traced()
         slot = self._enter_array(array, 0)
-        hold(self.header, slot)
+        bind_recording.hold(self.header, slot)
         self._captured[id(tensor)] = (tensor, slot)
         return slot
 
@@ -259,7 +258,7 @@ class RecordedTape(Recorder):
                 self.owners[buffer] = seen
         self._entered.clear()
         self._other.clear()
-        forget_results(self.header)
+        bind_recording.forget_results(self.header)
 
 
 def _same_layout(array: np.ndarray) -> np.ndarray:

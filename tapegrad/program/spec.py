@@ -2,8 +2,13 @@
 
 from dataclasses import dataclass
 
-VALUES, GRADIENT, ROWS, TANGENTS, COLUMNS = "values", "gradient", "rows", "tangents", "columns"
-PULLBACK = "pullback"
+# The kinds of programs; each has a class in `program.kinds`.
+FORWARD = "forward"
+VALUE_AND_GRAD = "value_and_grad"
+JACREV = "jacrev"
+JVP = "jvp"
+JACFWD = "jacfwd"
+VJP = "vjp"
 
 
 @dataclass(frozen=True)
@@ -13,18 +18,15 @@ class ProgramSpec:
     Attributes
     ----------
     kind
-        VALUES: the outputs. GRADIENT: value and gradient of the first output. ROWS, COLUMNS: its Jacobian, by reverse
-        or forward sweeps. TANGENTS: tangents of all outputs along tangents of the inputs that are given. PULLBACK:
-        the outputs, and the gradient for cotangents of them that are given later.
+        FORWARD: the outputs. VALUE_AND_GRAD: value and gradient of the first output. JACREV, JACFWD: its Jacobian, by
+        reverse or forward sweeps. JVP: tangents of all outputs along tangents of the inputs that are given. VJP: the
+        outputs, and the gradient for cotangents of them that are given later.
     wrt
         Numbers of the inputs to differentiate by.
     values
-        Of TANGENTS and COLUMNS: whether the outputs are wanted, too.
-    batch
-        Of TANGENTS: how many tangents at once, in front of the shapes; `None` for one, without a dimension of its own.
+        Of JVP and JACFWD: whether the outputs are wanted, too.
     """
 
-    kind: str = VALUES
+    kind: str = FORWARD
     wrt: tuple[int, ...] = ()
     values: bool = False
-    batch: int | None = None

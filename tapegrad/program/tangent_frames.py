@@ -1,4 +1,4 @@
-"""Rows of a tangent stream: the kernel of one instruction's tangent, for a run of seeds."""
+"""Frames of tangents: the kernel of one instruction's tangent, for a segment of seeds."""
 
 import numpy as np
 
@@ -7,19 +7,21 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep import jacobian_columns
 from tapegrad.engine.tape.layout import BROADCAST_SUM, OP_KIND, OP_LINEAR
 from tapegrad.ops import Structural
-from tapegrad.program.program import FORWARD, TANGENT, Program
+from tapegrad.program.program import RUN_FORWARD, RUN_TANGENT, Program
 from tapegrad.program.stream import InstructionStream
 
 
-class TangentRow:
-    """The row of one run of seeds of an instruction's tangent.
+class TangentSegment:
+    """An instruction's tangent for a segment: consecutive seeds that come through the same operands.
 
     Parameters
     ----------
-    moved
-        For each operand whose tangents are not all zero, the place of the first of them among all it has.
-    place
+    indices
+        For each operand whose tangents are not all zero, the index of the first of them among all it has.
+    offset
         Where the first of them lies among the result's, in bytes.
+    count
+        How many seeds there are.
     """
 
     def __init__(
@@ -27,47 +29,46 @@ class TangentRow:
         program: Program,
         i: int,
         template: np.ndarray,
-        moved: dict[int, int],
-        place: int,
+        indices: dict[int, int],
+        offset: int,
         count: int,
     ) -> None:
         self._program = program
         self._i = i
-        self._op = program.listing.op[i]
+        self._op = program.tape.instructions[i].op
         self._frame = template.copy()
         self._count = count
-        self._steps = [0] * word.WORDS
-        listing = program.listing
+        self._steps = [0] * word.WORDS  # from one seed to the next, for each word that is an address
+        tape = program.tape
         self._linear = bool(kernel_table.op_words(self._op)[OP_LINEAR])
         self._sum = kernel_table.op_words(self._op)[OP_KIND] == BROADCAST_SUM
         result = word.X_BAR if self._sum else word.Y if self._linear else word.Y_BAR
         self._result = result
-        self._frame[result] += place
-        self._steps[result] = listing.bytes[listing.written(i)]
-        for j, buffer in enumerate(listing.read(i)):
-            if listing.has_cotangent(i, j):
-                self._set_operand(j, buffer, moved.get(j))
+        self._frame[result] += offset
+        self._steps[result] = tape.bytes(tape.written[i])
+        for j in tape.differentiated[i]:
+            self._set_operand(j, indices.get(j))
 
-    def _set_operand(self, j: int, buffer: int, moved: int | None) -> None:
-        listing = self._program.listing
+    def _set_operand(self, j: int, index: int | None) -> None:
+        slot = self._program.tape.operands(self._i)[j]
+        bytes_ = self._program.tape.bytes(slot.buffer)
         at = word.Y_BAR if self._sum else (word.X if self._linear else word.X_BAR) + j
-        if moved is not None:
-            self._frame[at] += moved * listing.bytes[buffer]
-            self._steps[at] = listing.bytes[buffer]
+        if index is not None:
+            self._frame[at] += index * bytes_
+            self._steps[at] = bytes_
         elif self._linear:
-            offset = listing.offset[listing.operands[self._i][j]]
-            self._frame[at] = self._program.zeros(listing.bytes[buffer]) + offset
+            self._frame[at] = self._program.zeros(bytes_) + slot.view.offset
         else:
             self._frame[at] = 0
 
     def add(self, stream: InstructionStream) -> None:
-        """Add the row, or several of them where each tangent is large enough for several threads."""
+        """Add the segment to a stream: once, or for each seed where a tangent is large enough for several threads."""
         program, frame = self._program, stream.next_frame()
         frame[:] = self._frame
         if self._sum:
             bytes_ = self._steps[self._result]
             frame = program.clear_sum(stream, frame, int(frame[self._result]), self._count * bytes_)
-        kernel = program.kernel(self._i, FORWARD if self._linear else TANGENT)
+        kernel = program.kernel(self._i, RUN_FORWARD if self._linear else RUN_TANGENT)
         parallel_threshold = program.parallel_threshold(self._i, frame)
         if self._count == 1:
             stream.add(kernel, parallel_threshold)

@@ -8,26 +8,27 @@ import numpy as np
 from tapegrad.engine import verify
 from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, EVERY_RECORDING, expect_group
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.sweep.bind_recording import covers, hold
+from tapegrad.engine.sweep import bind_recording
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.engine.tape_view import TapeView, read_tape
 from tapegrad.frontend.conversion import concrete_array
 from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import recording as recording_on
 from tapegrad.frontend.modes import restoring
 from tapegrad.frontend.shape import contiguous
 from tapegrad.frontend.tensor import is_tensor
+from tapegrad.program import passes
 from tapegrad.program.calling import call
-from tapegrad.program.listing import Listing
-from tapegrad.program.passes.common_subexpressions import eliminate_common_subexpressions
+from tapegrad.program.kinds import make_program
 from tapegrad.program.program import Program
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.signature import Arguments, numpy_scalar
 from tapegrad.program.spec import ProgramSpec
 from tapegrad.program.watch.follow import arrays_used
 from tapegrad.program.watch.reach import Reach
-from tapegrad.program.workspace import Workspace, make_program
+from tapegrad.program.workspace import Workspace
 from tapegrad.pytree import flatten, unflatten
 
 # What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
@@ -56,7 +57,7 @@ class Trace(Uncopied):
         expect_group(EVERY_RECORDING)
         self.recording = RecordedTape()
         self._programs: dict[Any, Program] = {}
-        self._listing: Listing | None = None
+        self._tape: TapeView | None = None
         self._free: dict[Any, list[Workspace]] = {}
         self._looks = arguments.looks
         with recording_on(self.recording):
@@ -98,7 +99,7 @@ class Trace(Uncopied):
         if not self._has_own_buffer(value):
             value = contiguous(value)
             slot = value._slot
-        hold(self.recording.header, slot)
+        bind_recording.hold(self.recording.header, slot)
         self.output_slots.append(slot)
         self.recording.outputs.append(slot)
         return len(self.output_slots) - 1
@@ -109,7 +110,11 @@ class Trace(Uncopied):
         buffer = description[D_BUFFER]
         taken = {self._buffer(slot) for slot in self.output_slots}
         header = self.recording.header
-        return description[D_PRODUCER] != NONE and bool(covers(header, value._slot)) and buffer not in taken
+        return (
+            description[D_PRODUCER] != NONE
+            and bool(bind_recording.covers(header, value._slot))
+            and buffer not in taken
+        )
 
     def _buffer(self, slot: int) -> int:
         return Description(self.recording.header, slot)[D_BUFFER]
@@ -155,17 +160,14 @@ class Trace(Uncopied):
 
     # --- programs ----------------------------------------------------------------------------------------------
 
-    def program(self, purpose: ProgramSpec) -> Program:
-        """The program for a purpose."""
-        known = self._programs.get(purpose)
+    def program(self, spec: ProgramSpec) -> Program:
+        """The program for a spec."""
+        known = self._programs.get(spec)
         if known is None:
             verify.check_if_enabled(self.recording)
-            if self._listing is None:
-                self._listing = eliminate_common_subexpressions(
-                    self.recording, Listing(self.recording), self.output_slots
-                )
-            known = make_program(self.recording, self._listing, self.output_slots, purpose)
-            self._programs[purpose] = known
+            if self._tape is None:
+                self._tape = _optimize(read_tape(self.recording))
+            known = self._programs[spec] = make_program(self.recording, self._tape, spec)
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
         return known
 
@@ -175,9 +177,18 @@ class Trace(Uncopied):
         self.bytes += workspace.bytes
         return workspace
 
-    def workspaces(self, purpose: ProgramSpec) -> list[Workspace]:
+    def workspaces(self, spec: ProgramSpec) -> list[Workspace]:
         """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""
-        return self._free.setdefault(purpose, [])
+        return self._free.setdefault(spec, [])
+
+
+def _optimize(tape: TapeView) -> TapeView:
+    """Run the passes; what each returns is verified if checks are switched on."""
+    for run in passes.PASSES:
+        before, tape = tape, run(tape)
+        if verify.switch.on:
+            verify.check_pass(run.__name__, before, tape)
+    return tape
 
 
 class _Fixed:

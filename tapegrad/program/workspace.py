@@ -10,30 +10,11 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import replay
 from tapegrad.engine.tape.layout import CONTROL, LOOPS
-from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.program.gradient import GradientProgram
-from tapegrad.program.listing import Listing
+from tapegrad.engine.tape.view import View
 from tapegrad.program.program import Program
-from tapegrad.program.pullback import PullbackProgram
-from tapegrad.program.recording import RecordedTape
-from tapegrad.program.spec import COLUMNS, PULLBACK, TANGENTS, VALUES, ProgramSpec
-from tapegrad.program.stream import PORT_SHIFT
-from tapegrad.program.tangents import TangentProgram
+from tapegrad.program.stream import RANGE_SHIFT, InstructionStream
 
 _ALIGNMENT = 64
-
-
-def make_program(
-    recording: RecordedTape, listing: Listing, outputs: list[int], purpose: ProgramSpec
-) -> Program:
-    """The program of a recording for a purpose."""
-    kinds = {
-        VALUES: Program,
-        TANGENTS: TangentProgram,
-        COLUMNS: TangentProgram,
-        PULLBACK: PullbackProgram,
-    }
-    return kinds.get(purpose.kind, GradientProgram)(recording, listing, outputs, purpose)
 
 
 class Workspace(Uncopied):
@@ -47,10 +28,10 @@ class Workspace(Uncopied):
         Address of its memory.
     bytes
         Bytes that it takes.
-    value
-        The differentiated output, an array on the workspace's memory.
     outputs
-        All outputs, if they lie there for a pullback.
+        The outputs that lie in its memory, as arrays on it.
+    value
+        The first of them, if there is one.
     """
 
     __slots__ = ("_keep", "_memory", "_words", "address", "base", "bytes", "outputs", "value")
@@ -63,7 +44,7 @@ class Workspace(Uncopied):
         flat = frames.reshape(-1)
         flat[places[0][0]] = base + places[0][1]
         streams = [
-            _rows(stream, frames[start : start + len(stream.kernels)])
+            _rows(stream, frames[start : start + len(stream)])
             for stream, start in ((program.forward, 0), (program.reverse, len(forward)))
         ]
         bindings, kept = _bindings(program, frames, places[1:])
@@ -72,20 +53,12 @@ class Workspace(Uncopied):
         self.address = int(self._words.ctypes.data)
         self.base = base
         self.bytes = program.bytes + frames.nbytes + sum(rows.nbytes for rows in streams)
-        self._fill_words(program, base, streams, bindings)
+        self._fill_words(program, streams, bindings)
         self._memory = memory
-        self.value: Any = None
-        if isinstance(program, GradientProgram):
-            output = program.outputs[0]
-            self.value = self._view(program.output_offset("primal"), output.shape, output.dtype)
-        self.outputs: list[np.ndarray] = []
-        if isinstance(program, PullbackProgram):
-            placed = zip(program.output_offsets(), program.outputs, strict=True)
-            self.outputs = [self._view(offset, output.shape, output.dtype) for offset, output in placed]
+        self.outputs = [self._array(offset, view) for offset, view in program.workspace_outputs()]
+        self.value: Any = self.outputs[0] if self.outputs else None
 
-    def _fill_words(
-        self, program: Program, base: int, streams: list[np.ndarray], bindings: np.ndarray
-    ) -> None:
+    def _fill_words(self, program: Program, streams: list[np.ndarray], bindings: np.ndarray) -> None:
         words = self._words
         words[replay.FORWARD], words[replay.FORWARD_COUNT] = streams[0].ctypes.data, len(streams[0])
         words[replay.REVERSE], words[replay.REVERSE_COUNT] = streams[1].ctypes.data, len(streams[1])
@@ -93,21 +66,17 @@ class Workspace(Uncopied):
         words[replay.INPUTS] = program.given
         tables = kernel_table.tables()
         words[replay.LOOPS], words[replay.CONTROL] = tables[LOOPS], tables[CONTROL]
-        if isinstance(program, GradientProgram):
-            words[replay.SEED] = base + program.output_offset("cotangent")
-            words[replay.SEED_COUNT] = program.seed_count
-            words[replay.SEED_DTYPE] = DTYPE_CODES[program.outputs[0].dtype]
-        if isinstance(program, TangentProgram):
-            words[replay.CHUNK], words[replay.SEED_COUNT] = program.chunk, program.seed_count
-            words[replay.WRT] = len(program.purpose.wrt)
+        for number, value in program.workspace_words(self.base).items():
+            words[number] = value
 
-    def _view(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    def _array(self, offset: int, view: View) -> np.ndarray:
         """An array on the workspace's memory."""
-        return np.ndarray(shape, dtype, self._memory.data, self.base - self._memory.ctypes.data + offset)
+        start = self.base - self._memory.ctypes.data + offset
+        return np.ndarray(view.shape, view.dtype, self._memory.data, start)
 
     @property
     def stopped_at(self) -> int:
-        """Row of the forward stream at which the last execution stopped."""
+        """Number of the instruction of the forward stream at which the last execution stopped."""
         return int(self._words[replay.STOPPED_AT])
 
 
@@ -125,8 +94,8 @@ def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.n
     addresses = np.zeros_like(frames)
     addresses[:, word.X : word.Y_BAR + 1] = frames[:, word.X : word.Y_BAR + 1]
     flat = addresses.reshape(-1)
-    kinds = flat >> PORT_SHIFT
-    offsets = flat & ((1 << PORT_SHIFT) - 1)
+    kinds = flat >> RANGE_SHIFT
+    offsets = flat & ((1 << RANGE_SHIFT) - 1)
     where = np.flatnonzero(kinds)
     found = []
     for kind in range(1, ranges + 1):
@@ -135,20 +104,20 @@ def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.n
     return found
 
 
-def _rows(stream: Any, frames: np.ndarray) -> np.ndarray:
-    """The rows of a stream: kernel, frame, parallel threshold."""
+def _rows(stream: InstructionStream, frames: np.ndarray) -> np.ndarray:
+    """The rows of a stream as the replay reads them: kernel, frame, parallel threshold."""
     rows = np.empty((len(stream.kernels), replay.STREAM_WORDS), np.int64)
     rows[:, 0] = stream.kernels
     rows[:, 1] = frames.ctypes.data + 8 * word.WORDS * np.arange(len(rows), dtype=np.int64)
-    rows[:, 2] = stream.grains
+    rows[:, 2] = stream.thresholds
     return rows
 
 
 def _bindings(program: Program, frames: np.ndarray, places: list[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The words of the ports, and the arrays that they point to."""
+    """The words of the bindings, and the arrays that they point to."""
     bindings = np.zeros((len(program.bindings), replay.BINDING_WORDS), np.int64)
     kept: list[np.ndarray] = []
-    for row, binding, (at, offsets) in zip(bindings, program.bindings, places, strict=True):
+    for k, (row, binding, (at, offsets)) in enumerate(zip(bindings, program.bindings, places, strict=True)):
         extents = np.array(binding.shape, np.int64)
         pairs = np.stack([frames.ctypes.data + 8 * at, offsets], axis=1).astype(np.int64)
         kept += [extents, pairs]
@@ -156,5 +125,5 @@ def _bindings(program: Program, frames: np.ndarray, places: list[Any]) -> tuple[
         row[replay.PORT_NDIM], row[replay.PORT_EXTENTS] = len(binding.shape), extents.ctypes.data
         row[replay.PORT_ITEM] = binding.dtype.itemsize
         row[replay.PORT_RELOCATIONS], row[replay.PORT_RELOCATION_COUNT] = pairs.ctypes.data, len(pairs)
-        row[replay.PORT_ROW_BYTES] = binding.row_bytes
+        row[replay.PORT_ROW_BYTES] = program.row_bytes(k)
     return bindings, kept

@@ -13,7 +13,7 @@ from tapegrad.autodiff.custom.callbacks import failure
 from tapegrad.engine.kernels.callback import CALL_FAILED
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import replay
-from tapegrad.program.spec import ROWS, ProgramSpec
+from tapegrad.program.spec import ProgramSpec
 from tapegrad.program.workspace import Workspace
 
 _ndarray = np.ndarray
@@ -34,15 +34,15 @@ class _Path(Uncopied):
         self._dtype = program.bindings[-1].dtype
 
     @classmethod
-    def of(cls, function: Any, recorded: Any, purpose: ProgramSpec, x: Any) -> Any:
+    def of(cls, function: Any, recorded: Any, spec: ProgramSpec, x: Any) -> Any:
         """The short way of calls like the one with `x`, if there is one."""
         if (
             type(x) is not np.ndarray
             or not recorded.single
-            or len(recorded.program(purpose).bindings) != cls.bindings
+            or len(recorded.program(spec).bindings) != cls.bindings
         ):
             return None
-        return cls(recorded.program(purpose), recorded.workspaces(purpose), function.surroundings)
+        return cls(recorded.program(spec), recorded.workspaces(spec), function.surroundings)
 
 
 class GradientPath(_Path):
@@ -74,8 +74,7 @@ class ResultPath(_Path):
 
     def __init__(self, program: Any, free: list[Workspace], surroundings: Any) -> None:
         super().__init__(program, free, surroundings)
-        rows = program.purpose.kind == ROWS
-        self._entry = "replay_jacobian_of_one" if rows else "replay_tangents_of_one"
+        self._entry = program.entry_of_one
 
     def __call__(self, x: Any) -> Any:
         if type(x) is not _ndarray or not self._holds():

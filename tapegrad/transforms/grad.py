@@ -12,7 +12,7 @@ from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, restorin
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.calling import call, check_scalar, one_array
 from tapegrad.program.signature import has_tensor, numpy_scalar
-from tapegrad.program.spec import GRADIENT, VALUES, ProgramSpec
+from tapegrad.program.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.trace import Trace
 from tapegrad.transforms.argnums import Argnums, checked_argnums, select
 from tapegrad.transforms.base import Transform, replayable
@@ -20,7 +20,7 @@ from tapegrad.transforms.fast_path import GradientPath
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.nested import NestedCall, new_leaf
 
-_VALUES = ProgramSpec(VALUES)
+_FORWARD = ProgramSpec(FORWARD)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -113,10 +113,10 @@ def grad(function: Callable[..., Any], argnums: Argnums | list[int] = 0) -> Call
     return Grad(function, argnums)
 
 
-def _goal(purpose: ProgramSpec, recorded: Trace) -> ProgramSpec:
+def _goal(spec: ProgramSpec, recorded: Trace) -> ProgramSpec:
     """What is replayed of a recording: its gradient, or the value of what has none."""
     scalar = recorded.only_output >= 0 and recorded.output_shape == ()
-    return purpose if scalar else _VALUES
+    return spec if scalar else _FORWARD
 
 
 class ValueAndGrad(Transform):
@@ -146,13 +146,13 @@ class ValueAndGrad(Transform):
         """The gradient of a recorded function."""
         arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)
-        purpose = ProgramSpec(GRADIENT, selection.inputs(arguments))
-        recorded, results = function.run(arguments, functools.partial(_goal, purpose))
-        if _goal(purpose, recorded) is not purpose:
+        spec = ProgramSpec(VALUE_AND_GRAD, selection.inputs(arguments))
+        recorded, results = function.run(arguments, functools.partial(_goal, spec))
+        if _goal(spec, recorded) is not spec:
             return _constant(recorded.result(arguments.arrays, results)), selection.zeros()
         value, *gradients = results
         if len(args) == 1 and not kwargs and self._argnums == 0:
-            self._fast = GradientPath.of(function, recorded, purpose, args[0])
+            self._fast = GradientPath.of(function, recorded, spec, args[0])
         return value[()], selection.unflatten_results([numpy_scalar(g) for g in gradients])
 
     @restoring

@@ -15,7 +15,7 @@ from tapegrad.frontend.modes import thread
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.signature import has_tensor
-from tapegrad.program.spec import TANGENTS, ProgramSpec
+from tapegrad.program.spec import JVP, ProgramSpec
 from tapegrad.pytree import LEAF, flatten, unflatten
 from tapegrad.transforms import jvp
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
@@ -158,10 +158,10 @@ class HessianProduct(Transform):
     ) -> Any:
         """The tangent of the recorded gradient."""
         arguments = gradient.arguments(selection.args, kwargs)
-        purpose = ProgramSpec(TANGENTS, selection.inputs(arguments))
-        recorded, results = gradient.run(arguments, purpose, check_forward_rules, given=directions)
+        spec = ProgramSpec(JVP, selection.inputs(arguments))
+        recorded, results = gradient.run(arguments, spec, check_forward_rules, given=directions)
         if len(selection.args) == 1 and not kwargs and self._argnums == 0:
-            self._fast = DirectionPath.of(gradient, recorded, purpose, selection.args[0])
+            self._fast = DirectionPath.of(gradient, recorded, spec, selection.args[0])
         return recorded.tangents(arguments.arrays, results)
 
 

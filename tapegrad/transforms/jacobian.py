@@ -12,7 +12,7 @@ from tapegrad.frontend.modes import thread
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.calling import one_array
 from tapegrad.program.signature import Arguments, flatten_args, has_tensor, numpy_scalar
-from tapegrad.program.spec import COLUMNS, ROWS, VALUES, ProgramSpec
+from tapegrad.program.spec import FORWARD, JACFWD, JACREV, ProgramSpec
 from tapegrad.program.trace import Trace
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.base import Transform, replayable
@@ -156,7 +156,7 @@ class Jacobian(Transform):
         """The Jacobian of a recorded function."""
         arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)
-        choose = functools.partial(self._purpose, selection.inputs(arguments))
+        choose = functools.partial(self._spec, selection.inputs(arguments))
         recorded, results = function.run(arguments, choose)
         if len(args) == 1 and not kwargs and self._argnums == 0 and recorded.only_output >= 0:
             self._fast = ResultPath.of(function, recorded, choose(recorded), args[0])
@@ -171,18 +171,18 @@ class Jacobian(Transform):
             return self.function(*selection.substitute(list(leaves)), **kwargs)
 
         recorded = Trace(of_leaves, arguments)
-        results = run_once(recorded, arguments, functools.partial(self._purpose, tuple(arguments.places)))
+        results = run_once(recorded, arguments, functools.partial(self._spec, tuple(arguments.places)))
         return _arranged(selection, recorded, arguments, results)
 
-    def _purpose(self, wrt: tuple[int, ...], recorded: Any) -> ProgramSpec:
+    def _spec(self, wrt: tuple[int, ...], recorded: Any) -> ProgramSpec:
         """By columns or by rows; forward sweeps are the cheaper ones where there are as many of both."""
         if recorded.only_output < 0:
-            return ProgramSpec(VALUES)
+            return ProgramSpec(FORWARD)
         if self._mode != "auto":
-            return ProgramSpec(COLUMNS if self._mode == "forward" else ROWS, wrt)
+            return ProgramSpec(JACFWD if self._mode == "forward" else JACREV, wrt)
         inputs = sum(math.prod(recorded.input_shape(k)) for k in wrt)
         forward = inputs <= math.prod(recorded.output_shape) and all_have_forward_rules(recorded.recording)
-        return ProgramSpec(COLUMNS if forward else ROWS, wrt)
+        return ProgramSpec(JACFWD if forward else JACREV, wrt)
 
 
 def _arranged(selection: Selection, recorded: Trace, arguments: Arguments, results: list[Any]) -> Any:

@@ -17,14 +17,14 @@ from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.captured_state import CapturedState
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.signature import Arguments, flatten_args, has_tensor
-from tapegrad.program.spec import COLUMNS, GRADIENT, ROWS, TANGENTS, VALUES, ProgramSpec
+from tapegrad.program.spec import ProgramSpec
 from tapegrad.program.static_arguments import NOTHING, Names, Numbers, Static, static_arguments
 from tapegrad.program.trace import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Trace
 from tapegrad.program.trace_cache import MEMORY, Signature, TraceCache
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.fast_path import ResultPath, ValueAndDirectionPath
 
-_VALUES = ProgramSpec(VALUES)
+_FORWARD = ProgramSpec()
 Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -92,12 +92,12 @@ class Jit(OfFunction, Generic[P, R]):
             return self.function(*args, **kwargs)
         arguments = self.arguments(args, kwargs)
         try:
-            recorded, outputs = self.run(arguments, _VALUES, self._check)
+            recorded, outputs = self.run(arguments, _FORWARD, self._check)
         except OuterTensorError:  # it closes over a Tensor of what goes on around it
             return self.function(*args, **kwargs)
         keeps = self._check is not None and recorded.recording.closes_over_leaf
         if len(args) == 1 and not kwargs and len(outputs) == 1 and not keeps:
-            self._fast = ResultPath.of(self, recorded, _VALUES, args[0])
+            self._fast = ResultPath.of(self, recorded, _FORWARD, args[0])
         return recorded.result(arguments.arrays, outputs)
 
     def tape(self, *args: Any, **kwargs: Any) -> RecordedTape:
@@ -124,7 +124,7 @@ class Jit(OfFunction, Generic[P, R]):
           2  v2 = sum(v1)              () f64
         outputs   v2 () f64
         """
-        recorded, _ = self.run(self.arguments(args, kwargs), _VALUES)
+        recorded, _ = self.run(self.arguments(args, kwargs), _FORWARD)
         return recorded.recording
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
@@ -173,14 +173,14 @@ class Jit(OfFunction, Generic[P, R]):
     def run(
         self,
         arguments: Arguments,
-        purpose: Goal,
+        spec: Goal,
         check: Any = None,
         given: Sequence[np.ndarray] = (),
         by: Callable[..., tuple[list[Any] | None, int]] | None = None,
     ) -> tuple[Trace, list[Any]]:
         """Replay the recording whose guards hold, or make it. Returns it and the arrays of its output ports.
 
-        `purpose` may be a function that says it of a recording. `check` is called with a recording before its
+        `spec` may be a function that says it of a recording. `check` is called with a recording before its
         program is made; `given` are arrays for the ports that follow the inputs. `by` is what executes a
         recording, if it is not `execute`.
         """
@@ -195,13 +195,13 @@ class Jit(OfFunction, Generic[P, R]):
                 tried.append(recorded)
                 if any(recorded.outcomes[: len(prefix)] == prefix for prefix in refuted):
                     continue
-                outputs, stopped = by(recorded, arguments, purpose, check, given)
+                outputs, stopped = by(recorded, arguments, spec, check, given)
                 if outputs is not None:
                     self.recordings.used(recorded, signature)
                     return recorded, outputs
                 refuted.append(recorded.outcomes[: stopped + 1])
             fresh = self._record_unless(tried, signature, arguments)
-        outputs = run_once(fresh, arguments, purpose, check, given, by)
+        outputs = run_once(fresh, arguments, spec, check, given, by)
         self.recordings.used(fresh, signature)
         return fresh, outputs
 
@@ -241,9 +241,9 @@ def execute(
     """
     if check is not None:
         check(recorded)
-    purpose = goal if isinstance(goal, ProgramSpec) else goal(recorded)
-    program = recorded.program(purpose)
-    free = recorded.workspaces(purpose)
+    spec = goal if isinstance(goal, ProgramSpec) else goal(recorded)
+    program = recorded.program(spec)
+    free = recorded.workspaces(spec)
     try:
         workspace = free.pop()
     except IndexError:
@@ -251,7 +251,7 @@ def execute(
     results = [np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
     arrays = [*arguments.arrays, *given, *results]
     ids = np.array([id(array) for array in arrays], np.int64)
-    status = _entry(purpose)(workspace.address, id(ids))
+    status = getattr(replay, program.entry)(workspace.address, id(ids))  # by name: the first call replaces it
     stopped = program.guards.get(workspace.stopped_at, -1) if status == GUARD_FAILED else -1
     value = workspace.value
     if status == 0 and value is not None:
@@ -262,21 +262,6 @@ def execute(
     if status == GUARD_FAILED:
         return None, stopped
     raise error_of(status)
-
-
-def _entry(purpose: ProgramSpec) -> Callable[[int, int], int]:
-    """The entry point that runs a program; looked up by name, for the first call replaces it."""
-    entry: Callable[[int, int], int] = getattr(replay, _ENTRIES[purpose.kind])
-    return entry
-
-
-_ENTRIES = {
-    VALUES: "replay_values",
-    GRADIENT: "replay_gradient",
-    ROWS: "replay_jacobian",
-    TANGENTS: "replay_tangents",
-    COLUMNS: "replay_tangents",
-}
 
 
 def error_of(status: int) -> BaseException:

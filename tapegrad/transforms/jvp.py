@@ -16,7 +16,7 @@ from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.ops import CODES, COPY
 from tapegrad.program.calling import call, check_numbers, check_real
 from tapegrad.program.signature import has_tensor, numpy_scalar
-from tapegrad.program.spec import TANGENTS, ProgramSpec
+from tapegrad.program.spec import JVP, ProgramSpec
 from tapegrad.program.trace import zeros_like
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.argnums import Selection, select
@@ -149,11 +149,11 @@ def on_tensors(function: Callable[..., Any], selection: Selection, directions: l
 def _replayed(function: Jit[..., Any], selection: Selection, directions: list[np.ndarray]) -> tuple[Any, Any]:
     """Value and tangent of a recorded function."""
     arguments = function.arguments(selection.args, {})
-    purpose = ProgramSpec(TANGENTS, selection.inputs(arguments), values=True)
-    recorded, results = function.run(arguments, purpose, given=directions)
+    spec = ProgramSpec(JVP, selection.inputs(arguments), values=True)
+    recorded, results = function.run(arguments, spec, given=directions)
     half = len(results) // 2
     if len(selection.args) == 1 and half == 1:
-        function.direction = ValueAndDirectionPath.of(function, recorded, purpose, selection.args[0])
+        function.direction = ValueAndDirectionPath.of(function, recorded, spec, selection.args[0])
     value = recorded.result(arguments.arrays, results[:half])
     check_numbers("jvp", flatten(value)[0])
     return value, recorded.tangents(arguments.arrays, results[half:])

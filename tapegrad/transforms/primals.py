@@ -40,12 +40,12 @@ class Primals(Uncopied):
 
     @classmethod
     def computed(
-        cls, recorded: Trace, arguments: Arguments, purpose: ProgramSpec, *_: Any
+        cls, recorded: Trace, arguments: Arguments, spec: ProgramSpec, *_: Any
     ) -> tuple[list[Any] | None, int]:
         """A forward sweep by a recording: the primals, or `None` and the guard that did not hold."""
-        program = recorded.program(purpose)
+        program = recorded.program(spec)
         assert isinstance(program, PullbackProgram)
-        made = cls(program, recorded.workspaces(purpose), arguments.arrays)
+        made = cls(program, recorded.workspaces(spec), arguments.arrays)
         ids = _ids(arguments.arrays)
         status = replay.replay_forward(made._workspace.address, id(ids))
         if status == GUARD_FAILED:

@@ -11,7 +11,7 @@ from tapegrad.frontend.modes import current, eager_mode, restoring, thread
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.calling import check_numbers, check_real
 from tapegrad.program.signature import has_tensor, numpy_scalar
-from tapegrad.program.spec import PULLBACK, ProgramSpec
+from tapegrad.program.spec import VJP, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.argnums import Selection, select
 from tapegrad.transforms.base import replayable
@@ -149,8 +149,8 @@ def _replay(function: Jit[..., Any], selection: Selection) -> tuple[Any, Pullbac
     """By replays: a forward sweep now, and a reverse sweep at each call of the pullback."""
     arguments = function.arguments(selection.args, {})
     arguments.arrays[:] = [array.copy() for array in arguments.arrays]  # the caller's may change
-    purpose = ProgramSpec(PULLBACK, selection.inputs(arguments))
-    recorded, (primals,) = function.run(arguments, purpose, by=Primals.computed)
+    spec = ProgramSpec(VJP, selection.inputs(arguments))
+    recorded, (primals,) = function.run(arguments, spec, by=Primals.computed)
     value = recorded.result(arguments.arrays, primals.outputs())
     values, definition = flatten(value)
     check_numbers("vjp", values)

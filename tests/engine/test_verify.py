@@ -14,8 +14,8 @@ import tapegrad as tg
 from tapegrad.engine import verify
 from tapegrad.engine.tape import layout
 from tapegrad.engine.tape.layout import DIFFERENTIABLE, EXTERNAL, F32, I64
-from tapegrad.engine.tape.snapshot import Snapshot
 from tapegrad.engine.tape.tape import Tape, words_at
+from tapegrad.engine.tape_view import read_tape
 from tapegrad.engine.verify.check import RULES
 from tapegrad.ops import CODES
 
@@ -38,7 +38,7 @@ class Case:
 
     def __init__(self, tape: Tape, others: int = 0) -> None:
         self.tape = tape
-        self.t = Snapshot(tape)
+        self.t = read_tape(tape)
         self.live = list(self.t.live)[others:]
 
     def find(self, name: str) -> int:
@@ -231,7 +231,7 @@ def test_error_names_instruction_and_buffer() -> None:
     x = tg.tensor([1.0, 2.0])
     y = tg.sin(x)
     case = Case(tg.tape())
-    buffer = case.t.written(case.find("sin"))
+    buffer = case.t.written[case.find("sin")]
     with (
         spoilt(case.of_result("bytes", "sin"), 8),
         pytest.raises(tg.IllegalTapeError, match=f"buffer {buffer}, which"),

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import tapegrad as tg
 from helpers.memory import resident_bytes
-from tapegrad.program.memory_plan import END, MemoryPlan, place
+from tapegrad.program.memory_plan import END, MemoryPlan, assign_offsets
+from tapegrad.program.passes.dead_code import eliminate_dead_code
 from tapegrad.program.signature import flatten_args
-from tapegrad.program.spec import COLUMNS, GRADIENT, TANGENTS, ProgramSpec
+from tapegrad.program.spec import JACFWD, JVP, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.trace import Trace
 
 
@@ -42,7 +43,7 @@ def test_dead_code_is_removed():
 
     found = recorded(function, np.ones(3))
     assert rows(found.program(ProgramSpec())) == (2, 0)
-    assert rows(found.program(ProgramSpec(GRADIENT, (0,)))) == (2, 2)
+    assert rows(found.program(ProgramSpec(VALUE_AND_GRAD, (0,)))) == (2, 2)
 
 
 def test_guards_and_what_they_read_stay():
@@ -53,8 +54,8 @@ def test_guards_and_what_they_read_stay():
 
     found = recorded(function, np.ones(3))
     assert rows(found.program(ProgramSpec()))[0] == 5  # multiply, sum, greater, guard; sum
-    assert len(found.program(ProgramSpec(GRADIENT, (0,))).guards) == 1
-    assert rows(found.program(ProgramSpec(GRADIENT, (0,))))[1] == 1
+    assert len(found.program(ProgramSpec(VALUE_AND_GRAD, (0,))).guards) == 1
+    assert rows(found.program(ProgramSpec(VALUE_AND_GRAD, (0,))))[1] == 1
 
 
 def test_overwritten_results_stay_only_where_they_are_read():
@@ -72,16 +73,16 @@ def test_reverse_sweep_goes_only_where_a_gradient_is_wanted():
         return tg.sum(tg.sin(tg.exp(x)) * tg.cos(tg.exp(tg.tanh(y))))
 
     found = recorded(function, np.ones(3), np.ones(3))
-    assert rows(found.program(ProgramSpec(GRADIENT, (0,))))[1] == 4  # sum, multiply, sin, exp
-    assert rows(found.program(ProgramSpec(GRADIENT, (1,))))[1] == 5
-    assert rows(found.program(ProgramSpec(GRADIENT, (0, 1))))[1] == 7
+    assert rows(found.program(ProgramSpec(VALUE_AND_GRAD, (0,))))[1] == 4  # sum, multiply, sin, exp
+    assert rows(found.program(ProgramSpec(VALUE_AND_GRAD, (1,))))[1] == 5
+    assert rows(found.program(ProgramSpec(VALUE_AND_GRAD, (0, 1))))[1] == 7
 
 
 def test_constants_and_detached_values_have_no_reverse():
     found = recorded(lambda x: tg.sum(tg.sin(x.detach()) * x), np.ones(3))
-    assert rows(found.program(ProgramSpec(GRADIENT, (0,))))[1] == 2
+    assert rows(found.program(ProgramSpec(VALUE_AND_GRAD, (0,))))[1] == 2
     found = recorded(lambda x: tg.sum(tg.ones(3) * 2), np.ones(3))
-    assert rows(found.program(ProgramSpec(GRADIENT, (0,)))) == (2, 1)  # what is left is to write zeros
+    assert rows(found.program(ProgramSpec(VALUE_AND_GRAD, (0,)))) == (2, 1)  # what is left is to write zeros
 
 
 # --- common subexpressions --------------------------------------------------------------------------------------
@@ -109,9 +110,7 @@ def keeps(x):
 def test_sharing_changes_no_number(function, monkeypatch):
     x = np.random.default_rng(3).normal(size=4)
     shared = tg.value_and_grad(tg.jit(function))(x)
-    monkeypatch.setattr(
-        "tapegrad.program.trace.eliminate_common_subexpressions", lambda recording, listing, outputs: listing
-    )
+    monkeypatch.setattr("tapegrad.program.passes.PASSES", (eliminate_dead_code,))
     apart = tg.value_and_grad(tg.jit(function))(x)
     eager = tg.value_and_grad(function)(x)
     for other in (apart, eager):
@@ -121,11 +120,9 @@ def test_sharing_changes_no_number(function, monkeypatch):
 
 def test_what_is_computed_twice_is_computed_once(monkeypatch):
     found = recorded(shares, np.ones(4))
-    once = rows(found.program(ProgramSpec(GRADIENT, (0,))))
-    monkeypatch.setattr(
-        "tapegrad.program.trace.eliminate_common_subexpressions", lambda recording, listing, outputs: listing
-    )
-    twice = rows(recorded(shares, np.ones(4)).program(ProgramSpec(GRADIENT, (0,))))
+    once = rows(found.program(ProgramSpec(VALUE_AND_GRAD, (0,))))
+    monkeypatch.setattr("tapegrad.program.passes.PASSES", (eliminate_dead_code,))
+    twice = rows(recorded(shares, np.ones(4)).program(ProgramSpec(VALUE_AND_GRAD, (0,))))
     assert twice[0] - once[0] == 4  # sin, its double, the product, the sum
     assert once[1] < twice[1]
 
@@ -155,9 +152,9 @@ def test_detached_values_are_not_the_same():
 
 def test_tangents_need_only_the_primals_that_they_read():
     found = recorded(lambda x: tg.sum(tg.exp(tg.sin(x) * 2) + 3), np.ones(3))
-    assert rows(found.program(ProgramSpec(TANGENTS, (0,), values=True)))[0] == 10
+    assert rows(found.program(ProgramSpec(JVP, (0,), values=True)))[0] == 10
     # sin and its double for exp, whose tangent reads the result; not what is added to it, nor the sum
-    assert rows(found.program(ProgramSpec(TANGENTS, (0,))))[0] == 3 + 5
+    assert rows(found.program(ProgramSpec(JVP, (0,))))[0] == 3 + 5
 
 
 @pytest.mark.usefixtures("plain_memory")
@@ -167,7 +164,7 @@ def test_only_seeds_that_reach_an_instruction_are_carried():
         return b[0] * tg.exp(-b[1] * t) + b[2] * tg.sin(b[3] * t)
 
     found = recorded(model, np.ones(4))
-    assert found.program(ProgramSpec(COLUMNS, (0,))).bytes < 18 * 8000
+    assert found.program(ProgramSpec(JACFWD, (0,))).bytes < 18 * 8000
 
 
 # --- lifetimes --------------------------------------------------------------------------------------------------
@@ -183,7 +180,7 @@ def placed(blocks):
     for k, (bytes_, start, length) in enumerate(blocks):
         lifetimes.begin(("primal", k), bytes_, start)
         lifetimes.use(("primal", k), start + length)
-    return list(lifetimes.blocks.values()), place(lifetimes)
+    return list(lifetimes.blocks.values()), assign_offsets(lifetimes)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -224,7 +221,7 @@ def test_workspace_of_a_chain_is_small():
     found = recorded(function, np.ones(1000))
     assert buffer_bytes(found.recording) > 200 * 8000
     assert found.program(ProgramSpec()).bytes < 4 * 8000 + 1000
-    assert found.program(ProgramSpec(GRADIENT, (0,))).bytes < 6 * 8000 + 1000
+    assert found.program(ProgramSpec(VALUE_AND_GRAD, (0,))).bytes < 6 * 8000 + 1000
 
     def keeps(x):
         for _ in range(200):
@@ -233,7 +230,7 @@ def test_workspace_of_a_chain_is_small():
 
     found = recorded(keeps, np.ones(1000))
     assert found.program(ProgramSpec()).bytes < 4 * 8000 + 1000
-    assert 200 * 8000 <= found.program(ProgramSpec(GRADIENT, (0,))).bytes < 206 * 8000
+    assert 200 * 8000 <= found.program(ProgramSpec(VALUE_AND_GRAD, (0,))).bytes < 206 * 8000
 
 
 def test_workspace_reused_at_random_gives_right_answers():

@@ -7,7 +7,8 @@ import pytest
 
 import tapegrad as tg
 from helpers.random_programs import Generator, Tape, interpret
-from tapegrad.program import tangents
+from tapegrad.program import jacobian_columns
+from tapegrad.program.spec import JACFWD, JACREV
 
 PREPARE = {"plain": lambda f: f, "jit": tg.jit}
 
@@ -96,9 +97,9 @@ def test_directions_columns_and_rows_agree(name, how, rng):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_columns_in_chunks(name, rng, monkeypatch):
-    monkeypatch.setattr(tangents, "_FEW_SEEDS", 0)
-    monkeypatch.setattr(tangents, "_ONE_STREAM_BYTES", 0)
-    monkeypatch.setattr(tangents, "_CHUNK_BYTES", 500)
+    monkeypatch.setattr(jacobian_columns, "_FEW_SEEDS", 0)
+    monkeypatch.setattr(jacobian_columns, "_ONE_STREAM_BYTES", 0)
+    monkeypatch.setattr(jacobian_columns, "_CHUNK_BYTES", 500)
     function, shape = FUNCTIONS[name]
     by_columns, by_rows = tg.jacfwd(tg.jit(function)), tg.jacrev(tg.jit(function))
     for _ in range(2):
@@ -107,9 +108,9 @@ def test_columns_in_chunks(name, rng, monkeypatch):
 
 
 def test_several_arguments_in_chunks(rng, monkeypatch):
-    monkeypatch.setattr(tangents, "_FEW_SEEDS", 0)
-    monkeypatch.setattr(tangents, "_ONE_STREAM_BYTES", 0)
-    monkeypatch.setattr(tangents, "_CHUNK_BYTES", 200)
+    monkeypatch.setattr(jacobian_columns, "_FEW_SEEDS", 0)
+    monkeypatch.setattr(jacobian_columns, "_ONE_STREAM_BYTES", 0)
+    monkeypatch.setattr(jacobian_columns, "_CHUNK_BYTES", 200)
     f = tg.jit(lambda a, x, k: tg.tanh(a @ x) * k + a[0, 0])
     a, x, k = rng.normal(size=(5, 3)), rng.normal(size=3), 2.0
     for first, second in zip(tg.jacfwd(f, (0, 2, 1))(a, x, k), tg.jacrev(f, (0, 2, 1))(a, x, k), strict=True):
@@ -202,7 +203,7 @@ def test_auto_takes_the_fewer_sweeps():
     tall, wide = tg.jit(lambda x: tg.concatenate([x, x])), tg.jit(lambda x: x[:1] * 2)
     tg.jacobian(tall)(np.ones(3))
     tg.jacobian(wide)(np.ones(3))
-    assert (kinds(tall), kinds(wide)) == ({"columns"}, {"rows"})
+    assert (kinds(tall), kinds(wide)) == ({JACFWD}, {JACREV})
 
 
 def test_gradients_that_tensors_show_are_left_alone():

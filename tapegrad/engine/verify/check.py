@@ -1,17 +1,17 @@
-"""Hold a tape against the rules; refuse one that breaks any."""
+"""Hold a tape, or what a pass has made of it, against the rules; refuse what breaks any."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape import checksums
-from tapegrad.engine.tape.snapshot import Snapshot
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.engine.verify import rules
+from tapegrad.engine.tape_view import TapeView, read_tape
+from tapegrad.engine.verify import pass_rules, rules
 from tapegrad.errors import IllegalTapeError
 from tapegrad.ops import CODES
 
-Rule = Callable[[Snapshot, int], str]
+Rule = Callable[[TapeView, int], str]
 
 # In this order: a rule relies on those before it.
 SLOT_RULES: tuple[Rule, ...] = (
@@ -32,15 +32,18 @@ INSTRUCTION_RULES: tuple[Rule, ...] = (
     rules.shapes_fit,
     rules.parameters_fit,
 )
-BUFFER_RULES: tuple[Rule, ...] = (
-    rules.producer_writes_the_buffer,
+DERIVATIVE_RULES: tuple[Rule, ...] = (
     rules.derivatives_come_from_an_operand,
     rules.only_floats_have_derivatives,
+)
+# What the engine keeps account of, which passes do not.
+COUNT_RULES: tuple[Rule, ...] = (
+    rules.producer_writes_the_buffer,
     rules.users_are_counted,
     rules.keeps_are_counted,
     rules.kept_primal_is_there,
 )
-RULES = (rules.lists_end, *SLOT_RULES, *INSTRUCTION_RULES, *BUFFER_RULES)
+RULES = (rules.lists_end, *SLOT_RULES, *INSTRUCTION_RULES, *DERIVATIVE_RULES, *COUNT_RULES)
 
 
 class _Switch:
@@ -68,6 +71,7 @@ class _Switch:
 
 
 switch = _Switch()
+_TAPE = "illegal tape"
 
 
 def check(tape: Tape) -> None:
@@ -78,16 +82,33 @@ def check(tape: Tape) -> None:
     IllegalTapeError
         Naming the entry, what is wrong with it, and the rule, a function of `engine.verify`.
     """
-    t = Snapshot(tape)
+    t = read_tape(tape)
     broken = rules.lists_end(t)
     if broken:
-        raise IllegalTapeError(
-            f"illegal tape of {t.instructions.count} instructions: {broken} (rule lists_end)"
-        )
-    _apply(SLOT_RULES, t, list(t.slots), "slot")
-    _apply(INSTRUCTION_RULES[:1], t, range(t.instructions.count), "instruction")
-    _apply(INSTRUCTION_RULES[1:], t, t.live, "instruction")
-    _apply(BUFFER_RULES, t, sorted(t.slots_on), "buffer")
+        raise _refusal(_TAPE, f"{len(t.instructions)} instructions", broken, rules.lists_end)
+    _check_entries(t, _TAPE)
+    _apply(COUNT_RULES, t, sorted(t.slots_on), "buffer", _TAPE)
+
+
+def check_pass(name: str, before: TapeView, after: TapeView) -> None:
+    """Raise if what a pass has made of a recorded tape is not legal, or not the same function any more.
+
+    Raises
+    ------
+    IllegalTapeError
+        Naming the pass, the entry, what is wrong with it, and the rule.
+    """
+    what = f"the pass {name} returned an illegal tape"
+    if not isinstance(after, TapeView):
+        raise IllegalTapeError(f"the pass {name} returned {type(after).__name__}; it must return a TapeView")
+    for rule in pass_rules.PASS_RULES:
+        broken = rule(before, after)
+        if broken:
+            raise _refusal(what, "", broken, rule)
+    _check_entries(after, what)
+    broken = pass_rules.what_is_read_is_written(before, after)
+    if broken:
+        raise _refusal(what, "", broken, pass_rules.what_is_read_is_written)
 
 
 def check_if_enabled(tape: Tape) -> None:
@@ -96,16 +117,29 @@ def check_if_enabled(tape: Tape) -> None:
         check(tape)
 
 
-def _apply(applied: Iterable[Rule], t: Snapshot, entries: Sequence[int], kind: str) -> None:
+def _check_entries(t: TapeView, what: str) -> None:
+    """Hold slots, instructions and derivatives against the rules for tapes and for what passes return."""
+    _apply(SLOT_RULES, t, list(t.slots), "slot", what)
+    _apply(INSTRUCTION_RULES[:1], t, range(len(t.instructions)), "instruction", what)
+    _apply(INSTRUCTION_RULES[1:], t, t.live, "instruction", what)
+    _apply(DERIVATIVE_RULES, t, sorted(t.slots_on), "buffer", what)
+
+
+def _apply(applied: Iterable[Rule], t: TapeView, entries: Sequence[int], kind: str, what: str) -> None:
     """Hold each entry against each rule."""
     for rule in applied:
         for k in entries:
             broken = rule(t, k)
             if broken:
-                raise IllegalTapeError(f"illegal tape: {_named(t, kind, k)}: {broken} (rule {rule.__name__})")
+                raise _refusal(what, _named(t, kind, k), broken, rule)
 
 
-def _named(t: Snapshot, kind: str, k: int) -> str:
+def _refusal(what: str, entry: str, broken: str, rule: Callable[..., str]) -> IllegalTapeError:
+    said = ": ".join(part for part in (what, entry, broken) if part)
+    return IllegalTapeError(f"{said} (rule {rule.__name__})")
+
+
+def _named(t: TapeView, kind: str, k: int) -> str:
     """What an entry is called in an error: an instruction is printed, with slots s0, s1, ..."""
     if kind != "instruction":
         return f"{kind} {k}"

@@ -1,6 +1,6 @@
 """The rules: what each slot, each instruction and each buffer of a legal tape is like.
 
-A rule takes a snapshot of the tape and the number of an entry, and says what is wrong with it; nothing if it holds.
+A rule takes a view of the tape and the number of an entry, and says what is wrong with it; nothing if it holds.
 """
 
 import numpy as np
@@ -9,7 +9,6 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.layout import (
     BROADCAST_SUM,
     DEAD_OP,
-    DIFFERENTIABLE,
     DTYPE_COUNT,
     ELEMENTWISE,
     F32,
@@ -25,14 +24,14 @@ from tapegrad.engine.tape.layout import (
     REDUCTION,
     SCAN,
 )
-from tapegrad.engine.tape.snapshot import Slot, Snapshot
+from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import read
 
 # --- the lists of free entries ---------------------------------------------------------------------------------
 
 
-def lists_end(t: Snapshot, _: int = 0) -> str:
+def lists_end(t: TapeView, _: int = 0) -> str:
     """The lists of free slots and of free buffers name entries that exist, and end."""
     if t.broken_list is None:
         return ""
@@ -44,7 +43,7 @@ def lists_end(t: Snapshot, _: int = 0) -> str:
 # --- slots -----------------------------------------------------------------------------------------------------
 
 
-def slot_is_held(t: Snapshot, s: int) -> str:
+def slot_is_held(t: TapeView, s: int) -> str:
     """A slot that is not free is held by somebody."""
     return (
         ""
@@ -53,13 +52,13 @@ def slot_is_held(t: Snapshot, s: int) -> str:
     )
 
 
-def slot_lies_on_a_buffer(t: Snapshot, s: int) -> str:
+def slot_lies_on_a_buffer(t: TapeView, s: int) -> str:
     """A slot lies on a buffer that is in use."""
     buffer = t.slots[s].buffer
     return "" if buffer in t.buffers else f"it lies on buffer {buffer}, which is free or not there"
 
 
-def slot_has_a_geometry(t: Snapshot, s: int) -> str:
+def slot_has_a_geometry(t: TapeView, s: int) -> str:
     """A slot has a known dtype, at most MAX_NDIM dimensions, and extents that are not negative."""
     slot = t.slots[s]
     if not 0 <= slot.dtype < DTYPE_COUNT:
@@ -69,19 +68,12 @@ def slot_has_a_geometry(t: Snapshot, s: int) -> str:
     return f"negative extents: {slot.shape}" if any(e < 0 for e in slot.shape) else ""
 
 
-def reach(slot: Slot) -> tuple[int, int]:
-    """First byte of a slot in its buffer, and the byte after its last."""
-    steps = [stride * (extent - 1) for extent, stride in zip(slot.shape, slot.strides, strict=True)]
-    below, above = sum(min(0, step) for step in steps), sum(max(0, step) for step in steps)
-    return slot.offset + below, slot.offset + above + slot.itemsize
-
-
-def slot_stays_inside_its_buffer(t: Snapshot, s: int) -> str:
+def slot_stays_inside_its_buffer(t: TapeView, s: int) -> str:
     """Every element of a slot lies inside its buffer."""
     slot = t.slots[s]
     if slot.size == 0:
         return ""
-    first, end = reach(slot)
+    first, end = slot.view.bounds
     bytes_ = t.buffers[slot.buffer].bytes
     inside = first >= 0 and end <= bytes_
     return (
@@ -92,37 +84,35 @@ def slot_stays_inside_its_buffer(t: Snapshot, s: int) -> str:
 # --- instructions ----------------------------------------------------------------------------------------------
 
 
-def op_is_known(t: Snapshot, i: int) -> str:
+def op_is_known(t: TapeView, i: int) -> str:
     """An op code is a row's, or says that the instruction is dead."""
     op = t.instructions[i].op
     return "" if op == DEAD_OP or 0 <= op < len(CODES) else f"op code {op} has no row"
 
 
-def arity_matches_the_row(t: Snapshot, i: int) -> str:
+def arity_matches_the_row(t: TapeView, i: int) -> str:
     """As many operands as the row says, the first ones."""
     instruction = t.instructions[i]
-    row = kernel_table.row(instruction.op)
-    count = len(instruction.operands)
-    first = [slot != NONE for slot in instruction.slots] == [j < count for j in range(3)]
-    if first and row.arity - row.optional <= count <= row.arity:
+    row, operands = kernel_table.row(instruction.op), instruction.operands
+    if NONE not in operands and row.arity - row.optional <= len(operands) <= row.arity:
         return ""
-    return f"operand slots {instruction.slots}, but the row has {row.arity} operands"
+    return f"operand slots {operands}, but the row has {row.arity} operands"
 
 
-def slots_are_live(t: Snapshot, i: int) -> str:
+def slots_are_live(t: TapeView, i: int) -> str:
     """Operands and result are slots that are in use."""
     for s in (*t.instructions[i].operands, t.instructions[i].result):
         if s not in t.slots:
-            return f"slot {s} is free" if 0 <= s < t.slots.count else f"slot {s} of {t.slots.count}"
+            return f"slot {s} is free" if 0 <= s < t.slot_count else f"slot {s} of {t.slot_count}"
     return ""
 
 
-def no_mark_is_left(t: Snapshot, i: int) -> str:
+def no_mark_is_left(t: TapeView, i: int) -> str:
     """Between sweeps no instruction is marked."""
     return f"mark {t.instructions[i].mark}, which a sweep has left" if t.instructions[i].mark else ""
 
 
-def operands_are_written_before(t: Snapshot, i: int) -> str:
+def operands_are_written_before(t: TapeView, i: int) -> str:
     """Every instruction that writes an operand's buffer comes before the one that reads it."""
     for s in t.instructions[i].operands:
         buffer = t.slots[s].buffer
@@ -132,7 +122,7 @@ def operands_are_written_before(t: Snapshot, i: int) -> str:
     return ""
 
 
-def _words(t: Snapshot, i: int) -> list[int]:
+def _words(t: TapeView, i: int) -> list[int]:
     """What the engine knows of the op of instruction `i`."""
     return kernel_table.op_words(t.instructions[i].op).tolist()
 
@@ -141,18 +131,18 @@ def _dtype_name(code: int) -> str:
     return kernel_table.DTYPE_NAMES[code]
 
 
-def variant(t: Snapshot, i: int) -> int:
+def variant(t: TapeView, i: int) -> int:
     """Dtype code that chooses the kernel of an instruction."""
     return t.operands(i)[_words(t, i)[OP_VARIANT]].dtype
 
 
-def kernel_has_the_dtype(t: Snapshot, i: int) -> str:
+def kernel_has_the_dtype(t: TapeView, i: int) -> str:
     """The row has a kernel for the dtype that chooses it."""
     name = _dtype_name(variant(t, i))
     return "" if name in kernel_table.row(t.instructions[i].op).dtypes else f"there is no kernel for {name}"
 
 
-def operands_have_the_dtypes_of_the_row(t: Snapshot, i: int) -> str:
+def operands_have_the_dtypes_of_the_row(t: TapeView, i: int) -> str:
     """Operands have the kernel's dtype, conditions are booleans, and row numbers are int64."""
     row, own = kernel_table.row(t.instructions[i].op), _dtype_name(variant(t, i))
     for j, operand in enumerate(t.operands(i)):
@@ -162,7 +152,7 @@ def operands_have_the_dtypes_of_the_row(t: Snapshot, i: int) -> str:
     return ""
 
 
-def result_has_the_dtype_of_the_row(t: Snapshot, i: int) -> str:
+def result_has_the_dtype_of_the_row(t: TapeView, i: int) -> str:
     """The result has the kernel's dtype, or the one that the row states."""
     own = _words(t, i)[OP_DTYPE]
     expected = variant(t, i) if own == NONE else own
@@ -179,7 +169,7 @@ def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
         return None
 
 
-def shapes_fit(t: Snapshot, i: int) -> str:
+def shapes_fit(t: TapeView, i: int) -> str:
     """Operands broadcast to the result, which a sum and a reduction see in their operand's shape."""
     kind = _words(t, i)[OP_KIND]
     result, shapes = t.result(i), [operand.shape for operand in t.operands(i)]
@@ -198,7 +188,7 @@ def shapes_fit(t: Snapshot, i: int) -> str:
     return ""
 
 
-def parameters_fit(t: Snapshot, i: int) -> str:
+def parameters_fit(t: TapeView, i: int) -> str:
     """Parameters are there where the op has some, and what they describe lies inside the buffers."""
     instruction = t.instructions[i]
     record = kernel_table.row(instruction.op).params
@@ -210,13 +200,13 @@ def parameters_fit(t: Snapshot, i: int) -> str:
         found = read(record, instruction.params)
     except ValueError as error:
         return str(error)
-    return str(found.broken(t.operands(i), t.result(i)))
+    return str(found.broken([operand.view for operand in t.operands(i)], t.result(i).view))
 
 
 # --- buffers ---------------------------------------------------------------------------------------------------
 
 
-def producer_writes_the_buffer(t: Snapshot, b: int) -> str:
+def producer_writes_the_buffer(t: TapeView, b: int) -> str:
     """A buffer's producer is the last instruction that writes it, and these follow one another; a leaf has none."""
     producer, writers = t.buffers[b].producer, t.writers.get(b, [])
     if (writers[-1] if writers else NONE) != max(producer, NONE):
@@ -227,11 +217,11 @@ def producer_writes_the_buffer(t: Snapshot, b: int) -> str:
     return ""
 
 
-def _flows(t: Snapshot, s: int) -> bool:
-    return bool(t.buffers[t.slots[s].buffer].flags & DIFFERENTIABLE)
+def _flows(t: TapeView, s: int) -> bool:
+    return t.buffers[t.slots[s].buffer].differentiable
 
 
-def derivatives_come_from_an_operand(t: Snapshot, b: int) -> str:
+def derivatives_come_from_an_operand(t: TapeView, b: int) -> str:
     """A computed buffer has derivatives only if an operand has; on an eager tape nothing else is recorded.
 
     In a recording a copy may be where derivatives begin: what a function inside is differentiated by.
@@ -239,7 +229,7 @@ def derivatives_come_from_an_operand(t: Snapshot, b: int) -> str:
     writers = t.writers.get(b, [])
     inherited = any(_flows(t, s) for i in writers for s in t.instructions[i].operands)
     inherited |= t.all_live and any(t.instructions[i].op == COPY for i in writers)
-    flows = bool(t.buffers[b].flags & DIFFERENTIABLE)
+    flows = t.buffers[b].differentiable
     if writers and flows and not inherited:
         return f"it is differentiable, but no operand of instruction {writers[-1]}, which writes it, is"
     if writers and not flows and not t.all_live:
@@ -247,14 +237,14 @@ def derivatives_come_from_an_operand(t: Snapshot, b: int) -> str:
     return ""
 
 
-def only_floats_have_derivatives(t: Snapshot, b: int) -> str:
+def only_floats_have_derivatives(t: TapeView, b: int) -> str:
     """No cotangent flows into integers or booleans, whatever wrote them: no kernel could take it further."""
     dtypes = {t.slots[s].dtype for s in t.slots_on[b]}
-    flows = bool(t.buffers[b].flags & DIFFERENTIABLE) and not dtypes <= {F64, F32}
+    flows = t.buffers[b].differentiable and not dtypes <= {F64, F32}
     return f"it is differentiable, but seen as {', '.join(map(_dtype_name, sorted(dtypes)))}" if flows else ""
 
 
-def users_are_counted(t: Snapshot, b: int) -> str:
+def users_are_counted(t: TapeView, b: int) -> str:
     """Users are Tensors and operands; the references to the slots are these and the results."""
     buffer, uses = t.buffers[b], len(t.readers.get(b, ()))
     if buffer.users != uses + buffer.handles:
@@ -265,7 +255,7 @@ def users_are_counted(t: Snapshot, b: int) -> str:
     return ""
 
 
-def _reads(t: Snapshot, i: int) -> int:
+def _reads(t: TapeView, i: int) -> int:
     """Primals that the reverse rule of an instruction reads: bits 0-2 the operands, bit 3 the result."""
     words, mask = _words(t, i), 0
     for j, s in enumerate(t.instructions[i].operands):
@@ -273,7 +263,7 @@ def _reads(t: Snapshot, i: int) -> int:
     return mask
 
 
-def keeps_are_counted(t: Snapshot, b: int) -> str:
+def keeps_are_counted(t: TapeView, b: int) -> str:
     """Keeps are the instructions whose reverse rule reads the primal."""
     operands = sum(_reads(t, i) >> j & 1 for i, j in t.readers.get(b, ()))
     results = sum(_reads(t, i) & READS_Y != 0 for i in t.writers.get(b, ()))
@@ -285,7 +275,7 @@ def keeps_are_counted(t: Snapshot, b: int) -> str:
     )
 
 
-def kept_primal_is_there(t: Snapshot, b: int) -> str:
+def kept_primal_is_there(t: TapeView, b: int) -> str:
     """A primal that a reverse rule reads is still there."""
     buffer = t.buffers[b]
     computed_anew = t.all_live and b in t.writers  # at each replay

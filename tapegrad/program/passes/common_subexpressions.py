@@ -6,105 +6,97 @@ on the same operands compute the same.
 """
 
 from collections.abc import Hashable
-from typing import Any
+from dataclasses import replace
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.tape.layout import CALLBACK, DEAD_OP, DIFFERENTIABLE, EXTERNAL, OP_KIND
-from tapegrad.engine.tape.snapshot import Instruction, Slot, Snapshot
-from tapegrad.engine.tape.tape import words_at
+from tapegrad.engine.tape.layout import CALLBACK, DEAD_OP, EXTERNAL, OP_KIND
+from tapegrad.engine.tape_view import Slot, TapeView
 from tapegrad.ops import COPY, GUARDS
-from tapegrad.program.listing import Listing
-from tapegrad.program.recording import RecordedTape
 
 
-def eliminate_common_subexpressions(recording: RecordedTape, listing: Listing, outputs: list[int]) -> Listing:
-    """Take out of a listing what is computed twice; slots of the second are on the buffer of the first after that."""
-    return _Numbering(recording, listing, outputs).run()
+def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
+    """Let instructions be dead that compute what an earlier one does; their slots move to the buffer of that one."""
+    return _Numbering(tape).run()
 
 
 class _Numbering:
-    """One walk along a recording."""
+    """One walk along a tape."""
 
-    def __init__(self, recording: RecordedTape, listing: Listing, outputs: list[int]) -> None:
-        self._listing = listing
-        self._snapshot = Snapshot(recording)
-        self._outputs = {listing.buffer_of[slot] for slot in outputs}
-        self._stands_for: dict[int, int] = {}  # a buffer that is taken out -> the one that has its contents
-        self._known: dict[Hashable, int] = {}
+    def __init__(self, tape: TapeView) -> None:
+        self._tape = tape
+        self._outputs = {tape.slots[slot].buffer for slot in tape.outputs}
+        self._replacement: dict[int, int] = {}  # a buffer that goes -> the one that has its contents
+        self._dead: set[int] = set()
+        self._known: dict[Hashable, int] = {}  # what an instruction computes -> the buffer that has it
 
-    def run(self) -> Listing:
-        listing = self._listing
-        self._share_literals()
-        for i in range(len(listing)):
-            if listing.op[i] >= 0 and listing.alone(i) and listing.written(i) not in self._outputs:
-                self._look_at(i)
-            elif listing.op[i] >= 0:
-                self._number(i)
-        if self._stands_for:
-            listing.replace_buffers(self._stands_for)
-        return listing
+    def run(self) -> TapeView:
+        tape = self._tape
+        self._share_scalars()
+        for i in tape.live:
+            own = tape.written[i]
+            value = self._buffer_with(i)
+            if value != own and own not in self._outputs:
+                self._replacement[own] = value
+                self._dead.add(i)
+        if not self._replacement:
+            return tape
+        return replace(
+            tape,
+            instructions=tuple(
+                instruction._replace(op=DEAD_OP) if i in self._dead else instruction
+                for i, instruction in enumerate(tape.instructions)
+            ),
+            slots={number: slot._replace(buffer=self._buffer(slot)) for number, slot in tape.slots.items()},
+        )
 
     def _buffer(self, slot: Slot) -> int:
-        return self._stands_for.get(slot.buffer, slot.buffer)
+        return self._replacement.get(slot.buffer, slot.buffer)
 
-    def _share_literals(self) -> None:
+    def _share_scalars(self) -> None:
         """Constant scalars that the tape owns are the same where their bytes are."""
-        listing, known = self._listing, {}  # type: Listing, dict[Any, int]
-        scalars = {slot.buffer: slot for slot in map(self._snapshot.slots.__getitem__, self._snapshot.slots)}
-        for buffer, slot in scalars.items():
-            owned = listing.primal[buffer] != 0 and not listing.flags[buffer] & (EXTERNAL | DIFFERENTIABLE)
-            if owned and slot.shape == () and listing.bytes[buffer] <= 8 and buffer not in listing.writers:
-                content = bytes(words_at(listing.primal[buffer], listing.bytes[buffer], "u1"))
-                first = known.setdefault((slot.dtype, content), buffer)
-                if first != buffer:
-                    self._stands_for[buffer] = first
+        tape, known = self._tape, {}  # type: TapeView, dict[Hashable, int]
+        for slot in tape.slots.values():
+            buffer = tape.buffers[slot.buffer]
+            owned = buffer.primal != 0 and not buffer.flags & EXTERNAL and not buffer.differentiable
+            if owned and slot.shape == () and buffer.bytes <= 8 and slot.buffer not in tape.writers:
+                first = known.setdefault((slot.dtype, buffer.bytes, buffer.content), slot.buffer)
+                if first != slot.buffer:
+                    self._replacement[slot.buffer] = first
+
+    def _buffer_with(self, i: int) -> int:
+        """The buffer that has what instruction `i` computes: an earlier one, or its own."""
+        own = self._tape.written[i]
+        if len(self._tape.writers[own]) > 1:
+            return own
+        source = self._copied(i)
+        if source is not None and own not in self._outputs:
+            return source
+        key = self._key(i)
+        return own if key is None else self._known.setdefault(key, own)
 
     def _key(self, i: int) -> Hashable | None:
         """What two instructions that compute the same have in common; `None` for an op that is always computed."""
-        instruction: Instruction = self._snapshot.instructions[i]
+        tape, instruction = self._tape, self._tape.instructions[i]
         op = instruction.op
         if op in GUARDS or kernel_table.op_words(op)[OP_KIND] == CALLBACK:
             return None
-        operands = [self._place(slot) for slot in self._snapshot.operands(i)]
+        operands = [(self._buffer(slot), slot.view) for slot in tape.operands(i)]
         if kernel_table.row(op).commutative:
             operands.sort()
         if instruction.address != 0 and not instruction.params:
             return None  # parameters that nobody knows how to read
-        result = self._snapshot.result(i)._replace(buffer=-1)
-        differentiable = self._listing.differentiable_result(i)
-        return op, tuple(operands), self._place(result), instruction.params, differentiable
+        return op, tuple(operands), tape.result(i).view, instruction.params, self._has_derivative(i)
 
-    def _place(self, slot: Slot) -> tuple[Any, ...]:
-        return self._buffer(slot), slot.dtype, slot.offset, slot.shape, slot.strides
-
-    def _number(self, i: int) -> int:
-        """The buffer that has what instruction `i` computes: that of an earlier one, or its own."""
-        listing = self._listing
-        key = self._key(i) if listing.alone(i) else None
-        own = listing.written(i)
-        return own if key is None else self._known.setdefault(key, own)
-
-    def _look_at(self, i: int) -> None:
-        """Take instruction `i` out if there is a buffer with what it computes."""
-        listing = self._listing
-        own = listing.written(i)
-        first = self._copied(i)
-        if first is None:
-            first = self._number(i)
-        if first != own:
-            self._stands_for[own] = first
-            listing.op[i] = DEAD_OP
+    def _has_derivative(self, i: int) -> bool:
+        return self._tape.buffers[self._tape.written[i]].differentiable
 
     def _copied(self, i: int) -> int | None:
         """The buffer that instruction `i` makes nothing but a copy of."""
-        listing = self._listing
-        if listing.op[i] != COPY:
+        tape = self._tape
+        if tape.instructions[i].op != COPY:
             return None
-        operand, result = self._snapshot.operands(i)[0], self._snapshot.result(i)
+        operand, result = tape.operands(i)[0], tape.result(i)
         source = self._buffer(operand)
-        whole = all(
-            slot.contiguous and slot.offset == 0 and slot.size * slot.itemsize == listing.bytes[slot.buffer]
-            for slot in (operand, result)
-        )
-        same = (listing.flags[source] ^ listing.flags[result.buffer]) & DIFFERENTIABLE == 0
+        whole = all(slot.view.covers(tape.bytes(slot.buffer)) for slot in (operand, result))
+        same = tape.buffers[source].differentiable == tape.buffers[result.buffer].differentiable
         return source if whole and same and operand.shape == result.shape else None

@@ -1,0 +1,24 @@
+"""The class of each kind of program: a new kind is a class of its own, and an entry here."""
+
+from tapegrad.engine.tape_view import TapeView
+from tapegrad.program.gradient import GradientProgram, ReverseJacobianProgram
+from tapegrad.program.jacobian_columns import ForwardJacobianProgram
+from tapegrad.program.program import Program
+from tapegrad.program.pullback import PullbackProgram
+from tapegrad.program.recording import RecordedTape
+from tapegrad.program.spec import FORWARD, JACFWD, JACREV, JVP, VALUE_AND_GRAD, VJP, ProgramSpec
+from tapegrad.program.tangents import TangentProgram
+
+PROGRAMS: dict[str, type[Program]] = {
+    FORWARD: Program,
+    VALUE_AND_GRAD: GradientProgram,
+    JACREV: ReverseJacobianProgram,
+    JVP: TangentProgram,
+    JACFWD: ForwardJacobianProgram,
+    VJP: PullbackProgram,
+}
+
+
+def make_program(recording: RecordedTape, tape: TapeView, spec: ProgramSpec) -> Program:
+    """The program of a recording for a spec."""
+    return PROGRAMS[spec.kind](recording, tape, spec)

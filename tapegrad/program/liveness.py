@@ -1,0 +1,44 @@
+"""Which instructions a program needs: those that an output or a guard depends on, and those a derivative flows through.
+
+The compiled sweeps over the eager tape find theirs in `engine.sweep.reachability`.
+"""
+
+from collections.abc import Iterable
+
+from tapegrad.engine.tape_view import TapeView
+from tapegrad.ops import GUARDS
+
+
+def live_instructions(tape: TapeView, outputs: Iterable[int]) -> list[int]:
+    """Instructions that the buffers `outputs`, or a guard, depend on, in order. The others are dead code."""
+    needed, live = set(outputs), []
+    for i in reversed(tape.live):
+        if tape.instructions[i].op in GUARDS or tape.written[i] in needed:
+            live.append(i)
+            needed.update(tape.read[i])
+    return live[::-1]
+
+
+def active_buffers(tape: TapeView, live: list[int], inputs: list[int], outputs: Iterable[int]) -> set[int]:
+    """Buffers through which a derivative flows from one of the input buffers to one of the output buffers."""
+    read, written, differentiated = tape.read, tape.written, tape.differentiated
+    reached = set(inputs)
+    for i in live:
+        if any(read[i][j] in reached for j in differentiated[i]):
+            reached.add(written[i])
+    needed = set(outputs)
+    for i in reversed(live):
+        if written[i] in needed:
+            needed.update(read[i][j] for j in differentiated[i])
+    return reached & needed
+
+
+def active_operands(tape: TapeView, live: list[int], active: set[int]) -> dict[int, list[int]]:
+    """For each instruction through which derivatives flow, the operands that they flow from or to."""
+    found = {}
+    for i in live:
+        read = tape.read[i]
+        operands = [j for j in tape.differentiated[i] if read[j] in active]
+        if operands and tape.written[i] in active:
+            found[i] = operands
+    return found
