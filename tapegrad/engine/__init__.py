@@ -9,6 +9,7 @@ In reading order:
     runtime                        compiling, caching, announcing
     kernel_table, reference        from op codes to kernels; the same formulas by NumPy
     status                         from error numbers to exceptions
+    tape_view                      a tape at one moment, as Python reads it
     verify                         what a legal tape is
     printing, view_names           a tape as text
     threads, guard_pages           threads for large instructions; guard pages for finding errors

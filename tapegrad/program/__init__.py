@@ -4,16 +4,16 @@ In reading order:
 
     signature, static_arguments    arguments: which are arrays, which are fixed
     calling                        how transforms call functions, and what those may return
-    listing                        a tape as lists, for passes to read
     recording, trace               the tape of a recording; a function that was run on it
     outcome_guards                 guards on results of plain NumPy
-    passes                         dead code and common subexpressions
-    spec                           what a program is made for
+    liveness                       which instructions a program needs
+    passes                         common subexpressions and dead code
+    spec, kinds                    what a program is made for; the class of each kind
     memory_plan                    when a buffer is in use, and its offset in the workspace
     stream, program                instructions bound to frames, in the order of execution
     gradient, pullback             programs with a reverse stream
-    tangents, tangent_frames       programs with a tangent stream
-    seed_sparsity                  which seeds a tangent depends on
+    tangents, jacobian_columns     programs with tangents
+    tangent_frames, seed_sparsity  frames of tangents; which seeds a tangent depends on
     workspace                      the memory of one execution
     trace_cache                    the recordings that a function keeps
     captured_state, watch          what the function sees beside its arguments, and whether it has changed

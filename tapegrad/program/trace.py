@@ -171,11 +171,14 @@ class Trace(Uncopied):
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
         return known
 
-    def new_workspace(self, program: Program) -> Workspace:
-        """One more workspace of a program."""
-        workspace = Workspace(program)
-        self.bytes += workspace.bytes
-        return workspace
+    def take_workspace(self, spec: ProgramSpec) -> Workspace:
+        """A workspace that is not in use, or a new one. It is put back by appending it to `workspaces`."""
+        try:
+            return self.workspaces(spec).pop()
+        except IndexError:
+            workspace = Workspace(self.program(spec))
+            self.bytes += workspace.bytes
+            return workspace
 
     def workspaces(self, spec: ProgramSpec) -> list[Workspace]:
         """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""

@@ -1,11 +1,16 @@
 """What all transforms have in common: they call a function, and are recorded and replayed if that one is."""
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tapegrad.frontend.copying import OfFunction
+from tapegrad.frontend.modes import thread
+from tapegrad.program.signature import has_tensor
 from tapegrad.transforms.jit import Jit
+
+Result = TypeVar("Result")
 
 
 class Transform(OfFunction):
@@ -37,6 +42,59 @@ class Transform(OfFunction):
     def key(self) -> Any:
         """What two transforms of one function share if they do the same."""
         return type(self), *self.settings
+
+
+class Derivative(ABC, Generic[Result]):
+    """Something that is computed of a function in one of three ways."""
+
+    def compute(self, function: Callable[..., Any], on_tensors: bool, *arguments: Any) -> Result:
+        """Compute it within another transform or from Tensors, by a replay, or by running the function.
+
+        Parameters
+        ----------
+        function
+            The function that is differentiated.
+        on_tensors
+            Whether there are Tensors among its arguments.
+        arguments
+            What each of the three ways is handed after the function.
+        """
+        if on_tensors or thread.mode.nested:
+            return self._nested(function, *arguments)
+        recorded = replayable(function)
+        return self._eager(function, *arguments) if recorded is None else self._replay(recorded, *arguments)
+
+    @abstractmethod
+    def _nested(self, function: Callable[..., Any], *arguments: Any) -> Result:
+        """On the tape that the thread is appending to, as Tensors."""
+
+    @abstractmethod
+    def _replay(self, function: Jit[..., Any], *arguments: Any) -> Result:
+        """By a replay of a recorded function."""
+
+    @abstractmethod
+    def _eager(self, function: Callable[..., Any], *arguments: Any) -> Result:
+        """By running the function."""
+
+
+class DerivativeTransform(Derivative[Any], Transform):
+    """A transform that computes a derivative, with a short way for calls with arrays like the last ones."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._fast: Any = None  # a path of `fast_path`
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fast = self._fast
+        if fast is not None and len(args) == fast.arity and not kwargs and not thread.mode.nested:
+            result = fast(*args)
+            if result is not None:
+                return result
+        return self._general(args, kwargs)
+
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The derivative for any arguments."""
+        return self.compute(self.function, has_tensor(args, kwargs), args, kwargs)
 
 
 def replayable(function: Callable[..., Any]) -> Jit[..., Any] | None:

@@ -8,14 +8,14 @@ import numpy as np
 
 from tapegrad.autodiff.backward import pull_back
 from tapegrad.autodiff.graph_view import tensor_on
-from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, restoring, thread
+from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, restoring
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.calling import call, check_scalar, one_array
 from tapegrad.program.signature import has_tensor, numpy_scalar
 from tapegrad.program.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.trace import Trace
 from tapegrad.transforms.argnums import Argnums, checked_argnums, select
-from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.fast_path import GradientPath
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.nested import NestedCall, new_leaf
@@ -119,28 +119,16 @@ def _goal(spec: ProgramSpec, recorded: Trace) -> ProgramSpec:
     return spec if scalar else _FORWARD
 
 
-class ValueAndGrad(Transform):
+class ValueAndGrad(DerivativeTransform):
     """Function made by `value_and_grad`."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums | list[int]) -> None:
         super().__init__(function)
         self._argnums = checked_argnums(argnums)
-        self._fast: GradientPath | None = None
 
     @property
     def settings(self) -> tuple[Any, ...]:
         return (self._argnums,)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        fast = self._fast
-        if fast is not None and len(args) == 1 and not kwargs and not thread.mode.nested:
-            result = fast(args[0])
-            if result is not None:
-                return result
-        if thread.mode.nested or has_tensor(args, kwargs):
-            return self._on_tensors(args, kwargs)
-        known = replayable(self.function)
-        return self._eagerly(args, kwargs) if known is None else self._replay(known, args, kwargs)
 
     def _replay(self, function: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient of a recorded function."""
@@ -156,25 +144,23 @@ class ValueAndGrad(Transform):
         return value[()], selection.unflatten_results([numpy_scalar(g) for g in gradients])
 
     @restoring
-    def _eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient by running the function on the eager tape."""
         selection = select(args, self._argnums)
         with eager_mode():
             given = [new_leaf(leaf) for leaf in selection.leaves]
-            leaves = [
-                tensor_on(EAGER, t._slot) for t in given
-            ]  # the function may write to those that it gets
+            leaves = [tensor_on(EAGER, t._slot) for t in given]  # the function may write to its own
             with differentiating(leaves):
-                value = call(self.function, selection.substitute(given), kwargs)
+                value = call(function, selection.substitute(given), kwargs)
             to_output = _constant(value)
             if is_tensor(value):
                 pull_back(value, leaves)  # its Tensors go, and the graph with them
         return to_output, selection.unflatten_results([_gradient_of(t) for t in leaves])
 
-    def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _nested(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradient as Tensors, on the tape that the thread is appending to."""
         selection = select(args, self._argnums)
-        run = NestedCall(self.function, selection, kwargs)
+        run = NestedCall(function, selection, kwargs)
         _constant(run.value)
         value = run.value if is_tensor(run.value) else from_array(np.asarray(run.value), constant=True)
         value, *gradients = run.to_output([value, *run.pull([(value, 1.0)])], has_tensor(args, kwargs))

@@ -11,7 +11,6 @@ from tapegrad.autodiff.custom.tensor_rules import check_forward_rules
 from tapegrad.errors import NoForwardModeError
 from tapegrad.frontend import elementwise, reductions
 from tapegrad.frontend.joining import concatenate
-from tapegrad.frontend.modes import thread
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.signature import has_tensor
@@ -19,7 +18,7 @@ from tapegrad.program.spec import JVP, ProgramSpec
 from tapegrad.pytree import LEAF, flatten, unflatten
 from tapegrad.transforms import jvp
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
-from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.fast_path import DirectionPath
 from tapegrad.transforms.grad import Grad
 from tapegrad.transforms.jacobian import Jacobian
@@ -103,47 +102,51 @@ def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> "Hessian":
     return Hessian(function, argnums)
 
 
-class HessianProduct(Transform):
+class HessianProduct(DerivativeTransform):
     """Function made by `hvp`."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
         self._argnums = checked_argnums(argnums)
         self._gradient = Grad(function, argnums)
-        self._fast: DirectionPath | None = None
         self._forward = True  # until an op turns out to have no forward mode
 
     @property
     def settings(self) -> tuple[Any, ...]:
         return (self._argnums,)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        fast = self._fast
-        if fast is not None and len(args) == 2 and not kwargs and not thread.mode.nested:
-            result = fast(*args)
-            if result is not None:
-                return result
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) < 2:
             raise TypeError("hvp: call it with the function's arguments and, last, the direction")
-        *primals, direction = args
-        selection = select(tuple(primals), self._argnums)
-        directions = jvp.directions(selection, direction, "hvp")
+        selection = select(args[:-1], self._argnums)
+        directions = jvp.directions(selection, args[-1], "hvp")
         if self._forward:
+            on_tensors = has_tensor((selection.args, directions), kwargs)
             try:
-                return self._forwards(selection, directions, kwargs)
+                return self.compute(self._gradient, on_tensors, selection, directions, kwargs)
             except NoForwardModeError:
                 self._forward = False
         return self._backwards(selection, directions, kwargs)
 
-    def _forwards(self, selection: Selection, directions: list[Any], kwargs: dict[str, Any]) -> Any:
-        """The tangent of the gradient."""
-        gradient = functools.partial(self._gradient, **kwargs)
-        if thread.mode.nested or has_tensor((selection.args, directions), kwargs):
-            return jvp.on_tensors(gradient, selection, directions)[1]
-        known = replayable(self._gradient)
-        if known is None:
-            return jvp.eager_jvp(gradient, selection, directions)[1]
-        return self._replay(known, selection, directions, kwargs)
+    def _nested(
+        self,
+        function: Callable[..., Any],
+        selection: Selection,
+        directions: list[Any],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """The tangent of the gradient, as a Tensor."""
+        return jvp.nested_jvp(functools.partial(function, **kwargs), selection, directions)[1]
+
+    def _eager(
+        self,
+        function: Callable[..., Any],
+        selection: Selection,
+        directions: list[Any],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """The tangent of the gradient, by a sweep over the eager tape."""
+        return jvp.eager_jvp(functools.partial(function, **kwargs), selection, directions)[1]
 
     def _backwards(self, selection: Selection, directions: list[Any], kwargs: dict[str, Any]) -> Any:
         """The gradient of the gradient's inner product with the direction: the same, for a Hessian is symmetric."""
@@ -154,14 +157,14 @@ class HessianProduct(Transform):
         )
 
     def _replay(
-        self, gradient: Jit[..., Any], selection: Selection, directions: list[Any], kwargs: dict[str, Any]
+        self, function: Jit[..., Any], selection: Selection, directions: list[Any], kwargs: dict[str, Any]
     ) -> Any:
         """The tangent of the recorded gradient."""
-        arguments = gradient.arguments(selection.args, kwargs)
+        arguments = function.arguments(selection.args, kwargs)
         spec = ProgramSpec(JVP, selection.inputs(arguments))
-        recorded, results = gradient.run(arguments, spec, check_forward_rules, given=directions)
+        recorded, results = function.run(arguments, spec, check_forward_rules, given=directions)
         if len(selection.args) == 1 and not kwargs and self._argnums == 0:
-            self._fast = DirectionPath.of(gradient, recorded, spec, selection.args[0])
+            self._fast = DirectionPath.of(function, recorded, spec, selection.args[0])
         return recorded.tangents(arguments.arrays, results)
 
 

@@ -8,14 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
-from tapegrad.frontend.modes import thread
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.program.calling import one_array
 from tapegrad.program.signature import Arguments, flatten_args, has_tensor, numpy_scalar
 from tapegrad.program.spec import FORWARD, JACFWD, JACREV, ProgramSpec
 from tapegrad.program.trace import Trace
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
-from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.base import DerivativeTransform
 from tapegrad.transforms.fast_path import ResultPath
 from tapegrad.transforms.jit import Jit, run_once
 from tapegrad.transforms.nested import NestedCall
@@ -115,34 +114,22 @@ def jacrev(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., 
     return jacobian(function, argnums, "reverse")
 
 
-class Jacobian(Transform):
+class Jacobian(DerivativeTransform):
     """Function made by `jacobian`, `jacfwd` and `jacrev`."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums, mode: str) -> None:
         super().__init__(function)
         self._argnums = checked_argnums(argnums)
         self._mode = mode
-        self._fast: ResultPath | None = None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        fast = self._fast
-        if fast is not None and len(args) == 1 and not kwargs and not thread.mode.nested:
-            result = fast(args[0])
-            if result is not None:
-                return result
-        if thread.mode.nested or has_tensor(args, kwargs):
-            return self._on_tensors(args, kwargs)
-        known = replayable(self.function)
-        return self._recorded_anew(args, kwargs) if known is None else self._replay(known, args, kwargs)
 
     @property
     def settings(self) -> tuple[Any, ...]:
         return self._argnums, self._mode
 
-    def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _nested(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian as a Tensor on the thread's tape, one sweep for each row or column."""
         selection = select(args, self._argnums)
-        run = NestedCall(self.function, selection, kwargs)
+        run = NestedCall(function, selection, kwargs)
         array = one_array("jacobian", run.value)
         if not is_tensor(run.value) or array.dtype.kind != "f":
             run.value = from_array(array.astype(float), constant=True)
@@ -162,13 +149,13 @@ class Jacobian(Transform):
             self._fast = ResultPath.of(function, recorded, choose(recorded), args[0])
         return _arranged(selection, recorded, arguments, results)
 
-    def _recorded_anew(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The Jacobian of a function that is not replayed: of its run with these arguments."""
         selection = select(args, self._argnums)
         arguments = flatten_args(tuple(selection.leaves), {})
 
         def of_leaves(*leaves: Any) -> Any:
-            return self.function(*selection.substitute(list(leaves)), **kwargs)
+            return function(*selection.substitute(list(leaves)), **kwargs)
 
         recorded = Trace(of_leaves, arguments)
         results = run_once(recorded, arguments, functools.partial(self._spec, tuple(arguments.places)))

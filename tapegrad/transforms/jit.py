@@ -243,11 +243,7 @@ def execute(
         check(recorded)
     spec = goal if isinstance(goal, ProgramSpec) else goal(recorded)
     program = recorded.program(spec)
-    free = recorded.workspaces(spec)
-    try:
-        workspace = free.pop()
-    except IndexError:
-        workspace = recorded.new_workspace(program)
+    workspace = recorded.take_workspace(spec)
     results = [np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
     arrays = [*arguments.arrays, *given, *results]
     ids = np.array([id(array) for array in arrays], np.int64)
@@ -256,7 +252,7 @@ def execute(
     value = workspace.value
     if status == 0 and value is not None:
         results.insert(0, value.copy())
-    free.append(workspace)
+    recorded.workspaces(spec).append(workspace)
     if status == 0:
         return results, -1
     if status == GUARD_FAILED:

@@ -20,7 +20,7 @@ from tapegrad.program.spec import JVP, ProgramSpec
 from tapegrad.program.trace import zeros_like
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.argnums import Selection, select
-from tapegrad.transforms.base import replayable
+from tapegrad.transforms.base import Derivative
 from tapegrad.transforms.fast_path import ValueAndDirectionPath
 from tapegrad.transforms.jit import Jit, error_of
 from tapegrad.transforms.nested import NestedCall
@@ -61,12 +61,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     if result is not None:
         return result
     selection, directions = _paired(primals, tangents)
-    if thread.mode.nested or has_tensor((primals, tangents), {}):
-        return on_tensors(function, selection, directions)
-    known = replayable(function)
-    if known is not None:
-        return _replayed(known, selection, directions)
-    return eager_jvp(function, selection, directions)
+    return _JVP.compute(function, has_tensor((primals, tangents), {}), selection, directions)
 
 
 def _short(
@@ -133,7 +128,7 @@ def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
 # --- on Tensors --------------------------------------------------------------------------------------------------
 
 
-def on_tensors(function: Callable[..., Any], selection: Selection, directions: list[Any]) -> tuple[Any, Any]:
+def nested_jvp(function: Callable[..., Any], selection: Selection, directions: list[Any]) -> tuple[Any, Any]:
     """Value and tangent as Tensors, on the tape that the thread is appending to."""
     run = NestedCall(function, selection)
     results, definition = flatten(run.value)
@@ -146,7 +141,9 @@ def on_tensors(function: Callable[..., Any], selection: Selection, directions: l
 # --- by replay ---------------------------------------------------------------------------------------------------
 
 
-def _replayed(function: Jit[..., Any], selection: Selection, directions: list[np.ndarray]) -> tuple[Any, Any]:
+def _replayed_jvp(
+    function: Jit[..., Any], selection: Selection, directions: list[np.ndarray]
+) -> tuple[Any, Any]:
     """Value and tangent of a recorded function."""
     arguments = function.arguments(selection.args, {})
     spec = ProgramSpec(JVP, selection.inputs(arguments), values=True)
@@ -233,3 +230,25 @@ def _ids(arrays: list[np.ndarray]) -> np.ndarray:
 def _fixed(value: Any) -> Any:
     """The tangent of a result that does not depend on the arguments."""
     return zeros_like(value.data_or_traced() if is_tensor(value) else value)
+
+
+class _Jvp(Derivative[tuple[Any, Any]]):
+    """Value and tangent."""
+
+    def _nested(
+        self, function: Callable[..., Any], selection: Selection, directions: list[Any]
+    ) -> tuple[Any, Any]:
+        return nested_jvp(function, selection, directions)
+
+    def _replay(
+        self, function: Jit[..., Any], selection: Selection, directions: list[Any]
+    ) -> tuple[Any, Any]:
+        return _replayed_jvp(function, selection, directions)
+
+    def _eager(
+        self, function: Callable[..., Any], selection: Selection, directions: list[Any]
+    ) -> tuple[Any, Any]:
+        return eager_jvp(function, selection, directions)
+
+
+_JVP = _Jvp()

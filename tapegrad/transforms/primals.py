@@ -23,20 +23,17 @@ class Primals(Uncopied):
 
     __slots__ = ("_alone", "_free", "_inputs", "_workspace", "program")
 
-    def __init__(self, program: PullbackProgram, free: list[Workspace], inputs: list[np.ndarray]) -> None:
+    def __init__(
+        self, program: PullbackProgram, workspace: Workspace, free: list[Workspace], inputs: list[np.ndarray]
+    ) -> None:
         self.program = program
+        self._workspace = workspace
         self._free = free
         self._inputs = inputs  # the reverse sweep reads them where they lie
         self._alone = lock()
-        try:
-            self._workspace = free.pop()
-        except IndexError:
-            self._workspace = Workspace(program)
 
     def __del__(self) -> None:
-        workspace = getattr(self, "_workspace", None)  # there is none if it could not be made
-        if workspace is not None:
-            self._free.append(workspace)
+        self._free.append(self._workspace)
 
     @classmethod
     def computed(
@@ -45,7 +42,8 @@ class Primals(Uncopied):
         """A forward sweep by a recording: the primals, or `None` and the guard that did not hold."""
         program = recorded.program(spec)
         assert isinstance(program, PullbackProgram)
-        made = cls(program, recorded.workspaces(spec), arguments.arrays)
+        workspace = recorded.take_workspace(spec)
+        made = cls(program, workspace, recorded.workspaces(spec), arguments.arrays)
         ids = _ids(arguments.arrays)
         status = replay.replay_forward(made._workspace.address, id(ids))
         if status == GUARD_FAILED:

@@ -7,14 +7,14 @@ import numpy as np
 
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.frontend.modes import current, eager_mode, restoring, thread
+from tapegrad.frontend.modes import current, eager_mode, restoring
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.calling import check_numbers, check_real
 from tapegrad.program.signature import has_tensor, numpy_scalar
 from tapegrad.program.spec import VJP, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.argnums import Selection, select
-from tapegrad.transforms.base import replayable
+from tapegrad.transforms.base import Derivative
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.nested import NestedCall
 from tapegrad.transforms.primals import Primals
@@ -76,10 +76,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:
     (array([ 3., 30.]), np.float64(21.0))
     """
     selection = select(primals, tuple(range(len(primals))))
-    if thread.mode.nested or has_tensor(primals, {}):
-        return _on_tensors(function, selection)
-    replayed = replayable(function)
-    return _eagerly(function, selection) if replayed is None else _replay(replayed, selection)
+    return _VJP.compute(function, has_tensor(primals, {}), selection)
 
 
 def _checked(y_bar: Any, shapes: list[tuple[int, ...]], definition: Any) -> list[Any]:
@@ -108,58 +105,62 @@ def _shapes(values: list[Any]) -> list[tuple[int, ...]]:
     return [value.shape if is_tensor(value) else np.shape(value) for value in values]
 
 
-def _on_tensors(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
-    """On the tape that the thread is appending to."""
-    run = NestedCall(function, selection)
-    values, definition = flatten(run.value)
-    check_numbers("vjp", values)
-    as_tensors, shapes = has_tensor(selection.args, {}), _shapes(values)
+class _Vjp(Derivative[tuple[Any, Pullback]]):
+    """Value and pullback."""
 
-    def pullback(y_bar: Any) -> tuple[Any, ...]:
-        bars = _checked(y_bar, shapes, definition)
-        pulled = run.pull(zip(values, bars, strict=True))
-        return _per_primal(selection, run.to_output(pulled, as_tensors or has_tensor((y_bar,), {})))
-
-    return unflatten(definition, run.to_output(values, as_tensors)), Pullback(pullback)
-
-
-@restoring
-def _eagerly(function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
-    """On the eager tape, which is swept at each call of the pullback."""
-    with eager_mode():
+    def _nested(self, function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
+        """On the tape that the thread is appending to."""
         run = NestedCall(function, selection)
         values, definition = flatten(run.value)
         check_numbers("vjp", values)
-        to_output = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in values]
-    alone, shapes = lock(), _shapes(to_output)  # the sweep leaves its gradients in the leaves of the run
+        as_tensors, shapes = has_tensor(selection.args, {}), _shapes(values)
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            bars = _checked(y_bar, shapes, definition)
+            pulled = run.pull(zip(values, bars, strict=True))
+            return _per_primal(selection, run.to_output(pulled, as_tensors or has_tensor((y_bar,), {})))
+
+        return unflatten(definition, run.to_output(values, as_tensors)), Pullback(pullback)
 
     @restoring
-    def pullback(y_bar: Any) -> tuple[Any, ...]:
-        bars = _checked(y_bar, shapes, definition)
-        if current()[0] is run.tape and any(is_tensor(bar) for bar in bars):
-            return _per_primal(selection, run.pull(zip(values, bars, strict=True)))
-        with alone, eager_mode():
-            pulled = run.pull_arrays(zip(values, bars, strict=True))
-        return _per_primal(selection, [numpy_scalar(g) for g in pulled])
+    def _eager(self, function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
+        """On the eager tape, which is swept at each call of the pullback."""
+        with eager_mode():
+            run = NestedCall(function, selection)
+            values, definition = flatten(run.value)
+            check_numbers("vjp", values)
+            to_output = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in values]
+        alone, shapes = lock(), _shapes(to_output)  # the sweep leaves its gradients in the leaves of the run
 
-    return unflatten(definition, to_output), Pullback(pullback)
+        @restoring
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            bars = _checked(y_bar, shapes, definition)
+            if current()[0] is run.tape and any(is_tensor(bar) for bar in bars):
+                return _per_primal(selection, run.pull(zip(values, bars, strict=True)))
+            with alone, eager_mode():
+                pulled = run.pull_arrays(zip(values, bars, strict=True))
+            return _per_primal(selection, [numpy_scalar(g) for g in pulled])
+
+        return unflatten(definition, to_output), Pullback(pullback)
+
+    def _replay(self, function: Jit[..., Any], selection: Selection) -> tuple[Any, Pullback]:
+        """By replays: a forward sweep now, and a reverse sweep at each call of the pullback."""
+        arguments = function.arguments(selection.args, {})
+        arguments.arrays[:] = [array.copy() for array in arguments.arrays]  # the caller's may change
+        spec = ProgramSpec(VJP, selection.inputs(arguments))
+        recorded, (primals,) = function.run(arguments, spec, by=Primals.computed)
+        value = recorded.result(arguments.arrays, primals.outputs())
+        values, definition = flatten(value)
+        check_numbers("vjp", values)
+        shapes = _shapes(values)
+        seeded = [recorded.computed[k] for k in primals.program.seeded]
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            bars = _checked(y_bar, shapes, definition)
+            pulled = primals.pull([bars[k] for k in seeded])
+            return _per_primal(selection, [numpy_scalar(g) for g in pulled])
+
+        return value, Pullback(pullback)
 
 
-def _replay(function: Jit[..., Any], selection: Selection) -> tuple[Any, Pullback]:
-    """By replays: a forward sweep now, and a reverse sweep at each call of the pullback."""
-    arguments = function.arguments(selection.args, {})
-    arguments.arrays[:] = [array.copy() for array in arguments.arrays]  # the caller's may change
-    spec = ProgramSpec(VJP, selection.inputs(arguments))
-    recorded, (primals,) = function.run(arguments, spec, by=Primals.computed)
-    value = recorded.result(arguments.arrays, primals.outputs())
-    values, definition = flatten(value)
-    check_numbers("vjp", values)
-    shapes = _shapes(values)
-    seeded = [recorded.computed[k] for k in primals.program.seeded]
-
-    def pullback(y_bar: Any) -> tuple[Any, ...]:
-        bars = _checked(y_bar, shapes, definition)
-        pulled = primals.pull([bars[k] for k in seeded])
-        return _per_primal(selection, [numpy_scalar(g) for g in pulled])
-
-    return value, Pullback(pullback)
+_VJP = _Vjp()

@@ -4,6 +4,7 @@ In reading order:
 
     frame                          the arguments of a kernel
     raw_memory                     loads, stores and calls by address
+    strided                        order and bounds of strided arrays
     arithmetic, library            functions of elements: in line, and of libraries
     blocks, cotangents, tangents   what the generated kernels share
     generated                      the elementwise kernels, written by `codegen`

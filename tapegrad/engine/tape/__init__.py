@@ -8,7 +8,8 @@ In reading order:
     slots, memory                  slots as Python makes them; the memory of a slot
     geometry, parameters           shapes and strides; parameters of instructions
     tape                           the tape as Python sees it
-    snapshot, snapshot_copy        a tape at one moment, as Python reads it
+    view                           a view: where elements lie in a buffer
+    copy_tape                      a tape copied at one moment
     checksums, guarded_memory      means of finding errors
 
 It imports `kernels` and `runtime`.

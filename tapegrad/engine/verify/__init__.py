@@ -2,6 +2,7 @@
 
     check                          check a tape, and raise if it breaks a rule
     rules                          the rules of slots, instructions and buffers
+    pass_rules                     what a pass may change
 
 The tests run it over every tape, and ``TAPEGRAD_CHECK=1`` in the environment over those of a program.
 """
