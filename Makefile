@@ -29,7 +29,7 @@ memcheck: $(VENV)/.installed-test ## the test suite under glibc's checking mallo
 lint: $(VENV)/.installed-test ## check format, style and types
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
-	$(BIN)/mypy tapegrad
+	$(BIN)/mypy tapegrad perf
 
 gen: $(VENV)/.installed-test ## generate the elementwise kernels from the op table, and the type stubs
 	$(BIN)/python -m tapegrad.engine.codegen

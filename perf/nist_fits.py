@@ -28,7 +28,8 @@ class Evaluation:
            Review 40(1), 1998.
         """
         if self.kind == 0:
-            return self.problem.residuals(self.b)  # type: ignore[no-any-return]
+            residuals: Array = self.problem.residuals(self.b)
+            return residuals
         steps = 1e-30 * np.maximum(np.abs(self.b), 1e-300)
         columns = [self.problem.residuals(self.b + 1j * step).imag for step in np.diag(steps)]
         return np.stack(columns, axis=1) / steps
@@ -99,9 +100,9 @@ def _timed(function: Any, problem: Any, kind: int, fits: Fits) -> Any:
 
     def call(b: Array) -> Array:
         begun = perf_counter()
-        result = function(b)
+        result: Array = function(b)
         seconds[kind] += perf_counter() - begun
         evaluations.append(Evaluation(problem, kind, b.copy()))
-        return result  # type: ignore[no-any-return]
+        return result
 
     return call

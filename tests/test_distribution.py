@@ -16,6 +16,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from mypy import api
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
@@ -206,3 +207,18 @@ def test_an_installed_wheel_is_a_command_with_its_data(environment: Path, tmp_pa
     assert run(environment / "tapegrad", "--version", cwd=tmp_path) == f"tapegrad {tg.__version__}\n"
     found = json.loads(run(environment / "tapegrad", "fit", "DanWood", "--json", cwd=tmp_path))
     assert found["total"]["agreeing"] == 2
+
+
+def test_an_installed_wheel_has_types(
+    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # away from this checkout, and from its settings
+    Path("program.py").write_text(
+        "import tapegrad as tg\nreveal_type(tg.sin(tg.tensor(1.0)))\ntg.sinn(1.0)\n"
+    )
+    python = ["--python-executable", str(environment / "python")]
+    output, errors, _ = api.run(["--strict", "--cache-dir", "cache", *python, "program.py"])
+    assert not errors
+    revealed, error, *_ = output.splitlines()
+    assert revealed.endswith('Revealed type is "tapegrad.frontend.tensor.Tensor"')
+    assert error.startswith('program.py:3: error: Module has no attribute "sinn"')

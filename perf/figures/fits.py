@@ -73,7 +73,7 @@ def measure(settings: Settings) -> Outcome:
     )
     timings, notes = _beside_peers(runs[0], settings)
     residuals, jacobians = runs[0].calls
-    each = [_median(runs, lambda run, kind=kind: run.seconds[kind]) for kind in (0, 1)]  # type: ignore[misc]
+    each = _median(runs, lambda run: run.seconds[0]), _median(runs, lambda run: run.seconds[1])
     notes += [
         f"{residuals:,} residuals in {each[0]:.3f} s, {jacobians:,} Jacobians in {each[1]:.3f} s",
         f"least_squares' own work: {own:.2f} s",

@@ -6,13 +6,14 @@ START = perf_counter()
 
 import json  # noqa: E402  (the clock starts before everything else)
 import sys  # noqa: E402
+from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 
 import tapegrad  # noqa: E402
 
 
-def f(x):  # type: ignore[no-untyped-def]
+def f(x: tapegrad.Tensor) -> tapegrad.Tensor:
     """The chained Rosenbrock function, here again so that nothing but the library is imported."""
     return tapegrad.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
@@ -20,6 +21,7 @@ def f(x):  # type: ignore[no-untyped-def]
 def main(mode: str) -> None:
     """Print the seconds; the minimum's gradient is checked after the clock has stopped."""
     x0 = np.ones(10)
+    gradient: Any
     if mode == "replay":
         gradient = tapegrad.value_and_grad(tapegrad.jit(f))(x0)[1]
     else:

@@ -37,7 +37,7 @@ def interleaved() -> Callable[[], None]:
         a.backward()
         kept.pop().backward()
         kept.append(b)
-        if not np.allclose(x.grad, expected, rtol=1e-12, atol=0):
+        if x.grad is None or not np.allclose(x.grad, expected, rtol=1e-12, atol=0):
             raise SystemExit(f"wrong gradient {x.grad} instead of {expected}")
         x.null_grad()
 

@@ -25,7 +25,7 @@ def put_up() -> None:
     """Put an allocator with guard pages in the place of the C library's, for all code that is loaded from now on."""
     if not hasattr(mmap, "MAP_ANONYMOUS"):
         raise ImportError("TAPEGRAD_GUARD_PAGES: this system has no mmap; unset the variable")
-    from tapegrad.engine.tape import guarded_memory  # which can be imported where there is mmap only
+    from tapegrad.engine.tape import guarded_memory  # noqa: PLC0415  where there is no mmap it cannot be imported
 
     for use, kind in ((bind_allocator, "fenced"), (_let_numpy_use, "array")):
         own = [getattr(guarded_memory, f"{kind}_{name}") for name in ("malloc", "calloc", "realloc", "free")]

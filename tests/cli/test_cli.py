@@ -39,7 +39,7 @@ def kernels(monkeypatch, tmp_path):
 
 def ink(file):
     """The share of a picture that is not white, and its number of colours."""
-    from matplotlib.image import imread
+    from matplotlib.image import imread  # noqa: PLC0415  it is slow to import
 
     pixels = imread(file)[..., :3].reshape(-1, 3)
     return np.mean(np.any(pixels < 1, axis=1)), len(np.unique(pixels, axis=0))

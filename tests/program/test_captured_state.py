@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.program.watch import reach
 
 FACTOR = 2.0
 CASES = {}
@@ -511,12 +512,12 @@ def test_imports_inside(monkeypatch):
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
     def by_module(x):
-        import tapegrad_test_settings
+        import tapegrad_test_settings  # noqa: PLC0415
 
         return x * tapegrad_test_settings.k
 
     def by_name(x):
-        from tapegrad_test_settings import k
+        from tapegrad_test_settings import k  # noqa: PLC0415
 
         return x * k
 
@@ -583,8 +584,6 @@ def test_objects_among_arguments_are_watched(name):
 
 
 def test_more_than_can_be_watched_is_refused(monkeypatch):
-    from tapegrad.program.watch import reach
-
     monkeypatch.setattr(reach, "MOST_PLACES", 50)
     held = [[float(k)] for k in range(100)]
     with pytest.raises(tg.UnsupportedError, match="pass large tables as arrays"):
