@@ -141,7 +141,8 @@ def clip(
 
     Notes
     -----
-    The derivative by an element is 1 on the closed interval, ends included, and 0 outside. There it is 1 by the limit.
+    The derivative by an element is 1 on the closed interval, ends included. Outside it is 0, and that by the end of the
+    interval is 1.
 
     Examples
     --------

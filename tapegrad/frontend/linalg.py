@@ -121,7 +121,8 @@ def dot(a: Any, b: Any, out: None = None) -> Tensor:
     Returns
     -------
     Tensor
-        Of shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``. If an operand is 0-dimensional, it is ``a * b``.
+        Of shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``, or ``a.shape[:-1]`` if `b` is a vector. If an operand
+        is 0-dimensional, it is ``a * b``.
 
     Raises
     ------

@@ -69,11 +69,13 @@ WORDS: dict[str, Words] = {
     ),
     "negative": Words("Negate each element."),
     "positive": Words("Copy each element."),
-    "reciprocal": Words("Compute the reciprocal ``1/x`` of each element.", domain="``x != 0``; inf at 0."),
+    "reciprocal": Words(
+        "Compute the reciprocal ``1/x`` of each element.", domain="Defined for ``x != 0``; infinite at 0."
+    ),
     "square": Words("Compute the square of each element."),
     "sqrt": Words(
         "Compute the non-negative square root of each element.",
-        domain="``x >= 0``; nan elsewhere.",
+        domain="Defined for ``x >= 0``; nan elsewhere.",
         kinks="The derivative at 0 is inf. A zero cotangent stays zero there.",
     ),
     "cbrt": Words("Compute the cube root of each element.", kinks="The derivative at 0 is inf."),
@@ -124,7 +126,7 @@ WORDS: dict[str, Words] = {
     "power": Words(
         "Raise the first operand to the power of the second, element by element.",
         ("x1*power(x0, x1-1)", "y*log(x0)"),
-        domain="``x1 >= 0``, or `x2` an integer; nan elsewhere.",
+        domain="Defined for ``x1 >= 0``, or `x2` an integer; nan elsewhere.",
         kinks="``x**0`` has the derivative 0, and so has ``0**x`` for ``x >= 0``. By the exponent the derivative at a"
         " negative base is nan.",
     ),
@@ -133,24 +135,24 @@ WORDS: dict[str, Words] = {
     "expm1": Words("Compute ``exp(x) - 1`` accurately for small elements.", source=_EXPONENTIALS),
     "log": Words(
         "Compute the natural logarithm of each element.",
-        domain="``x > 0``; -inf at 0, nan below.",
+        domain="Defined for ``x > 0``; -inf at 0, nan below.",
         source=_EXPONENTIALS,
     ),
     "log2": Words(
         "Compute the logarithm to base 2 of each element.",
         ("1/(log(2)*x0)",),
-        domain="``x > 0``; -inf at 0, nan below.",
+        domain="Defined for ``x > 0``; -inf at 0, nan below.",
         source=_EXPONENTIALS,
     ),
     "log10": Words(
         "Compute the logarithm to base 10 of each element.",
         ("1/(log(10)*x0)",),
-        domain="``x > 0``; -inf at 0, nan below.",
+        domain="Defined for ``x > 0``; -inf at 0, nan below.",
         source=_EXPONENTIALS,
     ),
     "log1p": Words(
         "Compute ``log(1 + x)`` accurately for small elements.",
-        domain="``x > -1``; -inf at -1, nan below.",
+        domain="Defined for ``x > -1``; -inf at -1, nan below.",
         source=_EXPONENTIALS,
     ),
     "logaddexp": Words(
@@ -173,14 +175,14 @@ WORDS: dict[str, Words] = {
     "arcsin": Words(
         "Compute the inverse sine of each element, in radians.",
         ("1/sqrt(1-square(x0))",),
-        domain="``-1 <= x <= 1``; nan elsewhere.",
+        domain="Defined for ``-1 <= x <= 1``; nan elsewhere.",
         kinks="The derivative at -1 and 1 is inf.",
         source=_INVERSE_CIRCULAR,
     ),
     "arccos": Words(
         "Compute the inverse cosine of each element, in radians.",
         ("-1/sqrt(1-square(x0))",),
-        domain="``-1 <= x <= 1``; nan elsewhere.",
+        domain="Defined for ``-1 <= x <= 1``; nan elsewhere.",
         kinks="The derivative at -1 and 1 is -inf.",
         source=_INVERSE_CIRCULAR,
     ),
@@ -215,14 +217,14 @@ WORDS: dict[str, Words] = {
     "arccosh": Words(
         "Compute the inverse hyperbolic cosine of each element.",
         ("1/sqrt(square(x0)-1)",),
-        domain="``x >= 1``; nan elsewhere.",
+        domain="Defined for ``x >= 1``; nan elsewhere.",
         kinks="The derivative at 1 is inf.",
         source=_INVERSE_HYPERBOLIC,
     ),
     "arctanh": Words(
         "Compute the inverse hyperbolic tangent of each element.",
         ("1/(1-square(x0))",),
-        domain="``-1 < x < 1``; infinite at the ends, nan elsewhere.",
+        domain="Defined for ``-1 < x < 1``; infinite at the ends, nan elsewhere.",
         source=_INVERSE_HYPERBOLIC,
     ),
     "erf": Words(
@@ -239,14 +241,14 @@ WORDS: dict[str, Words] = {
     ),
     "lgamma": Words(
         "Compute the logarithm of the absolute value of the gamma function.",
-        domain="inf at 0 and the negative integers.",
+        domain="It is inf at 0 and the negative integers.",
         scipy="gammaln",
         source="Gamma and digamma functions: DLMF 5.2.",
     ),
     "digamma": Words(
         "Compute the digamma function, the derivative of `lgamma`.",
         ("zeta(2, x0)",),
-        domain="nan at the negative integers.",
+        domain="It is nan at the negative integers.",
         scipy="psi",
         source="The derivative is the trigamma function, for ``x > 0`` Hurwitz's zeta function (DLMF 5.15.1 and"
         " 25.11.1), below 0 by reflection (DLMF 5.15.6).",
@@ -312,8 +314,7 @@ def _returns(row: Op) -> str:
 def _notes(row: Op, words: Words) -> str:
     partials = [in_arguments(row, text) for text in words.derivatives or row.partials]
     lines = [_derivatives(row, partials)] if partials else []
-    lines += [f"Domain: {words.domain}"] if words.domain else []
-    lines += [text for text in (words.kinks, words.source) if text]
+    lines += [text for text in (words.domain, words.kinks, words.source) if text]
     return "Notes\n-----\n" + "\n\n".join(map(_wrapped, lines)) if lines else ""
 
 
