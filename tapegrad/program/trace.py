@@ -33,7 +33,6 @@ from tapegrad.pytree import flatten, unflatten
 
 # What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
 _RECORDING_BYTES, _INSTRUCTION_BYTES = 40_000, 2_000
-GUARD_FAILED, OUT_OF_RANGE, OUT_OF_MEMORY = 1, 2, 3
 
 
 class Trace(Uncopied):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.custom.callbacks import failure
-from tapegrad.engine.kernels.callback import CALL_FAILED
+from tapegrad.engine.kernels.status import CALL_FAILED
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import replay
 from tapegrad.program.spec import ProgramSpec

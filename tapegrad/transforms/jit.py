@@ -7,7 +7,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 import numpy as np
 
 from tapegrad.autodiff.custom.callbacks import failure
-from tapegrad.engine.kernels.callback import CALL_FAILED
+from tapegrad.engine.kernels.status import CALL_FAILED, GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.sweep import replay
 from tapegrad.errors import OuterTensorError
@@ -19,7 +19,7 @@ from tapegrad.program.recording import RecordedTape
 from tapegrad.program.signature import Arguments, flatten_args, has_tensor
 from tapegrad.program.spec import ProgramSpec
 from tapegrad.program.static_arguments import NOTHING, Names, Numbers, Static, static_arguments
-from tapegrad.program.trace import GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE, Trace
+from tapegrad.program.trace import Trace
 from tapegrad.program.trace_cache import MEMORY, Signature, TraceCache
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.fast_path import ResultPath, ValueAndDirectionPath

@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.kernels.status import GUARD_FAILED
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import replay
 from tapegrad.program.pullback import PullbackProgram
 from tapegrad.program.signature import Arguments
 from tapegrad.program.spec import ProgramSpec
-from tapegrad.program.trace import GUARD_FAILED, Trace
+from tapegrad.program.trace import Trace
 from tapegrad.program.workspace import Workspace
 from tapegrad.transforms.jit import error_of
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from helpers.kernel_frames import DTYPES, OUT_OF_RANGE, SOURCES, both_dtypes, rng, run
+from helpers.kernel_frames import DTYPES, SOURCES, both_dtypes, rng, run
 from tapegrad.engine.kernels import index, region
+from tapegrad.engine.kernels.status import OUT_OF_RANGE
 from tapegrad.ops.params import GatherParams, Region, ScatterWriteParams, WriteParams
 
 # gather

@@ -14,7 +14,6 @@ DTYPES = {"f64": np.float64, "f32": np.float32}
 SOURCES = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "b8": np.bool_}
 both_dtypes = pytest.mark.parametrize("dtype", ["f64", "f32"])
 add_or_store = pytest.mark.parametrize("store", [0, 1], ids=["add", "store"])
-OUT_OF_RANGE = 2
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -33,15 +32,13 @@ def at(array):
     return 0 if array is None else array.ctypes.data
 
 
-def run(
-    module, name, count=0, x=(), y=None, x_bar=(), y_bar=None, stride=0, y_stride=0, store=0, params=None
-):
+def run(module, name, count=0, params=None, **given):
+    """The status of a kernel on a frame whose words are given by name, arrays (operands: lists of them) or numbers."""
     words = np.zeros(frame.WORDS, np.int64)
     words[frame.COUNT] = count
-    words[frame.X : frame.X + len(x)] = [at(a) for a in x]
-    words[frame.X_BAR : frame.X_BAR + len(x_bar)] = [at(a) for a in x_bar]
-    words[frame.Y], words[frame.Y_BAR] = at(y), at(y_bar)
-    words[frame.STRIDE], words[frame.Y_STRIDE], words[frame.STORE] = stride, y_stride, store
+    for word, values in given.items():
+        start, values = getattr(frame, word.upper()), values if isinstance(values, list | tuple) else [values]
+        words[start : start + len(values)] = [v if isinstance(v, int | np.integer) else at(v) for v in values]
     if params is not None:
         params = np.array(words_of(params), np.int64)
         words[frame.PARAMS] = params.ctypes.data

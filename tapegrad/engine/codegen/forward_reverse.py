@@ -22,10 +22,9 @@ def emit_operands(kernel: Kernel, names: list[str], depth: int) -> None:
     """Emit pointers to the operands' blocks."""
     for name in names:
         boolean = name[0] == "x" and int(name[1]) in kernel.op.boolean_operands
-        kind, copy = ("u8", "absolute") if boolean else (kernel.dtype, "positive")
         number = 3 if name == "y" else int(name[1])
-        arguments = f"whole, frame, loops, {kernel.entry(copy)}, {number}, start, n, {kernel.scratch()}"
-        kernel.emit(depth, f"{name} = operand_{kind}({arguments})")
+        kind = kernel.copied(boolean)
+        kernel.emit(depth, f"{name} = operand_{kind}(block, {number}, {kernel.scratch()})")
 
 
 def emit_whole(kernel: Kernel, names: list[str]) -> None:
@@ -43,6 +42,7 @@ def emit_blocks(kernel: Kernel, entire: str) -> None:
     kernel.emit(
         2, f"if n > BLOCK and not {_bracketed(entire)}:" if entire else "if n > BLOCK:", "    n = BLOCK"
     )
+    kernel.emit(2, "block = Block(whole, frame, loops, start, n)")
 
 
 def _bracketed(condition: str) -> str:
@@ -66,24 +66,19 @@ def forward(op: Op, dtype: str) -> Kernel:
     emit_blocks(kernel, "" if calls_library(node) else "whole")
     emit_operands(kernel, operands, 2)
     target = kernel.scratch()
-    kernel.emit(2, f"y = target_{dtype}(whole, frame, 3, start, {target})")
+    kernel.emit(2, f"y = target_{dtype}(block, 3, {target})")
     final = Hoist(kernel, 2).visit(node)
     emit_loop(kernel, 2, "y", expression(final, dtype), final)
-    kernel.emit(
-        2,
-        f"finish_{dtype}(whole, frame, loops, {kernel.entry('positive')}, start, n, {target})",
-        "start += n",
-    )
+    kernel.emit(2, f"finish_{kernel.copied()}(block, {target})", "start += n")
     return kernel
 
 
 def _forward_by_library(kernel: Kernel, name: str) -> Kernel:
     """A kernel that is a library loop and nothing else."""
     pairs = [f"load_i64(frame, X + {j}), load_i64(frame, STRIDE + {j})" for j in range(kernel.op.arity)]
-    call = "call_unary" if len(pairs) == 1 else "call_binary"
-    result = "load_i64(frame, Y), load_i64(frame, Y_STRIDE)"
-    lines = [f"{pair}," for pair in (f"loops, {kernel.entry(name)}, count", *pairs, result)]
-    kernel.emit(1, f"{call}(", *[f"    {line}" for line in lines], ")")
+    pairs.append("load_i64(frame, Y), load_i64(frame, Y_STRIDE)")
+    kernel.emit(1, "arrays = (", *[f"    {pair}," for pair in pairs], ")")
+    kernel.emit(1, f"call_library(loops, {kernel.entry(name)}, count, arrays)")
     return kernel
 
 
@@ -95,12 +90,10 @@ def _forward_test(kernel: Kernel) -> Kernel:
     kernel.emit(1, "stride = load_i64(frame, STRIDE)", f"whole = whole_{kernel.dtype}(frame, 0, 8)")
     emit_blocks(kernel, "whole")
     target = kernel.scratch()
-    kernel.emit(2, f"y = target_u8(whole, frame, 3, start, {target})")
+    kernel.emit(2, f"y = target_u8(block, 3, {target})")
     x0 = "load_i64(frame, X) + start * stride"
-    kernel.emit(2, f"call_unary(loops, {kernel.entry(kernel.op.name)}, n, {x0}, stride, y, 1)")
-    kernel.emit(
-        2, f"finish_u8(whole, frame, loops, {kernel.entry('absolute')}, start, n, {target})", "start += n"
-    )
+    kernel.emit(2, f"call_library(loops, {kernel.entry(kernel.op.name)}, n, ({x0}, stride, y, 1))")
+    kernel.emit(2, f"finish_{kernel.copied(boolean=True)}(block, {target})", "start += n")
     return kernel
 
 
@@ -115,8 +108,7 @@ def reverse(op: Op, dtype: str) -> Kernel:
     calls = any(calls_library(parse(op.partials[j])) for j in wanted)
     emit_blocks(kernel, "" if calls else "whole")
     if any(op.partials[j] != "0" for j in wanted):
-        bar = f"whole, frame, loops, {kernel.entry('positive')}, 3, start, n, {kernel.scratch()}"
-        kernel.emit(2, f"y_bar = bar_{dtype}({bar})")
+        kernel.emit(2, f"y_bar = bar_{kernel.copied()}(block, 3, {kernel.scratch()})")
     emit_operands(kernel, read, 2)
     target, used = kernel.scratch(), kernel.blocks
     for j in wanted:
@@ -131,7 +123,7 @@ def _emit_partial(kernel: Kernel, j: int, target: str) -> None:
     """Emit what adds the contributions of a block to the cotangent of operand `j`."""
     dtype = kernel.dtype
     kernel.emit(2, f"if load_i64(frame, X_BAR + {j}) != 0:")
-    kernel.emit(3, f"x{j}_bar = contributions_{dtype}(whole, frame, {j}, start, {target})")
+    kernel.emit(3, f"x{j}_bar = contributions_{dtype}(block, {j}, {target})")
     node = Hoist(kernel, 3).visit(parse(kernel.op.partials[j]))
     text = times_bar(node, dtype)
     kernel.emit(3, "for i in range(n):")
@@ -140,8 +132,8 @@ def _emit_partial(kernel: Kernel, j: int, target: str) -> None:
     used = frozenset(name for name in names_read(node) if re.search(rf"\b{name}_i\b", text))
     kernel.emit(4, *loads(kernel, used), f"value = {unbracketed(text)}")
     kernel.emit(4, f"store_{dtype}(x{j}_bar, i, load_masked_{dtype}(x{j}_bar, i, x{j}_mask) + value)")
-    entries = f"{kernel.entry('positive')}, {kernel.entry('add')}"
-    kernel.emit(3, f"x{j}_sum += close_{dtype}(whole, frame, loops, {entries}, {j}, start, n, {target})")
+    kernel.library.add("add")
+    kernel.emit(3, f"x{j}_sum += close_{kernel.copied()}(block, {j}, {target})")
 
 
 def _what(op: Op, direction: str) -> str:

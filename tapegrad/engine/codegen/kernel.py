@@ -42,6 +42,11 @@ class Kernel:
         self.library.add(name)
         return name.upper()
 
+    def copied(self, boolean: bool = False) -> str:
+        """The suffix of an intrinsic that copies blocks, by a library loop that the kernel needs for that."""
+        self.library.add("absolute" if boolean else "positive")
+        return "u8" if boolean else self.dtype
+
     def emit(self, depth: int, *lines: str) -> None:
         """Append lines at a depth of indentation, broken where they are too long."""
         for line in lines:
@@ -84,10 +89,8 @@ class Hoist(ast.NodeTransformer):
         arguments = [self._argument(argument) for argument in node.args]
         owned = [name for name in arguments if name not in PRIMALS and name not in self.found.values()]
         result = owned[0] if owned else self._temporary()
-        pairs = [f"{name}, {size}" for name in arguments]
-        call = "call_unary" if len(arguments) == 1 else "call_binary"
-        entry = kernel.entry(function_of(node))
-        kernel.emit(self.depth, f"{call}(loops, {entry}, n, {', '.join(pairs)}, {result}, {size})")
+        arrays = ", ".join(f"{name}, {size}" for name in (*arguments, result))
+        kernel.emit(self.depth, f"call_library(loops, {kernel.entry(function_of(node))}, n, ({arrays}))")
         return result
 
     def _argument(self, node: ast.expr) -> str:

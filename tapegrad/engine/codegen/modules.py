@@ -11,6 +11,7 @@ from tapegrad.engine.codegen.forward_reverse import forward, function_text, reve
 from tapegrad.engine.codegen.kernel import SIZES
 from tapegrad.engine.codegen.tangent import tangent
 from tapegrad.engine.kernels import generated
+from tapegrad.engine.kernels.library import SIGNATURES
 from tapegrad.ops import ELEMENTWISE, Op, examples
 
 _HEADER = "Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit."
@@ -19,7 +20,7 @@ EXAMPLES = Path(examples.__file__)
 _MODULES = {
     "tapegrad.engine.kernels.arithmetic": (*sorted(INLINE), "masked_divide"),
     "tapegrad.engine.kernels.blocks": (
-        "BLOCK", "bar_#", "call_binary", "call_unary", "operand_#", "operand_u8", "target_#", "target_u8",
+        "BLOCK", "Block", "bar_#", "call_library", "operand_#", "operand_u8", "target_#", "target_u8",
         "whole_#",
     ),
     "tapegrad.engine.kernels.cotangents": (
@@ -55,10 +56,12 @@ def _assemble(title: str, dtype: str, functions: list[str], library: dict[str, t
     entries = sorted(set().union(*library.values()))
     body = "\n\n\n".join(functions)
     letter = {"f64": "d", "f32": "f"}[dtype]
-    constants = [f'{name.upper()} = entry("{name}", "{letter}")' for name in entries]
+    used = set(re.findall(r"\w+", body))
+    constants = [f'{n.upper()} = entry("{n}", "{letter}")' for n in entries if n.upper() in used]
+    constants += [""] if constants else []
     flags = 'FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}'
     table = ["LIBRARY: dict[str, tuple[str, ...]] = {", *(_library_row(*row) for row in library.items()), "}"]
-    head = [f'"""{title}\n\n{_HEADER}\n"""', "", *_imports(body, dtype), "", *constants, "", flags, *table]
+    head = [f'"""{title}\n\n{_HEADER}\n"""', "", *_imports(body, dtype), "", *constants, flags, *table]
     return "\n".join(head) + "\n\n\n" + body + "\n"
 
 
@@ -70,7 +73,8 @@ def _library_row(function: str, names: tuple[str, ...]) -> str:
 def _imports(body: str, dtype: str) -> list[str]:
     """Import statements for the names that `body` uses."""
     code = re.sub(r'""".*?"""', "", body, flags=re.DOTALL)
-    used = set(re.findall(r"[A-Za-z_]\w*", code)) | {"entry"}
+    used = set(re.findall(r"[A-Za-z_]\w*", code))
+    used |= {"entry"} if used & {name.upper() for name in SIGNATURES} else set()
     numbers = [name for name in ("inf", "nan") if name in used]
     lines = [f"from math import {', '.join(numbers)}", ""] if numbers else []
     lines += ["from numba import float32", ""] if "float32" in used else []

@@ -73,21 +73,20 @@ def _emit_start(kernel: Kernel, wanted: list[int], read: list[str]) -> None:
 
 def _emit_one(kernel: Kernel, chosen: tuple[int, ...]) -> None:
     """Emit the loop that computes partials and tangent at once."""
-    dtype, copy, hoist = kernel.dtype, kernel.entry("positive"), Hoist(kernel, 3)
-    zero = literal(0, dtype)
+    dtype, hoist, zero = kernel.dtype, Hoist(kernel, 3), literal(0, kernel.dtype)
+    kernel.copied()
     nodes = {j: hoist.visit(parse(kernel.op.partials[j])) for j in chosen}
     for j in chosen:
-        block = f"whole, frame, loops, {copy}, {j}, x{j}_dot, start, n, {kernel.scratch()}, {zero}"
-        kernel.emit(3, f"d{j} = tangent_block({block})")
+        kernel.emit(3, f"d{j} = tangent_block(block, {j}, x{j}_dot, {kernel.scratch()}, {zero})")
     place = kernel.scratch()
-    kernel.emit(3, f"target = tangent_target(whole, frame, y_dot, start, {place}, {zero})")
+    kernel.emit(3, f"target = tangent_target(block, y_dot, {place}, {zero})")
     terms = {j: times_tangent(node, f"d{j}_i", dtype) for j, node in nodes.items()}
     kernel.emit(3, "for i in range(n):")
     kernel.emit(4, *[f"d{j}_i = load_{dtype}(d{j}, i)" for j in chosen])
     kernel.emit(4, *loads(kernel, _used(nodes, terms)))
     kernel.emit(4, *[f"{'value' if j == chosen[0] else f'term{j}'} = {terms[j]}" for j in chosen])
     kernel.emit(4, *[f"value += term{j}" for j in chosen[1:]], f"store_{dtype}(target, i, value)")
-    kernel.emit(3, f"tangent_finish(whole, frame, loops, {copy}, y_dot, start, n, {place}, {zero})")
+    kernel.emit(3, f"tangent_finish(block, y_dot, {place}, {zero})")
 
 
 def _used(nodes: dict[int, ast.expr], terms: dict[int, str]) -> frozenset[str]:
@@ -127,12 +126,12 @@ def _partial_block(kernel: Kernel, j: int) -> str:
     if isinstance(node, ast.Name) and node.id not in CONSTANTS:
         return node.id
     target = kernel.scratch()
-    kernel.emit(4, f"block = {target}")
-    emit_loop(kernel, 4, "block", expression(node, kernel.dtype), node)
-    return "block"
+    kernel.emit(4, f"partial = {target}")
+    emit_loop(kernel, 4, "partial", expression(node, kernel.dtype), node)
+    return "partial"
 
 
 def _emit_apply(kernel: Kernel, function: str, partials: str) -> None:
-    room = kernel.scratches(_ROOM)
-    arguments = f"whole, frame, loops, {kernel.entry('positive')}, start, n, {partials}, {room}"
-    kernel.emit(3, f"{function}({arguments}, {literal(0, kernel.dtype)})")
+    kernel.copied()
+    arguments = f"{partials}, {kernel.scratches(_ROOM)}, {literal(0, kernel.dtype)}"
+    kernel.emit(3, f"{function}(block, {arguments})")

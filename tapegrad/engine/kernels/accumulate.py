@@ -6,22 +6,16 @@ The kernels of the two dtypes share one body, which is given a zero of the dtype
 import math
 from typing import Any
 
-import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE
+from tapegrad.engine.kernels.inlining import always_inline, noinline_reordered
 from tapegrad.engine.kernels.raw_memory import load_at, load_i64, memcpy, size_of, store_at
 
 _BLOCK = 256  # elements summed plainly before the compensated sum takes over
 
-always_inline = numba.njit(error_model="numpy", inline="always")
-# Sums within a block may be reordered, so that they are taken in lanes. Nothing is assumed of nan and inf.
-_reordered = numba.njit(
-    error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
 
-
-@_reordered
+@noinline_reordered
 def _block_sum(address: int, stride: int, first: int, last: int, zero: Any) -> Any:
     """Plain sum of the elements first..last-1, in float64."""
     total = 0.0

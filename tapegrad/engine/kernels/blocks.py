@@ -10,21 +10,37 @@ Operands are numbered as in the frame: 0, 1, 2, and 3 for the result.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, X
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.llvm_types import i8, i32, i64
 
 BLOCK = 256
 SMALL = 16
 _LANES = 8
+# Bytes of an element -> the library loop that copies elements of that size.
+_COPY = {8: entry("positive", "d"), 4: entry("positive", "f"), 1: entry("absolute")}
 
-_I8 = ir.IntType(8)
-_I32 = ir.IntType(32)
-_I64 = ir.IntType(64)
+
+class Block(NamedTuple):
+    """A block of the loop: `n` elements from number `start` on."""
+
+    whole: Any  # whether all operands are adjacent
+    frame: Any
+    loops: Any
+    start: Any
+    n: Any
+
+
+def unpack_block(builder: Any, block: Any) -> Block:
+    """The fields of a block as values of LLVM."""
+    return Block(*cgutils.unpack_tuple(builder, block))
 
 
 def element_pointer(builder: Any, address: Any, element: Any, index: Any) -> Any:
@@ -32,71 +48,70 @@ def element_pointer(builder: Any, address: Any, element: Any, index: Any) -> Any
 
 
 def frame_word(builder: Any, frame: Any, index: Any) -> Any:
-    return builder.load(element_pointer(builder, frame, _I64, index))
+    return builder.load(element_pointer(builder, frame, i64, index))
 
 
 def stride_of(builder: Any, frame: Any, operand: Any) -> Any:
-    return frame_word(builder, frame, builder.add(operand, _I64(STRIDE)))
+    return frame_word(builder, frame, builder.add(operand, i64(STRIDE)))
 
 
 def own_function(module: Any, name: str, result: Any, arity: int, build: Callable[..., None]) -> Any:
     """The module's own function `name` of 64-bit integers, built once and kept out of line and small."""
     if name in module.globals:
         return module.globals[name]
-    function = ir.Function(module, ir.FunctionType(result, [_I64] * arity), name)
+    function = ir.Function(module, ir.FunctionType(result, [i64] * arity), name)
     function.linkage = "internal"
     function.attributes.add("noinline")
     function.attributes.add("optsize")
-    build(ir.IRBuilder(function.append_basic_block("entry")), *function.args)
+    build(ir.IRBuilder(function.append_basic_block("entry")), function.args)
     return function
 
 
 def _words(builder: Any, values: Any) -> Any:
     """Address of an array on the stack that holds `values`."""
-    block = builder.alloca(ir.ArrayType(_I64, len(values)))
+    block = builder.alloca(ir.ArrayType(i64, len(values)))
     for index, value in enumerate(values):
-        builder.store(value, builder.gep(block, [_I32(0), _I32(index)]))
-    return builder.ptrtoint(block, _I64)
+        builder.store(value, builder.gep(block, [i32(0), i32(index)]))
+    return builder.ptrtoint(block, i64)
 
 
-def library_call(module: Any, operands: int) -> Any:
+def library_call(module: Any, arrays: int) -> Any:
     """``call(loops, entry, n, address, stride, ...)``: a library loop over so many arrays, result last."""
 
-    def build(builder: Any, loops: Any, entry: Any, count: Any, *pairs: Any) -> None:
-        table = builder.shl(entry, _I64(1))
+    def build(builder: Any, arguments: Any) -> None:
+        loops, entry_, count, *pairs = arguments
+        table = builder.shl(entry_, i64(1))
         loop, data = (
             frame_word(builder, loops, table),
-            frame_word(builder, loops, builder.add(table, _I64(1))),
+            frame_word(builder, loops, builder.add(table, i64(1))),
         )
-        arguments = _words(builder, pairs[::2]), _words(builder, [count]), _words(builder, pairs[1::2])
-        with builder.if_then(builder.icmp_signed(">", count, _I64(0))):
-            signature = ir.FunctionType(ir.VoidType(), [_I64] * 4).as_pointer()
-            builder.call(builder.inttoptr(loop, signature), [*arguments, data])
+        passed = _words(builder, pairs[::2]), _words(builder, [count]), _words(builder, pairs[1::2])
+        with builder.if_then(builder.icmp_signed(">", count, i64(0))):
+            signature = ir.FunctionType(ir.VoidType(), [i64] * 4).as_pointer()
+            builder.call(builder.inttoptr(loop, signature), [*passed, data])
         builder.ret_void()
 
-    return own_function(module, f"tapegrad.library.{operands}", ir.VoidType(), 3 + 2 * operands, build)
+    return own_function(module, f"tapegrad.library.{arrays}", ir.VoidType(), 3 + 2 * arrays, build)
+
+
+def copy_call(builder: Any, loops: Any, n: Any, pairs: list[Any], size: int) -> Any:
+    """Emit a call of the library loop that copies `n` elements of `size` bytes; address and stride, from and to."""
+    return builder.call(library_call(builder.module, 2), [loops, i64(_COPY[size]), n, *pairs])
 
 
 @intrinsic
-def call_unary(typingctx, loops, entry, n, x0, x0_stride, y, y_stride):
-    """Library loop `entry` over `n` elements at byte strides: one operand and the result."""
+def call_library(typingctx, loops, entry, n, arrays):
+    """Library loop `entry` over `n` elements; `arrays`: of each operand, then of the result, address and stride."""
 
     def codegen(context, builder, signature, args):
-        builder.call(library_call(builder.module, 2), args)
+        pairs = [
+            context.cast(builder, value, kind, types.int64)
+            for value, kind in zip(cgutils.unpack_tuple(builder, args[3]), arrays, strict=True)
+        ]
+        builder.call(library_call(builder.module, len(pairs) // 2), [*args[:3], *pairs])
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 7), codegen
-
-
-@intrinsic
-def call_binary(typingctx, loops, entry, n, x0, x0_stride, x1, x1_stride, y, y_stride):
-    """Library loop `entry` over `n` elements at byte strides: two operands and the result."""
-
-    def codegen(context, builder, signature, args):
-        builder.call(library_call(builder.module, 3), args)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 9), codegen
+    return types.void(types.int64, types.int64, types.int64, arrays), codegen
 
 
 def each(builder: Any, count: Any, body: Callable[[Any], None], step: int = 1, start: Any = None) -> Any:
@@ -105,9 +120,9 @@ def each(builder: Any, count: Any, body: Callable[[Any], None], step: int = 1, s
     test, loop, after = (builder.append_basic_block(name) for name in ("test", "loop", "after"))
     builder.branch(test)
     builder.position_at_end(test)
-    index = builder.phi(_I64)
-    index.add_incoming(_I64(0) if start is None else start, before)
-    following = builder.add(index, _I64(step))
+    index = builder.phi(i64)
+    index.add_incoming(i64(0) if start is None else start, before)
+    following = builder.add(index, i64(step))
     builder.cbranch(builder.icmp_signed("<=", following, count), loop, after)
     builder.position_at_end(loop)
     body(index)
@@ -119,36 +134,34 @@ def each(builder: Any, count: Any, body: Callable[[Any], None], step: int = 1, s
 
 def strided_pointer(builder: Any, address: Any, element: Any, index: Any, stride: Any) -> Any:
     """Pointer to the `index`-th element at a stride in bytes."""
-    first = builder.inttoptr(address, _I8.as_pointer())
+    first = builder.inttoptr(address, i8.as_pointer())
     return builder.bitcast(builder.gep(first, [builder.mul(index, stride)]), element.as_pointer())
 
 
 def pack(module: Any, size: int, refill: bool) -> Any:
-    """``pack(frame, loops, copy, operand, base, start, n, scratch)``: where the block's elements are adjacent.
+    """``pack(frame, loops, operand, base, start, n, scratch)``: where the block's elements are adjacent.
 
     `base` is the address of the first block's first element. An absent operand is left alone. A broadcast one is
     packed only in the first block, which is the largest, unless `refill`.
     """
     element = ir.IntType(8 * size)
 
-    def build(
-        builder: Any, frame: Any, loops: Any, copy: Any, operand: Any, base: Any, start: Any, n: Any,
-        scratch: Any,
-    ) -> None:  # fmt: skip
+    def build(builder: Any, arguments: Any) -> None:
+        frame, loops, operand, base, start, n, scratch = arguments
         stride = stride_of(builder, frame, operand)
         source = builder.add(base, builder.mul(start, stride))
-        adjacent = builder.icmp_signed("==", stride, _I64(size))
-        with builder.if_then(builder.or_(adjacent, builder.icmp_signed("==", base, _I64(0)))):
+        adjacent = builder.icmp_signed("==", stride, i64(size))
+        with builder.if_then(builder.or_(adjacent, builder.icmp_signed("==", base, i64(0)))):
             builder.ret(source)
-        with builder.if_then(builder.icmp_signed("==", stride, _I64(0))):
+        with builder.if_then(builder.icmp_signed("==", stride, i64(0))):
             if not refill:
-                with builder.if_then(builder.icmp_signed(">", start, _I64(0))):
+                with builder.if_then(builder.icmp_signed(">", start, i64(0))):
                     builder.ret(scratch)
             _emit_fill(
-                builder, element, builder.load(element_pointer(builder, base, element, _I64(0))), n, scratch
+                builder, element, builder.load(element_pointer(builder, base, element, i64(0))), n, scratch
             )
             builder.ret(scratch)
-        with builder.if_then(builder.icmp_signed("<=", n, _I64(SMALL))):
+        with builder.if_then(builder.icmp_signed("<=", n, i64(SMALL))):
             each(
                 builder,
                 n,
@@ -158,10 +171,10 @@ def pack(module: Any, size: int, refill: bool) -> Any:
                 ),
             )
             builder.ret(scratch)
-        builder.call(library_call(module, 2), [loops, copy, n, source, stride, scratch, _I64(size)])
+        copy_call(builder, loops, n, [source, stride, scratch, i64(size)], size)
         builder.ret(scratch)
 
-    return own_function(module, f"tapegrad.pack.{size}.{refill}", _I64, 8, build)
+    return own_function(module, f"tapegrad.pack.{size}.{refill}", i64, 7, build)
 
 
 def _emit_fill(builder: Any, element: Any, value: Any, n: Any, scratch: Any) -> None:
@@ -169,35 +182,38 @@ def _emit_fill(builder: Any, element: Any, value: Any, n: Any, scratch: Any) -> 
     lanes = ir.VectorType(element, _LANES)
     wide = ir.Constant(lanes, ir.Undefined)
     for lane in range(_LANES):
-        wide = builder.insert_element(wide, value, _I32(lane))
+        wide = builder.insert_element(wide, value, i32(lane))
 
     def body(i: Any) -> None:
         place = builder.bitcast(element_pointer(builder, scratch, element, i), lanes.as_pointer())
         builder.store(wide, place, align=element.width // 8)
 
-    each(builder, builder.add(n, _I64(_LANES - 1)), body, step=_LANES)
+    each(builder, builder.add(n, i64(_LANES - 1)), body, step=_LANES)
 
 
-def operand_block(builder: Any, whole: Any, size: int, arguments: Any, refill: bool) -> Any:
-    """Address of a block: in memory where the loop is `whole`, else where `pack`, given its `arguments`, says."""
-    base, start = arguments[4:6]
-    adjacent = builder.add(base, builder.mul(start, _I64(size)))
+def operand_block(builder: Any, block: Block, size: int, place: Any, refill: bool) -> Any:
+    """Address of a block of an operand: in memory where the loop is whole, else where `pack` says.
+
+    `place` is the operand's number, the address of its first element, and a scratch block.
+    """
+    operand, base, scratch = place
+    adjacent = builder.add(base, builder.mul(block.start, i64(size)))
+    arguments = [block.frame, block.loops, operand, base, block.start, block.n, scratch]
     function = pack(builder.module, size, refill)
-    return unless(builder, whole, adjacent, lambda: builder.call(function, arguments))
+    return unless(builder, block.whole, adjacent, lambda: builder.call(function, arguments))
 
 
 def _operand(first: int, size: int) -> Any:
     """An intrinsic: address of a block of elements of operand `operand`, for frame words from `first`."""
 
     @intrinsic
-    def operand_at(typingctx, whole, frame, loops, copy, operand, start, n, scratch):
+    def operand_at(typingctx, block, operand, scratch):
         def codegen(context, builder, signature, args):
-            whole_, frame_, loops_, copy_, operand_, *rest = args
-            base = frame_word(builder, frame_, builder.add(operand_, _I64(first)))
-            arguments = [frame_, loops_, copy_, operand_, base, *rest]
-            return operand_block(builder, whole_, size, arguments, refill=False)
+            block_ = unpack_block(builder, args[0])
+            base = frame_word(builder, block_.frame, builder.add(args[1], i64(first)))
+            return operand_block(builder, block_, size, (args[1], base, args[2]), refill=False)
 
-        return types.int64(types.boolean, *[types.int64] * 7), codegen
+        return types.int64(block, types.int64, types.int64), codegen
 
     return operand_at
 
@@ -213,19 +229,28 @@ def unless(builder: Any, condition: Any, value: Any, otherwise: Callable[[], Any
     return result
 
 
+def target_at(builder: Any, block: Block, size: int, place: Any) -> Any:
+    """Address to which a block is written: in memory where that is adjacent, else in scratch.
+
+    `place` is the operand's number, the address of its first element, and a scratch block.
+    """
+    operand, base, scratch = place
+    memory = builder.add(base, builder.mul(block.start, i64(size)))
+    adjacent = builder.icmp_signed("==", stride_of(builder, block.frame, operand), i64(size))
+    return builder.select(builder.or_(block.whole, adjacent), memory, scratch)
+
+
 def target_block(first: int, size: int) -> Any:
     """An intrinsic: address to which a block of operand `operand` is written, in memory or in scratch."""
 
     @intrinsic
-    def target(typingctx, whole, frame, operand, start, scratch):
+    def target(typingctx, block, operand, scratch):
         def codegen(context, builder, signature, args):
-            whole_, frame_, operand_, start_, scratch_ = args
-            base = frame_word(builder, frame_, builder.add(operand_, _I64(first)))
-            memory = builder.add(base, builder.mul(start_, _I64(size)))
-            adjacent = builder.icmp_signed("==", stride_of(builder, frame_, operand_), _I64(size))
-            return builder.select(builder.or_(whole_, adjacent), memory, scratch_)
+            block_ = unpack_block(builder, args[0])
+            base = frame_word(builder, block_.frame, builder.add(args[1], i64(first)))
+            return target_at(builder, block_, size, (args[1], base, args[2]))
 
-        return types.int64(types.boolean, *[types.int64] * 4), codegen
+        return types.int64(block, types.int64, types.int64), codegen
 
     return target
 
@@ -241,12 +266,12 @@ def _whole(size: int) -> Any:
         sizes |= {j: 1 for j in range(4) if bytes_.literal_value >> j & 1}
 
         def codegen(context, builder, signature, args):
-            differences = _I64(0)
+            differences = i64(0)
             for operand, expected in sizes.items():
-                stride = stride_of(builder, args[0], _I64(operand))
-                differences = builder.or_(differences, builder.xor(stride, _I64(expected)))
-            one = builder.icmp_signed("==", frame_word(builder, args[0], _I64(COUNT)), _I64(1))
-            return builder.or_(one, builder.icmp_signed("==", differences, _I64(0)))
+                stride = stride_of(builder, args[0], i64(operand))
+                differences = builder.or_(differences, builder.xor(stride, i64(expected)))
+            one = builder.icmp_signed("==", frame_word(builder, args[0], i64(COUNT)), i64(1))
+            return builder.or_(one, builder.icmp_signed("==", differences, i64(0)))
 
         return types.boolean(types.int64, elements, bytes_), codegen
 

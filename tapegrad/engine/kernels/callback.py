@@ -6,19 +6,16 @@ direction the address of one that asks Python. Both have the signature of a kern
 table of loops. A compiled function that fails says no more than that: then Python is asked, which knows why.
 """
 
-import numba
-
 from tapegrad.engine.kernels.frame import PARAMS
+from tapegrad.engine.kernels.inlining import always_inline
 from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, load_record
+from tapegrad.engine.kernels.status import CALL_FAILED
 from tapegrad.ops.params import CustomParams
 
 FORWARD, REVERSE, TANGENT = range(3)
 DIRECTIONS = 3
 CELL_WORDS = 2 * DIRECTIONS
-CALL_FAILED = 4  # status
 DONE = 0x0DD5  # what a function that asks Python returns; anything where Python was stopped before it could say so
-
-always_inline = numba.njit(error_model="numpy", inline="always")
 
 
 @always_inline

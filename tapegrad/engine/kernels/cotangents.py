@@ -15,6 +15,8 @@ from numba.extending import intrinsic
 
 from tapegrad.engine.kernels.blocks import (
     SMALL,
+    Block,
+    copy_call,
     each,
     element_pointer,
     frame_word,
@@ -24,21 +26,21 @@ from tapegrad.engine.kernels.blocks import (
     strided_pointer,
     target_block,
     unless,
+    unpack_block,
 )
 from tapegrad.engine.kernels.frame import STORE, X_BAR, Y
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.llvm_types import f32, f64, i1, i8, i32, i64
 
-_I1 = ir.IntType(1)
-_I32 = ir.IntType(32)
-_I64 = ir.IntType(64)
-_F32 = ir.FloatType()
-_F64 = ir.DoubleType()
 _LANES = 8
-_WIDE = ir.VectorType(_F64, _LANES)
+_ADD = {8: entry("add", "d"), 4: entry("add", "f")}  # bytes of an element -> the library loop that adds
+_BYTES = {f64: 8, f32: 4, i8: 1}
+_WIDE = ir.VectorType(f64, _LANES)
 
 
 def _is_stored(builder: Any, frame: Any, operand: Any) -> Any:
     """Whether the cotangent of operand `operand` is written rather than added to."""
-    return builder.trunc(builder.lshr(frame_word(builder, frame, _I64(STORE)), operand), _I1)
+    return builder.trunc(builder.lshr(frame_word(builder, frame, i64(STORE)), operand), i1)
 
 
 def _open(size: int) -> Any:
@@ -47,9 +49,9 @@ def _open(size: int) -> Any:
     @intrinsic
     def open_cotangent(typingctx, whole, frame, operand):
         def codegen(context, builder, signature, args):
-            adjacent = builder.icmp_signed("==", stride_of(builder, *args[1:]), _I64(size))
+            adjacent = builder.icmp_signed("==", stride_of(builder, *args[1:]), i64(size))
             kept = builder.not_(_is_stored(builder, *args[1:]))
-            return builder.sext(builder.and_(kept, builder.or_(adjacent, args[0])), _I64)
+            return builder.sext(builder.and_(kept, builder.or_(adjacent, args[0])), i64)
 
         return types.int64(types.boolean, types.int64, types.int64), codegen
 
@@ -63,7 +65,7 @@ def _masked(numba_type: Any, element: Any, bits: Any) -> Any:
     def load_masked(typingctx, address, index, mask):
         def codegen(context, builder, signature, args):
             value = builder.load(element_pointer(builder, args[0], bits, args[1]))
-            mask_ = args[2] if bits == _I64 else builder.trunc(args[2], bits)
+            mask_ = args[2] if bits == i64 else builder.trunc(args[2], bits)
             return builder.bitcast(builder.and_(value, mask_), element)
 
         return numba_type(*[types.int64] * 3), codegen
@@ -71,42 +73,41 @@ def _masked(numba_type: Any, element: Any, bits: Any) -> Any:
     return load_masked
 
 
-def flush(module: Any, adds: bool, element: Any, size: int) -> Any:
-    """``flush(frame, loops, copy, add, stored, operand, base, start, n, scratch)``: from scratch to memory.
+def flush(module: Any, adds: bool, element: Any) -> Any:
+    """``flush(frame, loops, stored, operand, base, start, n, scratch)``: from scratch to memory.
 
     `base` is the address of the first block's first element. If it `adds`, what is not to be `stored` is added, and
     for a broadcast operand nothing is moved and the block's sum is returned, otherwise 0.
     """
+    size = _BYTES[element]
 
-    def build(
-        builder: Any, frame: Any, loops: Any, copy: Any, add: Any, stored: Any, operand: Any, base: Any,
-        start: Any, n: Any, scratch: Any,
-    ) -> None:  # fmt: skip
+    def build(builder: Any, arguments: Any) -> None:
+        frame, loops, stored, operand, base, start, n, scratch = arguments
         stride = stride_of(builder, frame, operand)
-        with builder.if_then(builder.icmp_signed("==", stride, _I64(size))):
-            builder.ret(_F64(0.0))
+        with builder.if_then(builder.icmp_signed("==", stride, i64(size))):
+            builder.ret(f64(0.0))
         if adds:
-            with builder.if_then(builder.icmp_signed("==", stride, _I64(0))):
+            with builder.if_then(builder.icmp_signed("==", stride, i64(0))):
                 builder.ret(_emit_sum(builder, element, size, scratch, n))
         memory = builder.add(base, builder.mul(start, stride))
-        fresh, packed = builder.trunc(stored, _I1), [scratch, _I64(size), memory, stride]
-        with builder.if_then(builder.icmp_signed("<=", n, _I64(SMALL))):
-            _emit_short(builder, element, fresh if adds else None, n, *packed)
-            builder.ret(_F64(0.0))
+        fresh, packed = builder.trunc(stored, i1), [scratch, i64(size), memory, stride]
+        with builder.if_then(builder.icmp_signed("<=", n, i64(SMALL))):
+            _emit_short(builder, element, fresh if adds else None, n, packed)
+            builder.ret(f64(0.0))
         with builder.if_then(fresh):
-            builder.call(library_call(module, 2), [loops, copy, n, *packed])
-            builder.ret(_F64(0.0))
+            copy_call(builder, loops, n, packed, size)
+            builder.ret(f64(0.0))
         if adds:
+            add = i64(_ADD[size])
             builder.call(library_call(module, 3), [loops, add, n, memory, stride, *packed])
-        builder.ret(_F64(0.0))
+        builder.ret(f64(0.0))
 
-    return own_function(module, f"tapegrad.flush.{adds}.{size}", _F64, 10, build)
+    return own_function(module, f"tapegrad.flush.{adds}.{size}", f64, 8, build)
 
 
-def _emit_short(
-    builder: Any, element: Any, fresh: Any, n: Any, scratch: Any, size: Any, memory: Any, stride: Any
-) -> None:
+def _emit_short(builder: Any, element: Any, fresh: Any, n: Any, packed: Any) -> None:
     """Emit the loop that moves a short block: written if `fresh` or if that is None, otherwise added."""
+    scratch, _, memory, stride = packed
 
     def body(i: Any) -> None:
         value = builder.load(element_pointer(builder, scratch, element, i))
@@ -120,13 +121,13 @@ def _emit_short(
 
 def _emit_sum(builder: Any, element: Any, size: int, scratch: Any, n: Any) -> Any:
     """Emit the sum of a block in float64, by eight partial sums that run side by side."""
-    wide, rest = builder.alloca(_WIDE), builder.alloca(_F64)
+    wide, rest = builder.alloca(_WIDE), builder.alloca(f64)
     builder.store(ir.Constant(_WIDE, [0.0] * _LANES), wide)
     lanes = ir.VectorType(element, _LANES).as_pointer()
 
     def add(total: Any, pointer: Any) -> None:
         value = builder.load(pointer, align=size)
-        widened = value if element == _F64 else builder.fpext(value, total.type.pointee)
+        widened = value if element == f64 else builder.fpext(value, total.type.pointee)
         builder.store(builder.fadd(builder.load(total), widened), total)
 
     def at(i: Any) -> Any:
@@ -140,47 +141,54 @@ def _emit_sum(builder: Any, element: Any, size: int, scratch: Any, n: Any) -> An
 
 def _across(builder: Any, wide: Any) -> Any:
     """Sum of the lanes of a vector."""
-    sums = [builder.extract_element(wide, _I32(lane)) for lane in range(_LANES)]
+    sums = [builder.extract_element(wide, i32(lane)) for lane in range(_LANES)]
     while len(sums) > 1:
         sums = [builder.fadd(a, b) for a, b in zip(sums[::2], sums[1::2], strict=True)]
     return sums[0]
 
 
-def _close(element: Any, size: int) -> Any:
+def _close(element: Any) -> Any:
     """An intrinsic: bring a block of contributions from scratch to operand `operand`'s cotangent."""
 
     @intrinsic
-    def close(typingctx, whole, frame, loops, copy, add, operand, start, n, scratch):
+    def close(typingctx, block, operand, scratch):
         def codegen(context, builder, signature, args):
-            frame_, loops_, copy_, add_, operand_, *rest = args[1:]
-            move = flush(builder.module, True, element, size)
+            whole, frame, loops, start, n = unpack_block(builder, args[0])
+            operand_, scratch_ = args[1:]
+            move = flush(builder.module, True, element)
 
             def flushed() -> Any:
-                stored = builder.zext(_is_stored(builder, frame_, operand_), _I64)
-                base = frame_word(builder, frame_, builder.add(operand_, _I64(X_BAR)))
-                return builder.call(move, [frame_, loops_, copy_, add_, stored, operand_, base, *rest])
+                stored = builder.zext(_is_stored(builder, frame, operand_), i64)
+                base = frame_word(builder, frame, builder.add(operand_, i64(X_BAR)))
+                return builder.call(move, [frame, loops, stored, operand_, base, start, n, scratch_])
 
-            return unless(builder, args[0], _F64(0.0), flushed)
+            return unless(builder, whole, f64(0.0), flushed)
 
-        return types.float64(types.boolean, *[types.int64] * 8), codegen
+        return types.float64(block, types.int64, types.int64), codegen
 
     return close
 
 
-def _finish(element: Any, size: int) -> Any:
+def flush_result(builder: Any, block: Block, base: Any, scratch: Any, element: Any) -> None:
+    """Emit what brings a block of the result, whose first element is at `base`, from scratch to where it belongs."""
+    move = flush(builder.module, False, element)
+    arguments = [block.frame, block.loops, i64(1), i64(3), base, block.start, block.n, scratch]
+    with builder.if_then(builder.not_(block.whole), likely=False):
+        builder.call(move, arguments)
+
+
+def _finish(element: Any) -> Any:
     """An intrinsic: bring a block of the result from scratch to where it belongs."""
 
     @intrinsic
-    def finish(typingctx, whole, frame, loops, copy, start, n, scratch):
+    def finish(typingctx, block, scratch):
         def codegen(context, builder, signature, args):
-            frame_, loops_, copy_, *rest = args[1:]
-            move = flush(builder.module, False, element, size)
-            with builder.if_then(builder.not_(args[0]), likely=False):
-                base = frame_word(builder, frame_, _I64(Y))
-                builder.call(move, [frame_, loops_, copy_, copy_, _I64(1), _I64(3), base, *rest])
+            block_ = unpack_block(builder, args[0])
+            base = frame_word(builder, block_.frame, i64(Y))
+            flush_result(builder, block_, base, args[1], element)
             return context.get_dummy_value()
 
-        return types.void(types.boolean, *[types.int64] * 6), codegen
+        return types.void(block, types.int64), codegen
 
     return finish
 
@@ -193,11 +201,11 @@ def _end(element: Any) -> Any:
         def codegen(context, builder, signature, args):
             whole_, frame_, operand_, total_ = args
             with builder.if_then(builder.not_(whole_), likely=False):
-                memory = frame_word(builder, frame_, builder.add(operand_, _I64(X_BAR)))
-                broadcast = builder.icmp_signed("==", stride_of(builder, frame_, operand_), _I64(0))
-                wanted = builder.icmp_signed("!=", memory, _I64(0))
+                memory = frame_word(builder, frame_, builder.add(operand_, i64(X_BAR)))
+                broadcast = builder.icmp_signed("==", stride_of(builder, frame_, operand_), i64(0))
+                wanted = builder.icmp_signed("!=", memory, i64(0))
                 with builder.if_then(builder.and_(broadcast, wanted)):
-                    pointer = element_pointer(builder, memory, element, _I64(0))
+                    pointer = element_pointer(builder, memory, element, i64(0))
                     fresh = _is_stored(builder, frame_, operand_)
                     _emit_total(builder, element, pointer, fresh, total_)
             return context.get_dummy_value()
@@ -210,21 +218,21 @@ def _end(element: Any) -> Any:
 def _emit_total(builder: Any, element: Any, pointer: Any, fresh: Any, total: Any) -> None:
     """Emit ``*pointer = total`` or ``*pointer += total``, added in float64."""
     old = builder.load(pointer)
-    old = old if element == _F64 else builder.fpext(old, _F64)
+    old = old if element == f64 else builder.fpext(old, f64)
     value = builder.select(fresh, total, builder.fadd(old, total))
-    builder.store(value if element == _F64 else builder.fptrunc(value, element), pointer)
+    builder.store(value if element == f64 else builder.fptrunc(value, element), pointer)
 
 
 open_f64 = _open(8)
 open_f32 = _open(4)
-load_masked_f64 = _masked(types.float64, _F64, _I64)
-load_masked_f32 = _masked(types.float32, _F32, _I32)
+load_masked_f64 = _masked(types.float64, f64, i64)
+load_masked_f32 = _masked(types.float32, f32, i32)
 contributions_f64 = target_block(X_BAR, 8)
 contributions_f32 = target_block(X_BAR, 4)
-close_f64 = _close(_F64, 8)
-close_f32 = _close(_F32, 4)
-finish_f64 = _finish(_F64, 8)
-finish_f32 = _finish(_F32, 4)
-finish_u8 = _finish(ir.IntType(8), 1)
-end_f64 = _end(_F64)
-end_f32 = _end(_F32)
+close_f64 = _close(f64)
+close_f32 = _close(f32)
+finish_f64 = _finish(f64)
+finish_f32 = _finish(f32)
+finish_u8 = _finish(i8)
+end_f64 = _end(f64)
+end_f32 = _end(f32)

@@ -8,17 +8,19 @@ region is empty only where its operand is.
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, memset, size_of, store_at
 from tapegrad.engine.kernels.region import (
     add_line,
     add_region,
     copy_region,
+    first_row,
+    next_row,
     region_strides,
-    row_offset,
+    row_step,
     shape,
     value_strides_of,
 )
@@ -26,8 +28,6 @@ from tapegrad.engine.kernels.strided import in_c_order
 from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, EmbedParams, word
 
 _TOTAL, _REGIONS = word(EmbedParams, "total"), word(EmbedParams, "regions")
-always_inline = numba.njit(error_model="numpy", inline="always")
-noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @always_inline
@@ -116,10 +116,11 @@ def _clear(region: int, target: int, strides: int, zero: Any) -> None:
     rows, length = shape(region)
     ndim = load_i64(region, NDIM)
     step = load_i64(strides, ndim - 1) if ndim > 0 else 0
-    for row in range(rows):
-        to = target + row_offset(region, strides, row, np.int64(0))
+    row = first_row(region)
+    for _ in range(rows):
         for j in range(length):
-            store_at(to, j * step, zero, zero)
+            store_at(target, j * step, zero, zero)
+        target += row_step(region, strides, next_row(region, row), np.int64(0))
 
 
 @noinline

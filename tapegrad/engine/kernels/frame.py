@@ -36,3 +36,5 @@ OUTER = 14
 PARAMS = 15
 WORDS = 16
 BYTES = 8 * WORDS
+
+MAX_NDIM = 32  # dimensions of a slot, of a region, and so the most loops

@@ -2,30 +2,27 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import PARAMS, X
+from tapegrad.engine.kernels.inlining import always_inline
 from tapegrad.engine.kernels.raw_memory import load_at, load_i64, load_record, memcmp
+from tapegrad.engine.kernels.status import GUARD_FAILED
 from tapegrad.ops.params import GuardParams, TruthGuardParams
-
-DIFFERS = 1  # status
-
-always_inline = numba.njit(error_model="numpy", inline="always")
 
 
 def guard_forward(frame: int, loops: int) -> int:
     """Hold X[0] against the expected bytes."""
     expected = load_record(load_i64(frame, PARAMS), GuardParams)
     same = memcmp(load_i64(frame, X), expected.address, expected.bytes) == 0
-    return 0 if same else DIFFERS
+    return 0 if same else GUARD_FAILED
 
 
 @always_inline
 def _truth_guard(frame: int, zero: Any) -> int:
     truth = load_at(load_i64(frame, X), 0, zero) != 0
     expected = load_record(load_i64(frame, PARAMS), TruthGuardParams).truth != 0
-    return 0 if truth == expected else DIFFERS
+    return 0 if truth == expected else GUARD_FAILED
 
 
 def truth_guard_forward_f64(frame: int, loops: int) -> int:

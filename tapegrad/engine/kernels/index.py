@@ -5,10 +5,10 @@ Indexes are contiguous int64. One out of range is a status, found before anythin
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import BYTES, COUNT, PARAMS, STORE, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.raw_memory import (
     calloc,
     free,
@@ -23,12 +23,8 @@ from tapegrad.engine.kernels.raw_memory import (
     store_at,
     store_i64,
 )
+from tapegrad.engine.kernels.status import OUT_OF_MEMORY, OUT_OF_RANGE
 from tapegrad.ops.params import GatherParams, ScatterAddParams, ScatterWriteParams
-
-OUT_OF_RANGE, OUT_OF_MEMORY = 2, 3  # status
-
-always_inline = numba.njit(error_model="numpy", inline="always")
-noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @always_inline
@@ -82,16 +78,24 @@ def _gather(frame: int, zero: Any) -> int:
 
 
 @always_inline
-def _gather_reverse(frame: int, zero: Any) -> int:
-    count, x_bar, indexes = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, X + 1)
-    y_bar, params = load_i64(frame, Y_BAR), load_record(load_i64(frame, PARAMS), GatherParams)
+def _add_rows(frame: int, params: Any, to_named: bool, clear: bool, zero: Any) -> int:
+    """Add rows of Y_BAR to rows of X_BAR[0]: to those that the list names, or else those of Y_BAR that it names."""
+    count, x_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    indexes, length, size = load_i64(frame, X + 1), params.length, size_of(zero)
     if not _all_in_range(indexes, count, params.rows):
         return OUT_OF_RANGE
-    size, length = size_of(zero), params.length
+    if clear:
+        memset(x_bar, 0, count * length * size)
     for i in range(count):
-        target = x_bar + _row(indexes, i, params.rows) * length * size
-        _add_row(target, size, y_bar + i * length * size, length, zero)
+        named, ordered = _row(indexes, i, params.rows) * length * size, i * length * size
+        target, source = (named, ordered) if to_named else (ordered, named)
+        _add_row(x_bar + target, size, y_bar + source, length, zero)
     return 0
+
+
+@always_inline
+def _gather_reverse(frame: int, zero: Any) -> int:
+    return _add_rows(frame, load_record(load_i64(frame, PARAMS), GatherParams), True, False, zero)
 
 
 def gather_forward_f64(frame: int, loops: int) -> int:
@@ -146,17 +150,8 @@ def _scatter_add(frame: int, zero: Any) -> int:
 
 @always_inline
 def _scatter_add_reverse(frame: int, zero: Any) -> int:
-    count, x_bar, indexes = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, X + 1)
-    y_bar, params = load_i64(frame, Y_BAR), load_record(load_i64(frame, PARAMS), ScatterAddParams)
-    if not _all_in_range(indexes, count, params.rows):
-        return OUT_OF_RANGE
-    size, length = size_of(zero), params.length
-    if load_i64(frame, STORE) & 1:
-        memset(x_bar, 0, count * length * size)
-    for i in range(count):
-        source = y_bar + _row(indexes, i, params.rows) * length * size
-        _add_row(x_bar + i * length * size, size, source, length, zero)
-    return 0
+    store = load_i64(frame, STORE) & 1 != 0
+    return _add_rows(frame, load_record(load_i64(frame, PARAMS), ScatterAddParams), False, store, zero)
 
 
 def scatter_add_forward_f64(frame: int, loops: int) -> int:
@@ -263,9 +258,7 @@ def _values_cotangent(frame: int, params: Any, zero: Any) -> int:
     count, values_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
     indexes, store = load_i64(frame, X + 2), load_i64(frame, STORE) & 2
     length, value_stride = params.length, params.value_stride
-    last = malloc(
-        8 * params.rows + 8
-    )  # of each row that is written, the last entry of the list that names it
+    last = malloc(8 * params.rows + 8)  # of each row that is written the last entry of the list that names it
     if last == 0:
         return OUT_OF_MEMORY
     for i in range(count):

@@ -6,12 +6,12 @@ lies, transposed or not. Small products, and matrices that BLAS cannot address, 
 A zero in the cotangent meets inf and nan as BLAS does: their product is nan.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import (
     call_by_reference,
@@ -23,8 +23,6 @@ from tapegrad.engine.kernels.raw_memory import (
 )
 from tapegrad.ops.params import MatmulParams
 
-_DGEMM, _DGEMV = np.int64(entry("dgemm")), np.int64(entry("dgemv"))
-_SGEMM, _SGEMV = np.int64(entry("sgemm")), np.int64(entry("sgemv"))
 _SMALL = 32  # multiplications up to which a call of BLAS costs more than the product
 _LARGEST = 2**31 - 1  # BLAS counts in 32-bit integers
 _PLAIN, _TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
@@ -39,28 +37,53 @@ LIBRARY = {
     "matmul_tangent_f32": ("sgemm", "sgemv"),
 }
 
-always_inline = numba.njit(error_model="numpy", inline="always")
-noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+class Matrix(NamedTuple):
+    """A matrix in memory; strides in bytes."""
+
+    address: int
+    rows: int
+    columns: int
+    row_stride: int
+    column_stride: int
+
+
+class Routines(NamedTuple):
+    """What products in one dtype need: BLAS's routines, by their entries in the table of loops, and two numbers."""
+
+    gemm: int
+    gemv: int
+    zero: Any
+    one: Any
+
+
+_F64 = Routines(entry("dgemm"), entry("dgemv"), np.float64(0), np.float64(1))
+_F32 = Routines(entry("sgemm"), entry("sgemv"), np.float32(0), np.float32(1))
+
+
+@always_inline
+def _transposed(a: Matrix) -> Matrix:
+    return Matrix(a.address, a.columns, a.rows, a.column_stride, a.row_stride)
 
 
 @noinline
-def _leading(rows: int, columns: int, row_stride: int, column_stride: int, size: int) -> int:
+def _leading(a: Matrix, size: int) -> int:
     """BLAS's leading dimension of a matrix whose columns are contiguous; 0 if they are not."""
-    if (rows > 1 and row_stride != size) or rows > _LARGEST or columns > _LARGEST:
+    if (a.rows > 1 and a.row_stride != size) or a.rows > _LARGEST or a.columns > _LARGEST:
         return 0
-    if columns <= 1:
-        return max(1, rows)
-    leading = column_stride // size
-    return leading if leading * size == column_stride and max(1, rows) <= leading <= _LARGEST else 0
+    if a.columns <= 1:
+        return max(1, a.rows)
+    leading = a.column_stride // size
+    return leading if leading * size == a.column_stride and max(1, a.rows) <= leading <= _LARGEST else 0
 
 
 @noinline
-def _layout(rows: int, columns: int, row_stride: int, column_stride: int, size: int) -> Any:
+def _layout(a: Matrix, size: int) -> Any:
     """BLAS's transposition letter and leading dimension of a matrix; dimension 0 where it has none."""
-    leading = _leading(rows, columns, row_stride, column_stride, size)
+    leading = _leading(a, size)
     if leading != 0:
         return _PLAIN, leading
-    return _TRANSPOSED, _leading(columns, rows, column_stride, row_stride, size)
+    return _TRANSPOSED, _leading(_transposed(a), size)
 
 
 @always_inline
@@ -73,149 +96,135 @@ def _increment(count: int, stride: int, size: int) -> int:
 
 
 @always_inline
-def _multiply(
-    m: int, n: int, k: int, a: int, ras: int, cas: int, b: int, rbs: int, cbs: int,
-    c: int, rcs: int, ccs: int, store: int, zero: Any,
-) -> None:  # fmt: skip
+def _multiply(a: Matrix, b: Matrix, c: Matrix, store: int, zero: Any) -> None:
     """C = A @ B, added to C unless `store`, for any strides."""
-    for i in range(m):
-        for j in range(n):
+    for i in range(c.rows):
+        for j in range(c.columns):
             total = zero
-            for p in range(k):
-                total += load_at(a, i * ras + p * cas, zero) * load_at(b, p * rbs + j * cbs, zero)
-            before = zero if store else load_at(c, i * rcs + j * ccs, zero)
-            store_at(c, i * rcs + j * ccs, before + total, zero)
+            for p in range(a.columns):
+                x = load_at(a.address, i * a.row_stride + p * a.column_stride, zero)
+                total += x * load_at(b.address, p * b.row_stride + j * b.column_stride, zero)
+            offset = i * c.row_stride + j * c.column_stride
+            before = zero if store else load_at(c.address, offset, zero)
+            store_at(c.address, offset, before + total, zero)
 
 
 @always_inline
-def _gemv(
-    loops: int, routine: int, m: int, k: int, a: int, letter: int, leading: int, x: int, xs: int,
-    y: int, ys: int, one: Any, beta: Any,
-) -> bool:  # fmt: skip
-    """y = A @ x + beta * y by BLAS; whether it can address the vectors."""
-    x_increment, y_increment = _increment(k, xs, size_of(one)), _increment(m, ys, size_of(one))
-    if x_increment == 0 or y_increment == 0:
+def _gemv(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, beta: Any) -> bool:
+    """C = A @ B + beta * C for a column B by BLAS; whether it can address all of them."""
+    one, size = routines.one, size_of(beta)
+    letter, leading = _layout(a, size)
+    b_increment, c_increment = _increment(b.rows, b.row_stride, size), _increment(c.rows, c.row_stride, size)
+    if leading == 0 or b_increment == 0 or c_increment == 0:
         return False
-    rows, columns = (m, k) if letter == _PLAIN else (k, m)
+    rows, columns = (a.rows, a.columns) if letter == _PLAIN else (a.columns, a.rows)
     call_by_reference(
-        loops, routine,
-        (letter, np.int32(rows), np.int32(columns), one, a, np.int32(leading),
-         x, np.int32(x_increment), beta, y, np.int32(y_increment)),
+        loops, routines.gemv,
+        (letter, np.int32(rows), np.int32(columns), one, a.address, np.int32(leading),
+         b.address, np.int32(b_increment), beta, c.address, np.int32(c_increment)),
     )  # fmt: skip
     return True
 
 
 @always_inline
-def _by_blas(
-    loops: int, gemm: int, gemv: int, m: int, n: int, k: int, a: int, ras: int, cas: int, b: int, rbs: int,
-    cbs: int, c: int, rcs: int, ccs: int, one: Any, beta: Any,
-) -> bool:  # fmt: skip
-    """C = A @ B + beta * C by BLAS; whether BLAS can address all of them."""
-    letter_a, leading_a = _layout(m, k, ras, cas, size_of(one))
-    if leading_a == 0:
-        return False
-    if n == 1:
-        return _gemv(loops, gemv, m, k, a, letter_a, leading_a, b, rbs, c, rcs, one, beta)
-    letter_b, leading_b = _layout(k, n, rbs, cbs, size_of(one))
-    leading_c = _leading(m, n, rcs, ccs, size_of(one))
-    if leading_b == 0 or leading_c == 0:
+def _gemm(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, beta: Any) -> bool:
+    """C = A @ B + beta * C by BLAS; whether it can address all of them."""
+    one, size = routines.one, size_of(beta)
+    (letter_a, leading_a), (letter_b, leading_b) = _layout(a, size), _layout(b, size)
+    leading_c = _leading(c, size)
+    if leading_a == 0 or leading_b == 0 or leading_c == 0:
         return False
     call_by_reference(
-        loops, gemm,
-        (letter_a, letter_b, np.int32(m), np.int32(n), np.int32(k), one,
-         a, np.int32(leading_a), b, np.int32(leading_b), beta, c, np.int32(leading_c)),
+        loops, routines.gemm,
+        (letter_a, letter_b, np.int32(c.rows), np.int32(c.columns), np.int32(a.columns), one,
+         a.address, np.int32(leading_a), b.address, np.int32(leading_b),
+         beta, c.address, np.int32(leading_c)),
     )  # fmt: skip
     return True
 
 
 @noinline
-def _product(
-    loops: int, gemm: int, gemv: int, m: int, n: int, k: int, a: int, ras: int, cas: int, b: int, rbs: int,
-    cbs: int, c: int, rcs: int, ccs: int, store: int, zero: Any, one: Any,
-) -> None:  # fmt: skip
+def _product(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> None:
     """C = A @ B, added to C unless `store`, in the way that is fastest for the size."""
-    done = False
-    if m * n * k > _SMALL:
-        if n != 1 and (m == 1 or _leading(m, n, rcs, ccs, size_of(zero)) == 0):  # the transposed product
-            m, n, rcs, ccs = n, m, ccs, rcs
-            a, ras, cas, b, rbs, cbs = b, cbs, rbs, a, cas, ras
-        beta = zero if store else one
-        done = _by_blas(loops, gemm, gemv, m, n, k, a, ras, cas, b, rbs, cbs, c, rcs, ccs, one, beta)
+    zero, done = routines.zero, False
+    if c.rows * c.columns * a.columns > _SMALL:
+        if c.columns != 1 and (c.rows == 1 or _leading(c, size_of(zero)) == 0):
+            a, b, c = _transposed(b), _transposed(a), _transposed(c)
+        beta = zero if store else routines.one
+        done = (
+            _gemv(loops, routines, a, b, c, beta) if c.columns == 1 else _gemm(loops, routines, a, b, c, beta)
+        )
     if not done:
-        _multiply(m, n, k, a, ras, cas, b, rbs, cbs, c, rcs, ccs, store, zero)
+        _multiply(a, b, c, store, zero)
 
 
 @always_inline
-def _matmul(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -> int:
-    m, n, k, rs0, cs0, rs1, cs1, rsy, csy = load_record(load_i64(frame, PARAMS), MatmulParams)
+def _matrices(params: int, x0: int, x1: int, y: int) -> tuple[Matrix, Matrix, Matrix]:
+    """The two factors and the product, at addresses of their own."""
+    m, n, k, rs0, cs0, rs1, cs1, rsy, csy = load_record(params, MatmulParams)
+    return Matrix(x0, m, k, rs0, cs0), Matrix(x1, k, n, rs1, cs1), Matrix(y, m, n, rsy, csy)
+
+
+@always_inline
+def _matmul(frame: int, loops: int, routines: Routines) -> int:
     x0, x1, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
-    _product(loops, gemm, gemv, m, n, k, x0, rs0, cs0, x1, rs1, cs1, y, rsy, csy, np.int64(1), zero, one)
+    a, b, c = _matrices(load_i64(frame, PARAMS), x0, x1, y)
+    _product(loops, routines, a, b, c, np.int64(1))
     return 0
 
 
 @always_inline
-def _matmul_reverse(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -> int:
-    m, n, k, rs0, cs0, rs1, cs1, rsy, csy = load_record(load_i64(frame, PARAMS), MatmulParams)
-    store, y_bar = load_i64(frame, STORE), load_i64(frame, Y_BAR)
-    x0_bar, x1_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1)
-    if x0_bar != 0:  # += Y_BAR @ X1^T
-        x1 = load_i64(frame, X + 1)
-        _product(
-            loops, gemm, gemv, m, k, n, y_bar, rsy, csy, x1, cs1, rs1, x0_bar, rs0, cs0, store & 1, zero, one
-        )
-    if x1_bar != 0:  # += X0^T @ Y_BAR
-        x0 = load_i64(frame, X)
-        _product(
-            loops, gemm, gemv, k, n, m, x0, cs0, rs0, y_bar, rsy, csy, x1_bar, rs1, cs1, store & 2, zero, one
-        )
+def _matmul_reverse(frame: int, loops: int, routines: Routines) -> int:
+    params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
+    a, b, c_bar = _matrices(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
+    a_bar, b_bar, _ = _matrices(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
+    if a_bar.address != 0:
+        _product(loops, routines, c_bar, _transposed(b), a_bar, store & 1)
+    if b_bar.address != 0:
+        _product(loops, routines, _transposed(a), c_bar, b_bar, store & 2)
     return 0
 
 
 @always_inline
-def _matmul_tangent(frame: int, loops: int, gemm: int, gemv: int, zero: Any, one: Any) -> int:
-    m, n, k, rs0, cs0, rs1, cs1, rsy, csy = load_record(load_i64(frame, PARAMS), MatmulParams)
-    y_dot = load_i64(frame, Y_BAR)
-    x0_dot, x1_dot, store = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(1)
-    if x0_dot != 0 or x1_dot == 0:  # without any tangent it is a product along no elements, zeros
-        inner = k if x0_dot != 0 else 0
-        x1 = load_i64(frame, X + 1)
-        _product(
-            loops, gemm, gemv, m, n, inner, x0_dot, rs0, cs0, x1, rs1, cs1, y_dot, rsy, csy, store, zero, one
-        )
+def _matmul_tangent(frame: int, loops: int, routines: Routines) -> int:
+    params, store = load_i64(frame, PARAMS), np.int64(1)
+    a, b, c_dot = _matrices(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
+    a_dot, b_dot, _ = _matrices(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
+    if a_dot.address == 0 and b_dot.address == 0:  # zeros: a product along no elements
+        a_dot = Matrix(a_dot.address, a_dot.rows, 0, a_dot.row_stride, a_dot.column_stride)
+    if a_dot.address != 0 or b_dot.address == 0:
+        _product(loops, routines, a_dot, b, c_dot, store)
         store = np.int64(0)
-    if x1_dot != 0:
-        x0 = load_i64(frame, X)
-        _product(
-            loops, gemm, gemv, m, n, k, x0, rs0, cs0, x1_dot, rs1, cs1, y_dot, rsy, csy, store, zero, one
-        )
+    if b_dot.address != 0:
+        _product(loops, routines, a, b_dot, c_dot, store)
     return 0
 
 
 def matmul_forward_f64(frame: int, loops: int) -> int:
     """Write X0 @ X1 to Y."""
-    return _matmul(frame, loops, _DGEMM, _DGEMV, np.float64(0), np.float64(1))
+    return _matmul(frame, loops, _F64)
 
 
 def matmul_forward_f32(frame: int, loops: int) -> int:
     """`matmul_forward_f64` for float32."""
-    return _matmul(frame, loops, _SGEMM, _SGEMV, np.float32(0), np.float32(1))
+    return _matmul(frame, loops, _F32)
 
 
 def matmul_reverse_f64(frame: int, loops: int) -> int:
     """Add (STORE: write) Y_BAR @ X1^T to X_BAR[0] and X0^T @ Y_BAR to X_BAR[1]."""
-    return _matmul_reverse(frame, loops, _DGEMM, _DGEMV, np.float64(0), np.float64(1))
+    return _matmul_reverse(frame, loops, _F64)
 
 
 def matmul_reverse_f32(frame: int, loops: int) -> int:
     """`matmul_reverse_f64` for float32."""
-    return _matmul_reverse(frame, loops, _SGEMM, _SGEMV, np.float32(0), np.float32(1))
+    return _matmul_reverse(frame, loops, _F32)
 
 
 def matmul_tangent_f64(frame: int, loops: int) -> int:
     """Write X_BAR[0] @ X1 + X0 @ X_BAR[1] to Y_BAR; either may be absent."""
-    return _matmul_tangent(frame, loops, _DGEMM, _DGEMV, np.float64(0), np.float64(1))
+    return _matmul_tangent(frame, loops, _F64)
 
 
 def matmul_tangent_f32(frame: int, loops: int) -> int:
     """`matmul_tangent_f64` for float32."""
-    return _matmul_tangent(frame, loops, _SGEMM, _SGEMV, np.float32(0), np.float32(1))
+    return _matmul_tangent(frame, loops, _F32)

@@ -8,10 +8,10 @@ exponent so that a detour beyond the range of the floats does no harm.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline
 from tapegrad.engine.kernels.raw_memory import (
     free,
     load_at,
@@ -22,12 +22,10 @@ from tapegrad.engine.kernels.raw_memory import (
     store_f64,
     store_i64,
 )
+from tapegrad.engine.kernels.status import OUT_OF_MEMORY
 
-OUT_OF_MEMORY = 3  # status
 _SMALLEST, _LARGEST = 2.0**-1022, 2.0**1023
 _FARTHEST = 5000  # exponents beyond these give zero or inf, whatever the mantissa
-
-always_inline = numba.njit(error_model="numpy", inline="always")
 
 
 @always_inline

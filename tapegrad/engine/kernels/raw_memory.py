@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-_I64 = ir.IntType(64)
+from tapegrad.engine.kernels.llvm_types import f32, f64, i8, i32, i64
 
 
 def _pointer(builder, address, element, index):
@@ -47,16 +47,16 @@ def _storer(numba_type, llvm_type):
     return store
 
 
-load_i64 = _loader(types.int64, _I64)
-load_i32 = _loader(types.int32, ir.IntType(32))
-load_u8 = _loader(types.uint8, ir.IntType(8))
-load_f64 = _loader(types.float64, ir.DoubleType())
-load_f32 = _loader(types.float32, ir.FloatType())
-store_i64 = _storer(types.int64, _I64)
-store_i32 = _storer(types.int32, ir.IntType(32))
-store_u8 = _storer(types.uint8, ir.IntType(8))
-store_f64 = _storer(types.float64, ir.DoubleType())
-store_f32 = _storer(types.float32, ir.FloatType())
+load_i64 = _loader(types.int64, i64)
+load_i32 = _loader(types.int32, i32)
+load_u8 = _loader(types.uint8, i8)
+load_f64 = _loader(types.float64, f64)
+load_f32 = _loader(types.float32, f32)
+store_i64 = _storer(types.int64, i64)
+store_i32 = _storer(types.int32, i32)
+store_u8 = _storer(types.uint8, i8)
+store_f64 = _storer(types.float64, f64)
+store_f32 = _storer(types.float32, f32)
 
 
 @intrinsic
@@ -69,7 +69,7 @@ def load_record(typingctx, address, record):
     named = types.NamedUniTuple(types.int64, len(fields), record.instance_class)
 
     def codegen(context, builder, signature, args):
-        words = [builder.load(_pointer(builder, args[0], _I64, _I64(k))) for k in range(len(fields))]
+        words = [builder.load(_pointer(builder, args[0], i64, i64(k))) for k in range(len(fields))]
         return context.make_tuple(builder, signature.return_type, words)
 
     return named(types.int64, record), codegen
@@ -80,7 +80,7 @@ def call_kernel(typingctx, kernel, frame, loops):
     """Call the kernel at address `kernel`: ``int64 kernel(int64 frame, int64 loops)``."""
 
     def codegen(context, builder, signature, args):
-        function = ir.FunctionType(_I64, [_I64, _I64]).as_pointer()
+        function = ir.FunctionType(i64, [i64, i64]).as_pointer()
         return builder.call(builder.inttoptr(args[0], function), args[1:])
 
     return types.int64(types.int64, types.int64, types.int64), codegen
@@ -95,9 +95,9 @@ def stack_words(typingctx, count):
 
     def codegen(context, builder, signature, args):
         with builder.goto_entry_block():
-            block = builder.alloca(ir.ArrayType(_I64, size))
+            block = builder.alloca(ir.ArrayType(i64, size))
             block.align = 64
-        return builder.ptrtoint(block, _I64)
+        return builder.ptrtoint(block, i64)
 
     return types.int64(count), codegen
 
@@ -130,7 +130,7 @@ memcmp = types.ExternalFunction("memcmp", types.int32(types.int64, types.int64, 
 
 def _offset_pointer(context, builder, address, offset, element):
     """Pointer to an element of Numba type `element`, `offset` bytes after `address`."""
-    base = builder.inttoptr(address, ir.IntType(8).as_pointer())
+    base = builder.inttoptr(address, i8.as_pointer())
     return builder.bitcast(builder.gep(base, [offset]), context.get_value_type(element).as_pointer())
 
 
@@ -161,7 +161,7 @@ def size_of(typingctx, zero):
     """Bytes of an element of the type of `zero`, a constant in compiled code."""
 
     def codegen(context, builder, signature, args):
-        return _I64(zero.bitwidth // 8)
+        return i64(zero.bitwidth // 8)
 
     return types.int64(zero), codegen
 
@@ -175,7 +175,7 @@ def call_by_reference(typingctx, loops, entry, arguments):
     """
 
     def codegen(context, builder, signature, args):
-        function = builder.load(_pointer(builder, args[0], _I64, builder.shl(args[1], _I64(1))))
+        function = builder.load(_pointer(builder, args[0], i64, builder.shl(args[1], i64(1))))
         passed = []
         for value, kind in zip(cgutils.unpack_tuple(builder, args[2]), arguments, strict=True):
             if kind == types.int64:
@@ -184,8 +184,8 @@ def call_by_reference(typingctx, loops, entry, arguments):
                 with builder.goto_entry_block():
                     place = builder.alloca(value.type)
                 builder.store(value, place)
-                passed.append(builder.ptrtoint(place, _I64))
-        signature_ = ir.FunctionType(ir.VoidType(), [_I64] * len(passed)).as_pointer()
+                passed.append(builder.ptrtoint(place, i64))
+        signature_ = ir.FunctionType(ir.VoidType(), [i64] * len(passed)).as_pointer()
         builder.call(builder.inttoptr(function, signature_), passed)
         return context.get_dummy_value()
 

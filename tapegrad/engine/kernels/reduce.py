@@ -7,13 +7,11 @@ of the two dtypes share one body, which is given a zero of the dtype.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline
 from tapegrad.engine.kernels.raw_memory import load_at, load_i64, size_of, store_at
-
-always_inline = numba.njit(error_model="numpy", inline="always")
 
 # Largest and smallest element. They are found on the bits of the floats, taken as integers of the same order:
 # integer comparison is vectorised without any assumption on nan, and a nan shows as an element beyond inf or

@@ -6,10 +6,11 @@ the address of its words, is walked in rows along its last dimension.
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.frame import MAX_NDIM, PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.odometer import begin_index, next_index, step_to_next
 from tapegrad.engine.kernels.raw_memory import (
     calloc,
     free,
@@ -18,18 +19,16 @@ from tapegrad.engine.kernels.raw_memory import (
     malloc,
     memcpy,
     size_of,
+    stack_words,
     store_at,
 )
+from tapegrad.engine.kernels.status import OUT_OF_MEMORY
 from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, WriteParams, word
 
-OUT_OF_MEMORY = 3  # status
 _TOTAL, _REGION = word(WriteParams, "total"), word(WriteParams, "region")
 # In place of the address of strides: elements in order, without gaps. It is not a plain 0, since Numba would
 # compile a function anew for each combination of literal arguments.
 _PACKED = np.int64(0)
-
-always_inline = numba.njit(error_model="numpy", inline="always")
-noinline = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @noinline
@@ -49,17 +48,26 @@ def _step(region: int, strides: int, size: int) -> int:
     return size if strides == _PACKED or ndim == 0 else load_i64(strides, ndim - 1)
 
 
-@noinline
-def row_offset(region: int, strides: int, row: int, packed: int) -> int:
-    """Bytes from the start to row number `row`; `packed` are the bytes of a row without gaps."""
+@always_inline
+def first_row(region: int) -> int:
+    """An index of rows, at the first."""
+    index = stack_words(MAX_NDIM)
+    begin_index(index, load_i64(region, NDIM) - 1)
+    return index
+
+
+@always_inline
+def next_row(region: int, index: int) -> int:
+    """Go on to the next row; which dimension that is, see `next_index`."""
+    return next_index(index, region + 8 * EXTENTS, load_i64(region, NDIM) - 1)
+
+
+@always_inline
+def row_step(region: int, strides: int, d: int, packed: int) -> int:
+    """Bytes to the row that `next_row` went on to; `packed` are the bytes of a row without gaps."""
     if strides == _PACKED:
-        return row * packed
-    offset = 0
-    for d in range(load_i64(region, NDIM) - 2, 0, -1):
-        extent = load_i64(region, EXTENTS + d)
-        offset += row % extent * load_i64(strides, d)
-        row //= extent
-    return offset + row * load_i64(strides, 0) if row else offset
+        return packed
+    return step_to_next(region + 8 * EXTENTS, strides, d, load_i64(region, NDIM) - 1)
 
 
 @noinline
@@ -70,14 +78,16 @@ def copy_region(
     packed = length * size_of(zero)
     target_step = _step(region, target_strides, size_of(zero))
     source_step = _step(region, source_strides, size_of(zero))
-    for row in range(rows):
-        to = target + row_offset(region, target_strides, row, packed)
-        of = source + row_offset(region, source_strides, row, packed)
+    row = first_row(region)
+    for _ in range(rows):
         if target_step == size_of(zero) and source_step == size_of(zero) and length > 1:
-            memcpy(to, of, packed)
+            memcpy(target, source, packed)
         else:
             for j in range(length):
-                store_at(to, j * target_step, load_at(of, j * source_step, zero), zero)
+                store_at(target, j * target_step, load_at(source, j * source_step, zero), zero)
+        d = next_row(region, row)
+        target += row_step(region, target_strides, d, packed)
+        source += row_step(region, source_strides, d, packed)
 
 
 @always_inline
@@ -95,24 +105,24 @@ def add_region(
     """Add the source to the target; a row of the source is summed first where the target is one element."""
     rows, length = shape(region)
     packed = length * size_of(zero)
-    target_step, source_step = (
-        _step(region, target_strides, size_of(zero)),
-        _step(region, source_strides, size_of(zero)),
-    )
-    for row in range(rows if length > 0 else 0):  # a target without elements has no element to add nothing to
-        to = target + row_offset(region, target_strides, row, packed)
-        of = source + row_offset(region, source_strides, row, packed)
+    target_step = _step(region, target_strides, size_of(zero))
+    source_step = _step(region, source_strides, size_of(zero))
+    row = first_row(region)
+    for _ in range(rows if length > 0 else 0):  # a target without elements has no element to add nothing to
         if target_step == 0:
-            total = np.float64(load_at(to, 0, zero))
+            total = np.float64(load_at(target, 0, zero))
             for j in range(length):
-                total += np.float64(load_at(of, j * source_step, zero))
-            store_at(to, 0, total, zero)
+                total += np.float64(load_at(source, j * source_step, zero))
+            store_at(target, 0, total, zero)
         elif target_step == size_of(zero) and source_step == size_of(zero):
-            add_line(to, of, length, zero)
+            add_line(target, source, length, zero)
         else:
             for j in range(length):
-                value = load_at(to, j * target_step, zero) + load_at(of, j * source_step, zero)
-                store_at(to, j * target_step, value, zero)
+                value = load_at(target, j * target_step, zero) + load_at(source, j * source_step, zero)
+                store_at(target, j * target_step, value, zero)
+        d = next_row(region, row)
+        target += row_step(region, target_strides, d, packed)
+        source += row_step(region, source_strides, d, packed)
 
 
 @always_inline

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.inlining import always_inline
 from tapegrad.engine.kernels.raw_memory import load_at, load_i64, store_at
-
-always_inline = numba.njit(error_model="numpy", inline="always")
 
 
 @always_inline

@@ -5,11 +5,10 @@ from numba import types
 from numba.extending import intrinsic
 
 from tapegrad.engine.kernels.frame import COUNT, OUTER, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.llvm_types import i64
 from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.control_words import DRIVER
-
-_I64 = ir.IntType(64)
 
 
 @intrinsic
@@ -17,7 +16,7 @@ def call_driver(typingctx, driver, kernel, frame, loops, control, parallel_thres
     """Call the parallel driver by address, so that it is compiled only where something large is computed."""
 
     def codegen(context, builder, signature, args):
-        function = ir.FunctionType(_I64, [_I64] * 5).as_pointer()
+        function = ir.FunctionType(i64, [i64] * 5).as_pointer()
         return builder.call(builder.inttoptr(args[0], function), args[1:])
 
     return types.int64(*[types.int64] * 6), codegen

@@ -5,12 +5,12 @@ reference; that takes a third of the time of NumPy's array interface. One entry 
 dimensions up to two; `tapegrad.frontend.arrays.show` takes the array interface for the others.
 """
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
+from tapegrad.engine.kernels.llvm_types import i64
 from tapegrad.engine.kernels.raw_memory import load_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.tape.blocks import release_block, retain
@@ -27,7 +27,6 @@ from tapegrad.engine.tape.layout import (
     get_primal,
 )
 
-_I64 = ir.IntType(64)
 NOTHING = -1  # there is no memory to show
 BORROWED = -2  # the memory is a NumPy array's
 
@@ -41,12 +40,12 @@ def _array_maker(element, ndim):
         def codegen(context, builder, signature, args):
             block_, address_, geometry_, destructor_ = args
             void = cgutils.voidptr_t
-            owner = context.nrt.meminfo_alloc_dtor(builder, _I64(8), builder.inttoptr(destructor_, void))
+            owner = context.nrt.meminfo_alloc_dtor(builder, i64(8), builder.inttoptr(destructor_, void))
             note = context.nrt.meminfo_data(builder, owner)
-            builder.store(block_, builder.bitcast(note, _I64.as_pointer()))
+            builder.store(block_, builder.bitcast(note, i64.as_pointer()))
             array = make_array(array_type)(context, builder)
-            words = builder.inttoptr(geometry_, _I64.as_pointer())
-            geometry_words = [builder.load(builder.gep(words, [_I64(k)])) for k in range(2 * ndim)]
+            words = builder.inttoptr(geometry_, i64.as_pointer())
+            geometry_words = [builder.load(builder.gep(words, [i64(k)])) for k in range(2 * ndim)]
             item = context.get_abi_sizeof(context.get_data_type(element))
             populate_array(
                 array,

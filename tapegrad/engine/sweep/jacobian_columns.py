@@ -6,10 +6,10 @@ needs to know nothing of them.
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import COUNT, PARAMS, STRIDE, WORDS, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline
 from tapegrad.engine.kernels.raw_memory import (
     call_kernel,
     load_at,
@@ -20,8 +20,6 @@ from tapegrad.engine.kernels.raw_memory import (
     store_at,
     store_i64,
 )
-
-always_inline = numba.njit(error_model="numpy", inline="always")
 
 # Words behind PARAMS of a frame for `over_tangents`; from LOOP_STEPS on a step for each of the words X .. Y_BAR.
 LOOP_COUNT, LOOP_KERNEL, LOOP_PARAMS, LOOP_STEPS = range(4)

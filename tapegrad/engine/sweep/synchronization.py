@@ -13,10 +13,10 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from tapegrad.engine.kernels.llvm_types import i32, i64
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words
 from tapegrad.engine.runtime.compiler import inline_njit
 
-_I64 = ir.IntType(64)
 _ORDER = "seq_cst"  # a sleeper and the one who wakes it each write one word and then read the other's
 _YIELD = ("llvm.aarch64.hint", 1)
 _RELAX = {
@@ -31,7 +31,7 @@ release_lock = types.ExternalFunction("PyThread_release_lock", types.void(types.
 
 
 def _word(builder, address):
-    return builder.inttoptr(address, _I64.as_pointer())
+    return builder.inttoptr(address, i64.as_pointer())
 
 
 @intrinsic
@@ -71,7 +71,7 @@ def compare_and_swap(typingctx, address, expected, desired):
 
     def codegen(context, builder, signature, args):
         result = builder.cmpxchg(_word(builder, args[0]), args[1], args[2], _ORDER, "monotonic")
-        return builder.zext(builder.extract_value(result, 1), _I64)
+        return builder.zext(builder.extract_value(result, 1), i64)
 
     return types.int64(types.int64, types.int64, types.int64), codegen
 
@@ -83,8 +83,8 @@ def relax(typingctx):
     def codegen(context, builder, signature, args):
         if platform.machine() in _RELAX:
             name, *hints = _RELAX[platform.machine()]
-            passed = [ir.IntType(32)(hint) for hint in hints]
-            kind = ir.FunctionType(ir.VoidType(), [ir.IntType(32)] * len(hints))
+            passed = [i32(hint) for hint in hints]
+            kind = ir.FunctionType(ir.VoidType(), [i32] * len(hints))
             builder.call(cgutils.get_or_insert_function(builder.module, kind, name), passed)
         return context.get_dummy_value()
 
@@ -96,8 +96,8 @@ def call_count(typingctx, address):
     """Call the C function ``int count(void)`` at `address`."""
 
     def codegen(context, builder, signature, args):
-        function = ir.FunctionType(ir.IntType(32), []).as_pointer()
-        return builder.sext(builder.call(builder.inttoptr(args[0], function), []), _I64)
+        function = ir.FunctionType(i32, []).as_pointer()
+        return builder.sext(builder.call(builder.inttoptr(args[0], function), []), i64)
 
     return types.int64(types.int64), codegen
 

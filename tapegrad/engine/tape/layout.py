@@ -20,6 +20,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from tapegrad.engine.kernels.frame import MAX_NDIM as MAX_NDIM
+from tapegrad.engine.kernels.llvm_types import i64
+
 # The header's words.
 (
     INSTRUCTIONS,  # used entries, dead ones among them included
@@ -170,25 +173,21 @@ E_CALLS = -9
 E_OUTSIDE = -10
 E_STATUS = -100  # minus the status that a kernel returned
 
-MAX_NDIM = 32
-
-_I64 = ir.IntType(64)
-
 
 def _column(word, bytes_):
     """Intrinsics ``get(header, index)`` and ``set(header, index, value)`` of one column, widened to int64."""
     llvm_type = ir.IntType(8 * bytes_)
 
     def pointer(builder, header, index):
-        words = builder.inttoptr(header, _I64.as_pointer())
-        base = builder.load(builder.gep(words, [_I64(word)]))
+        words = builder.inttoptr(header, i64.as_pointer())
+        base = builder.load(builder.gep(words, [i64(word)]))
         return builder.gep(builder.inttoptr(base, llvm_type.as_pointer()), [index])
 
     @intrinsic
     def get(typingctx, header, index):
         def codegen(context, builder, signature, args):
             value = builder.load(pointer(builder, *args))
-            return value if bytes_ == 8 else builder.sext(value, _I64)
+            return value if bytes_ == 8 else builder.sext(value, i64)
 
         return types.int64(types.int64, types.int64), codegen
 

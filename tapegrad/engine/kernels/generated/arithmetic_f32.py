@@ -6,7 +6,15 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 from numba import float32
 
 from tapegrad.engine.kernels.arithmetic import masked_divide, masked_multiply, sign, sqrt, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, bar_f32, call_unary, operand_f32, target_f32, whole_f32
+from tapegrad.engine.kernels.blocks import (
+    BLOCK,
+    Block,
+    bar_f32,
+    call_library,
+    operand_f32,
+    target_f32,
+    whole_f32,
+)
 from tapegrad.engine.kernels.cotangents import (
     close_f32,
     contributions_f32,
@@ -19,11 +27,9 @@ from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
 
-ADD = entry("add", "f")
 CBRT = entry("cbrt", "f")
 CEIL = entry("ceil", "f")
 FLOOR = entry("floor", "f")
-POSITIVE = entry("positive", "f")
 RINT = entry("rint", "f")
 TRUNC = entry("trunc", "f")
 
@@ -74,15 +80,16 @@ def add_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = target_f32(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = target_f32(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f32(x0, i)
             x1_i = load_f32(x1, i)
             value = x0_i + x1_i
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f32(block, scratch + 2048)
         start += n
     return 0
 
@@ -101,21 +108,22 @@ def add_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 1024)
+            x0_bar = contributions_f32(block, 0, scratch + 1024)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 value = bar
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 1024)
+            x0_sum += close_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 1024)
+            x1_bar = contributions_f32(block, 1, scratch + 1024)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 value = bar
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 1024)
+            x1_sum += close_f32(block, 1, scratch + 1024)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -132,15 +140,16 @@ def subtract_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = target_f32(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = target_f32(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f32(x0, i)
             x1_i = load_f32(x1, i)
             value = x0_i - x1_i
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f32(block, scratch + 2048)
         start += n
     return 0
 
@@ -159,21 +168,22 @@ def subtract_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 1024)
+            x0_bar = contributions_f32(block, 0, scratch + 1024)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 value = bar
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 1024)
+            x0_sum += close_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 1024)
+            x1_bar = contributions_f32(block, 1, scratch + 1024)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 value = -bar
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 1024)
+            x1_sum += close_f32(block, 1, scratch + 1024)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -190,15 +200,16 @@ def multiply_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = target_f32(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = target_f32(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f32(x0, i)
             x1_i = load_f32(x1, i)
             value = x0_i * x1_i
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f32(block, scratch + 2048)
         start += n
     return 0
 
@@ -217,25 +228,26 @@ def multiply_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
                 value = masked_multiply(bar, x1_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(bar, x0_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -252,15 +264,16 @@ def masked_multiply_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = target_f32(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = target_f32(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f32(x0, i)
             x1_i = load_f32(x1, i)
             value = where((x0_i == float32(0.0)) | (x1_i == float32(0.0)), float32(0.0), x0_i * x1_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f32(block, scratch + 2048)
         start += n
     return 0
 
@@ -279,25 +292,26 @@ def masked_multiply_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
                 value = masked_multiply(bar, x1_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(bar, x0_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -314,15 +328,16 @@ def divide_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = target_f32(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = target_f32(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f32(x0, i)
             x1_i = load_f32(x1, i)
             value = x0_i / x1_i
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f32(block, scratch + 2048)
         start += n
     return 0
 
@@ -341,26 +356,27 @@ def divide_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = operand_f32(block, 3, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
                 value = masked_divide(bar, x1_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(bar, -y_i / x1_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -377,13 +393,14 @@ def negative_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = -x0_i
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -400,14 +417,15 @@ def negative_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 1024)
+            x0_bar = contributions_f32(block, 0, scratch + 1024)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 value = -bar
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 1024)
+            x0_sum += close_f32(block, 0, scratch + 1024)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -423,13 +441,14 @@ def positive_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = x0_i
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -446,14 +465,15 @@ def positive_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 1024)
+            x0_bar = contributions_f32(block, 0, scratch + 1024)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 value = bar
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 1024)
+            x0_sum += close_f32(block, 0, scratch + 1024)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -469,13 +489,14 @@ def reciprocal_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = float32(1.0) / x0_i
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -492,16 +513,17 @@ def reciprocal_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        y = operand_f32(block, 3, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
                 value = -masked_multiply(bar, square(y_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -517,13 +539,14 @@ def square_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = square(x0_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -540,16 +563,17 @@ def square_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(bar, float32(2.0) * x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -565,13 +589,14 @@ def sqrt_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = sqrt(x0_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -588,16 +613,17 @@ def sqrt_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        y = operand_f32(block, 3, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
                 value = masked_divide(bar * float32(0.5), y_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -606,11 +632,11 @@ def sqrt_reverse_f32(frame: int, loops: int) -> int:
 def cbrt_forward_f32(frame: int, loops: int) -> int:
     """y = cbrt(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, CBRT, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, CBRT, count, arrays)
     return 0
 
 
@@ -626,16 +652,17 @@ def cbrt_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        y = operand_f32(block, 3, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
                 value = masked_divide(bar, float32(3.0) * square(y_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -644,11 +671,11 @@ def cbrt_reverse_f32(frame: int, loops: int) -> int:
 def floor_forward_f32(frame: int, loops: int) -> int:
     """y = floor(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, FLOOR, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, FLOOR, count, arrays)
     return 0
 
 
@@ -664,12 +691,13 @@ def floor_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 0)
+            x0_bar = contributions_f32(block, 0, scratch + 0)
             for i in range(n):
                 value = float32(0.0)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+            x0_sum += close_f32(block, 0, scratch + 0)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -678,11 +706,11 @@ def floor_reverse_f32(frame: int, loops: int) -> int:
 def ceil_forward_f32(frame: int, loops: int) -> int:
     """y = ceil(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, CEIL, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, CEIL, count, arrays)
     return 0
 
 
@@ -698,12 +726,13 @@ def ceil_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 0)
+            x0_bar = contributions_f32(block, 0, scratch + 0)
             for i in range(n):
                 value = float32(0.0)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+            x0_sum += close_f32(block, 0, scratch + 0)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -712,11 +741,11 @@ def ceil_reverse_f32(frame: int, loops: int) -> int:
 def rint_forward_f32(frame: int, loops: int) -> int:
     """y = rint(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, RINT, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, RINT, count, arrays)
     return 0
 
 
@@ -732,12 +761,13 @@ def rint_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 0)
+            x0_bar = contributions_f32(block, 0, scratch + 0)
             for i in range(n):
                 value = float32(0.0)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+            x0_sum += close_f32(block, 0, scratch + 0)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -746,11 +776,11 @@ def rint_reverse_f32(frame: int, loops: int) -> int:
 def trunc_forward_f32(frame: int, loops: int) -> int:
     """y = trunc(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, TRUNC, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, TRUNC, count, arrays)
     return 0
 
 
@@ -766,12 +796,13 @@ def trunc_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 0)
+            x0_bar = contributions_f32(block, 0, scratch + 0)
             for i in range(n):
                 value = float32(0.0)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+            x0_sum += close_f32(block, 0, scratch + 0)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -787,13 +818,14 @@ def sign_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = sign(x0_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -810,12 +842,13 @@ def sign_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 0)
+            x0_bar = contributions_f32(block, 0, scratch + 0)
             for i in range(n):
                 value = float32(0.0)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+            x0_sum += close_f32(block, 0, scratch + 0)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0

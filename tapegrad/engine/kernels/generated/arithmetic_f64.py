@@ -4,7 +4,15 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
 from tapegrad.engine.kernels.arithmetic import masked_divide, masked_multiply, sign, sqrt, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, bar_f64, call_unary, operand_f64, target_f64, whole_f64
+from tapegrad.engine.kernels.blocks import (
+    BLOCK,
+    Block,
+    bar_f64,
+    call_library,
+    operand_f64,
+    target_f64,
+    whole_f64,
+)
 from tapegrad.engine.kernels.cotangents import (
     close_f64,
     contributions_f64,
@@ -17,11 +25,9 @@ from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
 
-ADD = entry("add", "d")
 CBRT = entry("cbrt", "d")
 CEIL = entry("ceil", "d")
 FLOOR = entry("floor", "d")
-POSITIVE = entry("positive", "d")
 RINT = entry("rint", "d")
 TRUNC = entry("trunc", "d")
 
@@ -72,15 +78,16 @@ def add_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = target_f64(block, 3, scratch + 4096)
         for i in range(n):
             x0_i = load_f64(x0, i)
             x1_i = load_f64(x1, i)
             value = x0_i + x1_i
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        finish_f64(block, scratch + 4096)
         start += n
     return 0
 
@@ -99,21 +106,22 @@ def add_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f64(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 value = bar
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 2048)
+            x1_bar = contributions_f64(block, 1, scratch + 2048)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 value = bar
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 2048)
+            x1_sum += close_f64(block, 1, scratch + 2048)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -130,15 +138,16 @@ def subtract_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = target_f64(block, 3, scratch + 4096)
         for i in range(n):
             x0_i = load_f64(x0, i)
             x1_i = load_f64(x1, i)
             value = x0_i - x1_i
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        finish_f64(block, scratch + 4096)
         start += n
     return 0
 
@@ -157,21 +166,22 @@ def subtract_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f64(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 value = bar
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 2048)
+            x1_bar = contributions_f64(block, 1, scratch + 2048)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 value = -bar
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 2048)
+            x1_sum += close_f64(block, 1, scratch + 2048)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -188,15 +198,16 @@ def multiply_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = target_f64(block, 3, scratch + 4096)
         for i in range(n):
             x0_i = load_f64(x0, i)
             x1_i = load_f64(x1, i)
             value = x0_i * x1_i
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        finish_f64(block, scratch + 4096)
         start += n
     return 0
 
@@ -215,25 +226,26 @@ def multiply_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
                 value = masked_multiply(bar, x1_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(bar, x0_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -250,15 +262,16 @@ def masked_multiply_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = target_f64(block, 3, scratch + 4096)
         for i in range(n):
             x0_i = load_f64(x0, i)
             x1_i = load_f64(x1, i)
             value = where((x0_i == 0.0) | (x1_i == 0.0), 0.0, x0_i * x1_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        finish_f64(block, scratch + 4096)
         start += n
     return 0
 
@@ -277,25 +290,26 @@ def masked_multiply_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
                 value = masked_multiply(bar, x1_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(bar, x0_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -312,15 +326,16 @@ def divide_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = target_f64(block, 3, scratch + 4096)
         for i in range(n):
             x0_i = load_f64(x0, i)
             x1_i = load_f64(x1, i)
             value = x0_i / x1_i
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        finish_f64(block, scratch + 4096)
         start += n
     return 0
 
@@ -339,26 +354,27 @@ def divide_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = operand_f64(block, 3, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
                 value = masked_divide(bar, x1_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(bar, -y_i / x1_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -375,13 +391,14 @@ def negative_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = -x0_i
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -398,14 +415,15 @@ def negative_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f64(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 value = -bar
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f64(block, 0, scratch + 2048)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -421,13 +439,14 @@ def positive_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = x0_i
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -444,14 +463,15 @@ def positive_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f64(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 value = bar
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f64(block, 0, scratch + 2048)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -467,13 +487,14 @@ def reciprocal_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = 1.0 / x0_i
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -490,16 +511,17 @@ def reciprocal_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
                 value = -masked_multiply(bar, square(y_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -515,13 +537,14 @@ def square_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = square(x0_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -538,16 +561,17 @@ def square_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(bar, 2.0 * x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -563,13 +587,14 @@ def sqrt_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = sqrt(x0_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -586,16 +611,17 @@ def sqrt_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
                 value = masked_divide(bar * 0.5, y_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -604,11 +630,11 @@ def sqrt_reverse_f64(frame: int, loops: int) -> int:
 def cbrt_forward_f64(frame: int, loops: int) -> int:
     """y = cbrt(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, CBRT, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, CBRT, count, arrays)
     return 0
 
 
@@ -624,16 +650,17 @@ def cbrt_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
                 value = masked_divide(bar, 3.0 * square(y_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -642,11 +669,11 @@ def cbrt_reverse_f64(frame: int, loops: int) -> int:
 def floor_forward_f64(frame: int, loops: int) -> int:
     """y = floor(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, FLOOR, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, FLOOR, count, arrays)
     return 0
 
 
@@ -662,12 +689,13 @@ def floor_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 0)
+            x0_bar = contributions_f64(block, 0, scratch + 0)
             for i in range(n):
                 value = 0.0
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+            x0_sum += close_f64(block, 0, scratch + 0)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -676,11 +704,11 @@ def floor_reverse_f64(frame: int, loops: int) -> int:
 def ceil_forward_f64(frame: int, loops: int) -> int:
     """y = ceil(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, CEIL, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, CEIL, count, arrays)
     return 0
 
 
@@ -696,12 +724,13 @@ def ceil_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 0)
+            x0_bar = contributions_f64(block, 0, scratch + 0)
             for i in range(n):
                 value = 0.0
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+            x0_sum += close_f64(block, 0, scratch + 0)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -710,11 +739,11 @@ def ceil_reverse_f64(frame: int, loops: int) -> int:
 def rint_forward_f64(frame: int, loops: int) -> int:
     """y = rint(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, RINT, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, RINT, count, arrays)
     return 0
 
 
@@ -730,12 +759,13 @@ def rint_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 0)
+            x0_bar = contributions_f64(block, 0, scratch + 0)
             for i in range(n):
                 value = 0.0
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+            x0_sum += close_f64(block, 0, scratch + 0)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -744,11 +774,11 @@ def rint_reverse_f64(frame: int, loops: int) -> int:
 def trunc_forward_f64(frame: int, loops: int) -> int:
     """y = trunc(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, TRUNC, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, TRUNC, count, arrays)
     return 0
 
 
@@ -764,12 +794,13 @@ def trunc_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 0)
+            x0_bar = contributions_f64(block, 0, scratch + 0)
             for i in range(n):
                 value = 0.0
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+            x0_sum += close_f64(block, 0, scratch + 0)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -785,13 +816,14 @@ def sign_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = sign(x0_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -808,12 +840,13 @@ def sign_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 0)
+            x0_bar = contributions_f64(block, 0, scratch + 0)
             for i in range(n):
                 value = 0.0
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 0)
+            x0_sum += close_f64(block, 0, scratch + 0)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0

@@ -6,9 +6,8 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 from numba import float32
 
 from tapegrad.engine.kernels.arithmetic import masked_multiply, square
-from tapegrad.engine.kernels.blocks import BLOCK, operand_f32, whole_f32
+from tapegrad.engine.kernels.blocks import BLOCK, Block, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
-from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
 from tapegrad.engine.kernels.tangents import (
     ABSENT,
@@ -20,8 +19,6 @@ from tapegrad.engine.kernels.tangents import (
     tangent_target,
     write_zeros,
 )
-
-POSITIVE = entry("positive", "f")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
 LIBRARY: dict[str, tuple[str, ...]] = {
@@ -61,20 +58,15 @@ def add_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if several:
             c0 = float32(1.0) if x0_dot != 0 else float32(0.0)
             c1 = float32(1.0) if x1_dot != 0 else float32(0.0)
-            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, float32(0.0))
+            apply_constants(block, c0, c1, scratch + 0, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -82,29 +74,23 @@ def add_tangent_f32(frame: int, loops: int) -> int:
                 term1 = d1_i
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 1024, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 value = d0_i
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 1024, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 1024, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 0,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 0, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 1024, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 value = d1_i
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 1024, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 1024, float32(0.0))
         start += n
     return 0
 
@@ -126,20 +112,15 @@ def subtract_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if several:
             c0 = float32(1.0) if x0_dot != 0 else float32(0.0)
             c1 = float32(-1.0) if x1_dot != 0 else float32(0.0)
-            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, float32(0.0))
+            apply_constants(block, c0, c1, scratch + 0, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -147,29 +128,23 @@ def subtract_tangent_f32(frame: int, loops: int) -> int:
                 term1 = -d1_i
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 1024, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 value = d0_i
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 1024, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 1024, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 0,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 0, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 1024, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 value = -d1_i
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 1024, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 1024, float32(0.0))
         start += n
     return 0
 
@@ -191,8 +166,9 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -201,19 +177,11 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
             if x1_dot != 0:
                 p1 = x0
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -223,31 +191,25 @@ def multiply_tangent_f32(frame: int, loops: int) -> int:
                 term1 = masked_multiply(x0_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x1_i = load_f32(x1, i)
                 value = masked_multiply(x1_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(x0_i, d1_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -269,8 +231,9 @@ def masked_multiply_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -279,19 +242,11 @@ def masked_multiply_tangent_f32(frame: int, loops: int) -> int:
             if x1_dot != 0:
                 p1 = x0
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -301,31 +256,25 @@ def masked_multiply_tangent_f32(frame: int, loops: int) -> int:
                 term1 = masked_multiply(x0_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x1_i = load_f32(x1, i)
                 value = masked_multiply(x1_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(x0_i, d1_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -347,40 +296,33 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 0)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x1 = operand_f32(block, 1, scratch + 0)
+        y = operand_f32(block, 3, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x1_i = load_f32(x1, i)
                     value = float32(1.0) / x1_i
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 3072
+                partial = scratch + 3072
                 for i in range(n):
                     x1_i = load_f32(x1, i)
                     y_i = load_f32(y, i)
                     value = -y_i / x1_i
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 4096, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -390,32 +332,26 @@ def divide_tangent_f32(frame: int, loops: int) -> int:
                 term1 = masked_multiply(-y_i / x1_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x1_i = load_f32(x1, i)
                 value = masked_multiply(float32(1.0) / x1_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(-y_i / x1_i, d1_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -436,21 +372,19 @@ def negative_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if several:
             c0 = float32(-1.0) if x0_dot != 0 else float32(0.0)
             c1 = float32(0.0)
-            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, float32(0.0))
+            apply_constants(block, c0, c1, scratch + 0, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 1024, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 value = -d0_i
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 1024, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 1024, float32(0.0))
         start += n
     return 0
 
@@ -471,21 +405,19 @@ def positive_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if several:
             c0 = float32(1.0) if x0_dot != 0 else float32(0.0)
             c1 = float32(0.0)
-            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, float32(0.0))
+            apply_constants(block, c0, c1, scratch + 0, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 1024, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 1024, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 value = d0_i
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 1024, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 1024, float32(0.0))
         start += n
     return 0
 
@@ -506,33 +438,29 @@ def reciprocal_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f32(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     y_i = load_f32(y, i)
                     value = -square(y_i)
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(-square(y_i), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -553,33 +481,29 @@ def square_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = float32(2.0) * x0_i
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(float32(2.0) * x0_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -600,33 +524,29 @@ def sqrt_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f32(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     y_i = load_f32(y, i)
                     value = float32(0.5) / y_i
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(float32(0.5) / y_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -647,33 +567,29 @@ def cbrt_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f32(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     y_i = load_f32(y, i)
                     value = float32(1.0) / (float32(3.0) * square(y_i))
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(float32(1.0) / (float32(3.0) * square(y_i)), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 

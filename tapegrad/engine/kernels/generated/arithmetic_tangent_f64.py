@@ -4,9 +4,8 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
 from tapegrad.engine.kernels.arithmetic import masked_multiply, square
-from tapegrad.engine.kernels.blocks import BLOCK, operand_f64, whole_f64
+from tapegrad.engine.kernels.blocks import BLOCK, Block, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
-from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
 from tapegrad.engine.kernels.tangents import (
     ABSENT,
@@ -18,8 +17,6 @@ from tapegrad.engine.kernels.tangents import (
     tangent_target,
     write_zeros,
 )
-
-POSITIVE = entry("positive", "d")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
 LIBRARY: dict[str, tuple[str, ...]] = {
@@ -59,14 +56,15 @@ def add_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if several:
             c0 = 1.0 if x0_dot != 0 else 0.0
             c1 = 1.0 if x1_dot != 0 else 0.0
-            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, 0.0)
+            apply_constants(block, c0, c1, scratch + 0, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -74,23 +72,23 @@ def add_tangent_f64(frame: int, loops: int) -> int:
                 term1 = d1_i
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, 0.0)
+            target = tangent_target(block, y_dot, scratch + 2048, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 value = d0_i
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+            tangent_finish(block, y_dot, scratch + 2048, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 0, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 0, 0.0)
+            target = tangent_target(block, y_dot, scratch + 2048, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 value = d1_i
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+            tangent_finish(block, y_dot, scratch + 2048, 0.0)
         start += n
     return 0
 
@@ -112,14 +110,15 @@ def subtract_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if several:
             c0 = 1.0 if x0_dot != 0 else 0.0
             c1 = -1.0 if x1_dot != 0 else 0.0
-            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, 0.0)
+            apply_constants(block, c0, c1, scratch + 0, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -127,23 +126,23 @@ def subtract_tangent_f64(frame: int, loops: int) -> int:
                 term1 = -d1_i
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, 0.0)
+            target = tangent_target(block, y_dot, scratch + 2048, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 value = d0_i
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+            tangent_finish(block, y_dot, scratch + 2048, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 0, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 0, 0.0)
+            target = tangent_target(block, y_dot, scratch + 2048, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 value = -d1_i
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+            tangent_finish(block, y_dot, scratch + 2048, 0.0)
         start += n
     return 0
 
@@ -165,8 +164,9 @@ def multiply_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -175,11 +175,11 @@ def multiply_tangent_f64(frame: int, loops: int) -> int:
             if x1_dot != 0:
                 p1 = x0
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -189,25 +189,25 @@ def multiply_tangent_f64(frame: int, loops: int) -> int:
                 term1 = masked_multiply(x0_i, d1_i)
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x1_i = load_f64(x1, i)
                 value = masked_multiply(x1_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(x0_i, d1_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -229,8 +229,9 @@ def masked_multiply_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -239,11 +240,11 @@ def masked_multiply_tangent_f64(frame: int, loops: int) -> int:
             if x1_dot != 0:
                 p1 = x0
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -253,25 +254,25 @@ def masked_multiply_tangent_f64(frame: int, loops: int) -> int:
                 term1 = masked_multiply(x0_i, d1_i)
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x1_i = load_f64(x1, i)
                 value = masked_multiply(x1_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(x0_i, d1_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -293,32 +294,33 @@ def divide_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 0)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x1 = operand_f64(block, 1, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 4096
+                partial = scratch + 4096
                 for i in range(n):
                     x1_i = load_f64(x1, i)
                     value = 1.0 / x1_i
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 6144
+                partial = scratch + 6144
                 for i in range(n):
                     x1_i = load_f64(x1, i)
                     y_i = load_f64(y, i)
                     value = -y_i / x1_i
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -328,26 +330,26 @@ def divide_tangent_f64(frame: int, loops: int) -> int:
                 term1 = masked_multiply(-y_i / x1_i, d1_i)
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x1_i = load_f64(x1, i)
                 value = masked_multiply(1.0 / x1_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(-y_i / x1_i, d1_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -368,18 +370,19 @@ def negative_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if several:
             c0 = -1.0 if x0_dot != 0 else 0.0
             c1 = 0.0
-            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, 0.0)
+            apply_constants(block, c0, c1, scratch + 0, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, 0.0)
+            target = tangent_target(block, y_dot, scratch + 2048, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 value = -d0_i
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+            tangent_finish(block, y_dot, scratch + 2048, 0.0)
         start += n
     return 0
 
@@ -400,18 +403,19 @@ def positive_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
+        block = Block(whole, frame, loops, start, n)
         if several:
             c0 = 1.0 if x0_dot != 0 else 0.0
             c1 = 0.0
-            apply_constants(whole, frame, loops, POSITIVE, start, n, c0, c1, scratch + 0, 0.0)
+            apply_constants(block, c0, c1, scratch + 0, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 0, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 0, 0.0)
+            target = tangent_target(block, y_dot, scratch + 2048, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 value = d0_i
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, 0.0)
+            tangent_finish(block, y_dot, scratch + 2048, 0.0)
         start += n
     return 0
 
@@ -432,28 +436,29 @@ def reciprocal_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f64(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     y_i = load_f64(y, i)
                     value = -square(y_i)
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(-square(y_i), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -474,28 +479,29 @@ def square_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = 2.0 * x0_i
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(2.0 * x0_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -516,28 +522,29 @@ def sqrt_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f64(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     y_i = load_f64(y, i)
                     value = 0.5 / y_i
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(0.5 / y_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -558,28 +565,29 @@ def cbrt_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f64(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     y_i = load_f64(y, i)
                     value = 1.0 / (3.0 * square(y_i))
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(1.0 / (3.0 * square(y_i)), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 

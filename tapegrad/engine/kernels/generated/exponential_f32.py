@@ -10,9 +10,9 @@ from numba import float32
 from tapegrad.engine.kernels.arithmetic import absolute, masked_divide, masked_multiply, maximum, where
 from tapegrad.engine.kernels.blocks import (
     BLOCK,
+    Block,
     bar_f32,
-    call_binary,
-    call_unary,
+    call_library,
     operand_f32,
     target_f32,
     whole_f32,
@@ -29,7 +29,6 @@ from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
 
-ADD = entry("add", "f")
 EXP = entry("exp", "f")
 EXP2 = entry("exp2", "f")
 EXPM1 = entry("expm1", "f")
@@ -39,7 +38,6 @@ LOG1P = entry("log1p", "f")
 LOG2 = entry("log2", "f")
 LOGADDEXP = entry("logaddexp", "f")
 LOGADDEXP2 = entry("logaddexp2", "f")
-POSITIVE = entry("positive", "f")
 POWER = entry("power", "f")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
@@ -74,12 +72,12 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 def power_forward_f32(frame: int, loops: int) -> int:
     """y = power(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, POWER, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, POWER, count, arrays)
     return 0
 
 
@@ -98,29 +96,30 @@ def power_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 3072)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
+        y = operand_f32(block, 3, scratch + 3072)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f32(block, 0, scratch + 4096)
             t6 = scratch + 5120
             for i in range(n):
                 x1_i = load_f32(x1, i)
                 value = x1_i - float32(1.0)
                 store_f32(t6, i, value)
-            call_binary(loops, POWER, n, x0, 4, t6, 4, t6, 4)
+            call_library(loops, POWER, n, (x0, 4, t6, 4, t6, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t6_i = load_f32(t6, i)
                 x1_i = load_f32(x1, i)
                 value = masked_multiply(bar, masked_multiply(x1_i, t6_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f32(block, 0, scratch + 4096)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 4096)
+            x1_bar = contributions_f32(block, 1, scratch + 4096)
             t6 = scratch + 5120
-            call_unary(loops, LOG, n, x0, 4, t6, 4)
+            call_library(loops, LOG, n, (x0, 4, t6, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t6_i = load_f32(t6, i)
@@ -132,7 +131,7 @@ def power_reverse_f32(frame: int, loops: int) -> int:
                     masked_multiply(bar, y_i * t6_i))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 4096)
+            x1_sum += close_f32(block, 1, scratch + 4096)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -142,11 +141,11 @@ def power_reverse_f32(frame: int, loops: int) -> int:
 def exp_forward_f32(frame: int, loops: int) -> int:
     """y = exp(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, EXP, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, EXP, count, arrays)
     return 0
 
 
@@ -162,16 +161,17 @@ def exp_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        y = operand_f32(block, 3, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(bar, y_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -180,11 +180,11 @@ def exp_reverse_f32(frame: int, loops: int) -> int:
 def exp2_forward_f32(frame: int, loops: int) -> int:
     """y = exp2(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, EXP2, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, EXP2, count, arrays)
     return 0
 
 
@@ -200,16 +200,17 @@ def exp2_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        y = operand_f32(block, 3, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(bar, float32(0.6931471805599453) * y_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -218,11 +219,11 @@ def exp2_reverse_f32(frame: int, loops: int) -> int:
 def expm1_forward_f32(frame: int, loops: int) -> int:
     """y = expm1(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, EXPM1, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, EXPM1, count, arrays)
     return 0
 
 
@@ -238,18 +239,19 @@ def expm1_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
-            call_unary(loops, EXP, n, x0, 4, t4, 4)
+            call_library(loops, EXP, n, (x0, 4, t4, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
                 value = masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -258,11 +260,11 @@ def expm1_reverse_f32(frame: int, loops: int) -> int:
 def log_forward_f32(frame: int, loops: int) -> int:
     """y = log(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, LOG, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOG, count, arrays)
     return 0
 
 
@@ -278,16 +280,17 @@ def log_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = masked_divide(bar, x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -296,11 +299,11 @@ def log_reverse_f32(frame: int, loops: int) -> int:
 def log2_forward_f32(frame: int, loops: int) -> int:
     """y = log2(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, LOG2, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOG2, count, arrays)
     return 0
 
 
@@ -316,16 +319,17 @@ def log2_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = masked_divide(bar * float32(1.4426950408889634), x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -334,11 +338,11 @@ def log2_reverse_f32(frame: int, loops: int) -> int:
 def log10_forward_f32(frame: int, loops: int) -> int:
     """y = log10(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, LOG10, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOG10, count, arrays)
     return 0
 
 
@@ -354,16 +358,17 @@ def log10_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = masked_divide(bar * float32(0.4342944819032518), x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -372,11 +377,11 @@ def log10_reverse_f32(frame: int, loops: int) -> int:
 def log1p_forward_f32(frame: int, loops: int) -> int:
     """y = log1p(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, LOG1P, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOG1P, count, arrays)
     return 0
 
 
@@ -392,16 +397,17 @@ def log1p_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = masked_divide(bar, float32(1.0) + x0_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -410,12 +416,12 @@ def log1p_reverse_f32(frame: int, loops: int) -> int:
 def logaddexp_forward_f32(frame: int, loops: int) -> int:
     """y = logaddexp(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, LOGADDEXP, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOGADDEXP, count, arrays)
     return 0
 
 
@@ -434,18 +440,19 @@ def logaddexp_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             t5 = scratch + 4096
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = x1_i - x0_i
                 store_f32(t5, i, value)
-            call_unary(loops, EXP, n, t5, 4, t5, 4)
+            call_library(loops, EXP, n, (t5, 4, t5, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
@@ -456,16 +463,16 @@ def logaddexp_reverse_f32(frame: int, loops: int) -> int:
                     masked_divide(bar, float32(1.0) + t5_i))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             t5 = scratch + 4096
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = x0_i - x1_i
                 store_f32(t5, i, value)
-            call_unary(loops, EXP, n, t5, 4, t5, 4)
+            call_library(loops, EXP, n, (t5, 4, t5, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
@@ -476,7 +483,7 @@ def logaddexp_reverse_f32(frame: int, loops: int) -> int:
                     masked_divide(bar, float32(1.0) + t5_i))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -486,12 +493,12 @@ def logaddexp_reverse_f32(frame: int, loops: int) -> int:
 def logaddexp2_forward_f32(frame: int, loops: int) -> int:
     """y = logaddexp2(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, LOGADDEXP2, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOGADDEXP2, count, arrays)
     return 0
 
 
@@ -510,18 +517,19 @@ def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             t5 = scratch + 4096
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = x1_i - x0_i
                 store_f32(t5, i, value)
-            call_unary(loops, EXP2, n, t5, 4, t5, 4)
+            call_library(loops, EXP2, n, (t5, 4, t5, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
@@ -532,16 +540,16 @@ def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
                     masked_divide(bar, float32(1.0) + t5_i))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             t5 = scratch + 4096
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = x0_i - x1_i
                 store_f32(t5, i, value)
-            call_unary(loops, EXP2, n, t5, 4, t5, 4)
+            call_library(loops, EXP2, n, (t5, 4, t5, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
@@ -552,7 +560,7 @@ def logaddexp2_reverse_f32(frame: int, loops: int) -> int:
                     masked_divide(bar, float32(1.0) + t5_i))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -569,19 +577,20 @@ def sigmoid_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         t3 = scratch + 2048
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = -x0_i
             store_f32(t3, i, value)
-        call_unary(loops, EXP, n, t3, 4, t3, 4)
+        call_library(loops, EXP, n, (t3, 4, t3, 4))
         for i in range(n):
             t3_i = load_f32(t3, i)
             value = float32(1.0) / (float32(1.0) + t3_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -598,20 +607,21 @@ def sigmoid_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        y = operand_f32(block, 3, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             t5 = scratch + 4096
-            call_unary(loops, EXP, n, x0, 4, t5, 4)
+            call_library(loops, EXP, n, (x0, 4, t5, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(bar, y_i / (float32(1.0) + t5_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -627,22 +637,23 @@ def softplus_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         t3 = scratch + 2048
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = -absolute(x0_i)
             store_f32(t3, i, value)
-        call_unary(loops, EXP, n, t3, 4, t3, 4)
+        call_library(loops, EXP, n, (t3, 4, t3, 4))
         t4 = scratch + 3072
-        call_unary(loops, LOG1P, n, t3, 4, t4, 4)
+        call_library(loops, LOG1P, n, (t3, 4, t4, 4))
         for i in range(n):
             t4_i = load_f32(t4, i)
             x0_i = load_f32(x0, i)
             value = maximum(x0_i, float32(0.0)) + t4_i
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -659,22 +670,23 @@ def softplus_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = -x0_i
                 store_f32(t4, i, value)
-            call_unary(loops, EXP, n, t4, 4, t4, 4)
+            call_library(loops, EXP, n, (t4, 4, t4, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
                 value = masked_divide(bar, float32(1.0) + t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0

@@ -8,9 +8,9 @@ from math import inf
 from tapegrad.engine.kernels.arithmetic import absolute, masked_divide, masked_multiply, maximum, where
 from tapegrad.engine.kernels.blocks import (
     BLOCK,
+    Block,
     bar_f64,
-    call_binary,
-    call_unary,
+    call_library,
     operand_f64,
     target_f64,
     whole_f64,
@@ -27,7 +27,6 @@ from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
 
-ADD = entry("add", "d")
 EXP = entry("exp", "d")
 EXP2 = entry("exp2", "d")
 EXPM1 = entry("expm1", "d")
@@ -37,7 +36,6 @@ LOG1P = entry("log1p", "d")
 LOG2 = entry("log2", "d")
 LOGADDEXP = entry("logaddexp", "d")
 LOGADDEXP2 = entry("logaddexp2", "d")
-POSITIVE = entry("positive", "d")
 POWER = entry("power", "d")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
@@ -72,12 +70,12 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 def power_forward_f64(frame: int, loops: int) -> int:
     """y = power(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, POWER, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, POWER, count, arrays)
     return 0
 
 
@@ -96,29 +94,30 @@ def power_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 6144)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        y = operand_f64(block, 3, scratch + 6144)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 8192)
+            x0_bar = contributions_f64(block, 0, scratch + 8192)
             t6 = scratch + 10240
             for i in range(n):
                 x1_i = load_f64(x1, i)
                 value = x1_i - 1.0
                 store_f64(t6, i, value)
-            call_binary(loops, POWER, n, x0, 8, t6, 8, t6, 8)
+            call_library(loops, POWER, n, (x0, 8, t6, 8, t6, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t6_i = load_f64(t6, i)
                 x1_i = load_f64(x1, i)
                 value = masked_multiply(bar, masked_multiply(x1_i, t6_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 8192)
+            x0_sum += close_f64(block, 0, scratch + 8192)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 8192)
+            x1_bar = contributions_f64(block, 1, scratch + 8192)
             t6 = scratch + 10240
-            call_unary(loops, LOG, n, x0, 8, t6, 8)
+            call_library(loops, LOG, n, (x0, 8, t6, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t6_i = load_f64(t6, i)
@@ -127,7 +126,7 @@ def power_reverse_f64(frame: int, loops: int) -> int:
                 y_i = load_f64(y, i)
                 value = where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, masked_multiply(bar, y_i * t6_i))
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 8192)
+            x1_sum += close_f64(block, 1, scratch + 8192)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -137,11 +136,11 @@ def power_reverse_f64(frame: int, loops: int) -> int:
 def exp_forward_f64(frame: int, loops: int) -> int:
     """y = exp(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, EXP, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, EXP, count, arrays)
     return 0
 
 
@@ -157,16 +156,17 @@ def exp_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(bar, y_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -175,11 +175,11 @@ def exp_reverse_f64(frame: int, loops: int) -> int:
 def exp2_forward_f64(frame: int, loops: int) -> int:
     """y = exp2(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, EXP2, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, EXP2, count, arrays)
     return 0
 
 
@@ -195,16 +195,17 @@ def exp2_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(bar, 0.6931471805599453 * y_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -213,11 +214,11 @@ def exp2_reverse_f64(frame: int, loops: int) -> int:
 def expm1_forward_f64(frame: int, loops: int) -> int:
     """y = expm1(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, EXPM1, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, EXPM1, count, arrays)
     return 0
 
 
@@ -233,18 +234,19 @@ def expm1_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
-            call_unary(loops, EXP, n, x0, 8, t4, 8)
+            call_library(loops, EXP, n, (x0, 8, t4, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
                 value = masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -253,11 +255,11 @@ def expm1_reverse_f64(frame: int, loops: int) -> int:
 def log_forward_f64(frame: int, loops: int) -> int:
     """y = log(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, LOG, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOG, count, arrays)
     return 0
 
 
@@ -273,16 +275,17 @@ def log_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = masked_divide(bar, x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -291,11 +294,11 @@ def log_reverse_f64(frame: int, loops: int) -> int:
 def log2_forward_f64(frame: int, loops: int) -> int:
     """y = log2(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, LOG2, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOG2, count, arrays)
     return 0
 
 
@@ -311,16 +314,17 @@ def log2_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = masked_divide(bar * 1.4426950408889634, x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -329,11 +333,11 @@ def log2_reverse_f64(frame: int, loops: int) -> int:
 def log10_forward_f64(frame: int, loops: int) -> int:
     """y = log10(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, LOG10, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOG10, count, arrays)
     return 0
 
 
@@ -349,16 +353,17 @@ def log10_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = masked_divide(bar * 0.4342944819032518, x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -367,11 +372,11 @@ def log10_reverse_f64(frame: int, loops: int) -> int:
 def log1p_forward_f64(frame: int, loops: int) -> int:
     """y = log1p(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, LOG1P, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOG1P, count, arrays)
     return 0
 
 
@@ -387,16 +392,17 @@ def log1p_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = masked_divide(bar, 1.0 + x0_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -405,12 +411,12 @@ def log1p_reverse_f64(frame: int, loops: int) -> int:
 def logaddexp_forward_f64(frame: int, loops: int) -> int:
     """y = logaddexp(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, LOGADDEXP, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOGADDEXP, count, arrays)
     return 0
 
 
@@ -429,18 +435,19 @@ def logaddexp_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             t5 = scratch + 8192
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = x1_i - x0_i
                 store_f64(t5, i, value)
-            call_unary(loops, EXP, n, t5, 8, t5, 8)
+            call_library(loops, EXP, n, (t5, 8, t5, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
@@ -451,16 +458,16 @@ def logaddexp_reverse_f64(frame: int, loops: int) -> int:
                     t5_i))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             t5 = scratch + 8192
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = x0_i - x1_i
                 store_f64(t5, i, value)
-            call_unary(loops, EXP, n, t5, 8, t5, 8)
+            call_library(loops, EXP, n, (t5, 8, t5, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
@@ -471,7 +478,7 @@ def logaddexp_reverse_f64(frame: int, loops: int) -> int:
                     t5_i))
                 )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -481,12 +488,12 @@ def logaddexp_reverse_f64(frame: int, loops: int) -> int:
 def logaddexp2_forward_f64(frame: int, loops: int) -> int:
     """y = logaddexp2(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, LOGADDEXP2, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LOGADDEXP2, count, arrays)
     return 0
 
 
@@ -505,18 +512,19 @@ def logaddexp2_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             t5 = scratch + 8192
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = x1_i - x0_i
                 store_f64(t5, i, value)
-            call_unary(loops, EXP2, n, t5, 8, t5, 8)
+            call_library(loops, EXP2, n, (t5, 8, t5, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
@@ -527,16 +535,16 @@ def logaddexp2_reverse_f64(frame: int, loops: int) -> int:
                     t5_i))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             t5 = scratch + 8192
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = x0_i - x1_i
                 store_f64(t5, i, value)
-            call_unary(loops, EXP2, n, t5, 8, t5, 8)
+            call_library(loops, EXP2, n, (t5, 8, t5, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
@@ -547,7 +555,7 @@ def logaddexp2_reverse_f64(frame: int, loops: int) -> int:
                     t5_i))
                 )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -564,19 +572,20 @@ def sigmoid_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         t3 = scratch + 4096
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = -x0_i
             store_f64(t3, i, value)
-        call_unary(loops, EXP, n, t3, 8, t3, 8)
+        call_library(loops, EXP, n, (t3, 8, t3, 8))
         for i in range(n):
             t3_i = load_f64(t3, i)
             value = 1.0 / (1.0 + t3_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -593,20 +602,21 @@ def sigmoid_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        y = operand_f64(block, 3, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             t5 = scratch + 8192
-            call_unary(loops, EXP, n, x0, 8, t5, 8)
+            call_library(loops, EXP, n, (x0, 8, t5, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(bar, y_i / (1.0 + t5_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -622,22 +632,23 @@ def softplus_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         t3 = scratch + 4096
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = -absolute(x0_i)
             store_f64(t3, i, value)
-        call_unary(loops, EXP, n, t3, 8, t3, 8)
+        call_library(loops, EXP, n, (t3, 8, t3, 8))
         t4 = scratch + 6144
-        call_unary(loops, LOG1P, n, t3, 8, t4, 8)
+        call_library(loops, LOG1P, n, (t3, 8, t4, 8))
         for i in range(n):
             t4_i = load_f64(t4, i)
             x0_i = load_f64(x0, i)
             value = maximum(x0_i, 0.0) + t4_i
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -654,22 +665,23 @@ def softplus_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = -x0_i
                 store_f64(t4, i, value)
-            call_unary(loops, EXP, n, t4, 8, t4, 8)
+            call_library(loops, EXP, n, (t4, 8, t4, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
                 value = masked_divide(bar, 1.0 + t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0

@@ -8,7 +8,7 @@ from math import inf
 from numba import float32
 
 from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, where
-from tapegrad.engine.kernels.blocks import BLOCK, call_binary, call_unary, operand_f32, whole_f32
+from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
@@ -25,7 +25,6 @@ from tapegrad.engine.kernels.tangents import (
 EXP = entry("exp", "f")
 EXP2 = entry("exp2", "f")
 LOG = entry("log", "f")
-POSITIVE = entry("positive", "f")
 POWER = entry("power", "f")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
@@ -63,9 +62,10 @@ def power_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = operand_f32(block, 3, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -74,49 +74,41 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                     x1_i = load_f32(x1, i)
                     value = x1_i - float32(1.0)
                     store_f32(t4, i, value)
-                call_binary(loops, POWER, n, x0, 4, t4, 4, t4, 4)
-                block = scratch + 4096
+                call_library(loops, POWER, n, (x0, 4, t4, 4, t4, 4))
+                partial = scratch + 4096
                 for i in range(n):
                     t4_i = load_f32(t4, i)
                     x1_i = load_f32(x1, i)
                     value = masked_multiply(x1_i, t4_i)
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
                 t6 = scratch + 5120
-                call_unary(loops, LOG, n, x0, 4, t6, 4)
-                block = scratch + 6144
+                call_library(loops, LOG, n, (x0, 4, t6, 4))
+                partial = scratch + 6144
                 for i in range(n):
                     t6_i = load_f32(t6, i)
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
                     y_i = load_f32(y, i)
                     value = where((x0_i == float32(0.0)) & (x1_i >= float32(0.0)), float32(0.0), y_i * t6_i)
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 7168, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 7168, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
             t4 = scratch + 3072
             for i in range(n):
                 x1_i = load_f32(x1, i)
                 value = x1_i - float32(1.0)
                 store_f32(t4, i, value)
-            call_binary(loops, POWER, n, x0, 4, t4, 4, t4, 4)
+            call_library(loops, POWER, n, (x0, 4, t4, 4, t4, 4))
             t5 = scratch + 4096
-            call_unary(loops, LOG, n, x0, 4, t5, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 5120,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 7168, float32(0.0))
+            call_library(loops, LOG, n, (x0, 4, t5, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 5120, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 7168, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -132,34 +124,28 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 7168, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 7168, float32(0.0))
         elif x0_dot != 0:
             t4 = scratch + 3072
             for i in range(n):
                 x1_i = load_f32(x1, i)
                 value = x1_i - float32(1.0)
                 store_f32(t4, i, value)
-            call_binary(loops, POWER, n, x0, 4, t4, 4, t4, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 5120, float32(0.0))
+            call_library(loops, POWER, n, (x0, 4, t4, 4, t4, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 5120, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t4_i = load_f32(t4, i)
                 x1_i = load_f32(x1, i)
                 value = masked_multiply(masked_multiply(x1_i, t4_i), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 5120, float32(0.0))
         elif x1_dot != 0:
             t4 = scratch + 3072
-            call_unary(loops, LOG, n, x0, 4, t4, 4)
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 5120, float32(0.0))
+            call_library(loops, LOG, n, (x0, 4, t4, 4))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 5120, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 t4_i = load_f32(t4, i)
@@ -171,7 +157,7 @@ def power_tangent_f32(frame: int, loops: int) -> int:
                     y_i * t4_i), d1_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 5120, float32(0.0))
         start += n
     return 0
 
@@ -192,28 +178,24 @@ def exp_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f32(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 p0 = y
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 1024, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 1024, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(y_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -234,33 +216,29 @@ def exp2_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f32(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     y_i = load_f32(y, i)
                     value = float32(0.6931471805599453) * y_i
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(float32(0.6931471805599453) * y_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -281,32 +259,28 @@ def expm1_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 1024
-                call_unary(loops, EXP, n, x0, 4, t2, 4)
+                call_library(loops, EXP, n, (x0, 4, t2, 4))
                 p0 = t2
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
-            call_unary(loops, EXP, n, x0, 4, t2, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            call_library(loops, EXP, n, (x0, 4, t2, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
                 value = masked_multiply(t2_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -327,33 +301,29 @@ def log_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = float32(1.0) / x0_i
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(float32(1.0) / x0_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -374,33 +344,29 @@ def log2_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = float32(1.4426950408889634) / x0_i
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(float32(1.4426950408889634) / x0_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -421,33 +387,29 @@ def log10_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = float32(0.4342944819032518) / x0_i
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(float32(0.4342944819032518) / x0_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -468,33 +430,29 @@ def log1p_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = float32(1.0) / (float32(1.0) + x0_i)
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(float32(1.0) / (float32(1.0) + x0_i), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -517,8 +475,9 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -528,8 +487,8 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                     x1_i = load_f32(x1, i)
                     value = x1_i - x0_i
                     store_f32(t3, i, value)
-                call_unary(loops, EXP, n, t3, 4, t3, 4)
-                block = scratch + 3072
+                call_library(loops, EXP, n, (t3, 4, t3, 4))
+                partial = scratch + 3072
                 for i in range(n):
                     t3_i = load_f32(t3, i)
                     x0_i = load_f32(x0, i)
@@ -538,8 +497,8 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                         where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
                         float32(1.0) / (float32(1.0) + t3_i))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
                 t5 = scratch + 4096
@@ -548,8 +507,8 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                     x1_i = load_f32(x1, i)
                     value = x0_i - x1_i
                     store_f32(t5, i, value)
-                call_unary(loops, EXP, n, t5, 4, t5, 4)
-                block = scratch + 5120
+                call_library(loops, EXP, n, (t5, 4, t5, 4))
+                partial = scratch + 5120
                 for i in range(n):
                     t5_i = load_f32(t5, i)
                     x0_i = load_f32(x0, i)
@@ -558,12 +517,10 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                         where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
                         float32(1.0) / (float32(1.0) + t5_i))
                     )
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 6144, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
             t3 = scratch + 2048
             for i in range(n):
@@ -571,23 +528,17 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = x1_i - x0_i
                 store_f32(t3, i, value)
-            call_unary(loops, EXP, n, t3, 4, t3, 4)
+            call_library(loops, EXP, n, (t3, 4, t3, 4))
             t4 = scratch + 3072
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = x0_i - x1_i
                 store_f32(t4, i, value)
-            call_unary(loops, EXP, n, t4, 4, t4, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 5120,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, float32(0.0))
+            call_library(loops, EXP, n, (t4, 4, t4, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 5120, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 6144, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -605,7 +556,7 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 6144, float32(0.0))
         elif x0_dot != 0:
             t3 = scratch + 2048
             for i in range(n):
@@ -613,12 +564,9 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = x1_i - x0_i
                 store_f32(t3, i, value)
-            call_unary(loops, EXP, n, t3, 4, t3, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            call_library(loops, EXP, n, (t3, 4, t3, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t3_i = load_f32(t3, i)
@@ -629,7 +577,7 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x1_dot != 0:
             t3 = scratch + 2048
             for i in range(n):
@@ -637,12 +585,9 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = x0_i - x1_i
                 store_f32(t3, i, value)
-            call_unary(loops, EXP, n, t3, 4, t3, 4)
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            call_library(loops, EXP, n, (t3, 4, t3, 4))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 t3_i = load_f32(t3, i)
@@ -653,7 +598,7 @@ def logaddexp_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d1_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         start += n
     return 0
 
@@ -676,8 +621,9 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -687,8 +633,8 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                     x1_i = load_f32(x1, i)
                     value = x1_i - x0_i
                     store_f32(t3, i, value)
-                call_unary(loops, EXP2, n, t3, 4, t3, 4)
-                block = scratch + 3072
+                call_library(loops, EXP2, n, (t3, 4, t3, 4))
+                partial = scratch + 3072
                 for i in range(n):
                     t3_i = load_f32(t3, i)
                     x0_i = load_f32(x0, i)
@@ -697,8 +643,8 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                         where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
                         float32(1.0) / (float32(1.0) + t3_i))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
                 t5 = scratch + 4096
@@ -707,8 +653,8 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                     x1_i = load_f32(x1, i)
                     value = x0_i - x1_i
                     store_f32(t5, i, value)
-                call_unary(loops, EXP2, n, t5, 4, t5, 4)
-                block = scratch + 5120
+                call_library(loops, EXP2, n, (t5, 4, t5, 4))
+                partial = scratch + 5120
                 for i in range(n):
                     t5_i = load_f32(t5, i)
                     x0_i = load_f32(x0, i)
@@ -717,12 +663,10 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                         where((x0_i == x1_i) & (absolute(x0_i) == float32(inf)), float32(0.5),
                         float32(1.0) / (float32(1.0) + t5_i))
                     )
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 6144, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
             t3 = scratch + 2048
             for i in range(n):
@@ -730,23 +674,17 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = x1_i - x0_i
                 store_f32(t3, i, value)
-            call_unary(loops, EXP2, n, t3, 4, t3, 4)
+            call_library(loops, EXP2, n, (t3, 4, t3, 4))
             t4 = scratch + 3072
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 value = x0_i - x1_i
                 store_f32(t4, i, value)
-            call_unary(loops, EXP2, n, t4, 4, t4, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 5120,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, float32(0.0))
+            call_library(loops, EXP2, n, (t4, 4, t4, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 5120, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 6144, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -764,7 +702,7 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 6144, float32(0.0))
         elif x0_dot != 0:
             t3 = scratch + 2048
             for i in range(n):
@@ -772,12 +710,9 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = x1_i - x0_i
                 store_f32(t3, i, value)
-            call_unary(loops, EXP2, n, t3, 4, t3, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            call_library(loops, EXP2, n, (t3, 4, t3, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t3_i = load_f32(t3, i)
@@ -788,7 +723,7 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x1_dot != 0:
             t3 = scratch + 2048
             for i in range(n):
@@ -796,12 +731,9 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                 x1_i = load_f32(x1, i)
                 value = x0_i - x1_i
                 store_f32(t3, i, value)
-            call_unary(loops, EXP2, n, t3, 4, t3, 4)
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            call_library(loops, EXP2, n, (t3, 4, t3, 4))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 t3_i = load_f32(t3, i)
@@ -812,7 +744,7 @@ def logaddexp2_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.5), float32(1.0) / (float32(1.0) + t3_i)), d1_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         start += n
     return 0
 
@@ -833,40 +765,36 @@ def sigmoid_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = operand_f32(block, 3, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t3 = scratch + 2048
-                call_unary(loops, EXP, n, x0, 4, t3, 4)
-                block = scratch + 3072
+                call_library(loops, EXP, n, (x0, 4, t3, 4))
+                partial = scratch + 3072
                 for i in range(n):
                     t3_i = load_f32(t3, i)
                     y_i = load_f32(y, i)
                     value = y_i / (float32(1.0) + t3_i)
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
             t3 = scratch + 2048
-            call_unary(loops, EXP, n, x0, 4, t3, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            call_library(loops, EXP, n, (x0, 4, t3, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t3_i = load_f32(t3, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(y_i / (float32(1.0) + t3_i), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         start += n
     return 0
 
@@ -887,7 +815,8 @@ def softplus_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -896,35 +825,30 @@ def softplus_tangent_f32(frame: int, loops: int) -> int:
                     x0_i = load_f32(x0, i)
                     value = -x0_i
                     store_f32(t2, i, value)
-                call_unary(loops, EXP, n, t2, 4, t2, 4)
-                block = scratch + 2048
+                call_library(loops, EXP, n, (t2, 4, t2, 4))
+                partial = scratch + 2048
                 for i in range(n):
                     t2_i = load_f32(t2, i)
                     value = float32(1.0) / (float32(1.0) + t2_i)
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 3072, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = -x0_i
                 store_f32(t2, i, value)
-            call_unary(loops, EXP, n, t2, 4, t2, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            call_library(loops, EXP, n, (t2, 4, t2, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
                 value = masked_multiply(float32(1.0) / (float32(1.0) + t2_i), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0

@@ -6,7 +6,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 from math import inf
 
 from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, where
-from tapegrad.engine.kernels.blocks import BLOCK, call_binary, call_unary, operand_f64, whole_f64
+from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
@@ -23,7 +23,6 @@ from tapegrad.engine.kernels.tangents import (
 EXP = entry("exp", "d")
 EXP2 = entry("exp2", "d")
 LOG = entry("log", "d")
-POSITIVE = entry("positive", "d")
 POWER = entry("power", "d")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
@@ -61,9 +60,10 @@ def power_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = operand_f64(block, 3, scratch + 4096)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -72,41 +72,41 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                     x1_i = load_f64(x1, i)
                     value = x1_i - 1.0
                     store_f64(t4, i, value)
-                call_binary(loops, POWER, n, x0, 8, t4, 8, t4, 8)
-                block = scratch + 8192
+                call_library(loops, POWER, n, (x0, 8, t4, 8, t4, 8))
+                partial = scratch + 8192
                 for i in range(n):
                     t4_i = load_f64(t4, i)
                     x1_i = load_f64(x1, i)
                     value = masked_multiply(x1_i, t4_i)
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
                 t6 = scratch + 10240
-                call_unary(loops, LOG, n, x0, 8, t6, 8)
-                block = scratch + 12288
+                call_library(loops, LOG, n, (x0, 8, t6, 8))
+                partial = scratch + 12288
                 for i in range(n):
                     t6_i = load_f64(t6, i)
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     y_i = load_f64(y, i)
                     value = where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t6_i)
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 14336, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 14336, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
             t4 = scratch + 6144
             for i in range(n):
                 x1_i = load_f64(x1, i)
                 value = x1_i - 1.0
                 store_f64(t4, i, value)
-            call_binary(loops, POWER, n, x0, 8, t4, 8, t4, 8)
+            call_library(loops, POWER, n, (x0, 8, t4, 8, t4, 8))
             t5 = scratch + 8192
-            call_unary(loops, LOG, n, x0, 8, t5, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 10240, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 12288, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 14336, 0.0)
+            call_library(loops, LOG, n, (x0, 8, t5, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 10240, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 12288, 0.0)
+            target = tangent_target(block, y_dot, scratch + 14336, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -119,28 +119,28 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                 term1 = masked_multiply(where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t5_i), d1_i)
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 14336, 0.0)
+            tangent_finish(block, y_dot, scratch + 14336, 0.0)
         elif x0_dot != 0:
             t4 = scratch + 6144
             for i in range(n):
                 x1_i = load_f64(x1, i)
                 value = x1_i - 1.0
                 store_f64(t4, i, value)
-            call_binary(loops, POWER, n, x0, 8, t4, 8, t4, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 8192, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 10240, 0.0)
+            call_library(loops, POWER, n, (x0, 8, t4, 8, t4, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 8192, 0.0)
+            target = tangent_target(block, y_dot, scratch + 10240, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t4_i = load_f64(t4, i)
                 x1_i = load_f64(x1, i)
                 value = masked_multiply(masked_multiply(x1_i, t4_i), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 10240, 0.0)
+            tangent_finish(block, y_dot, scratch + 10240, 0.0)
         elif x1_dot != 0:
             t4 = scratch + 6144
-            call_unary(loops, LOG, n, x0, 8, t4, 8)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 8192, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 10240, 0.0)
+            call_library(loops, LOG, n, (x0, 8, t4, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 8192, 0.0)
+            target = tangent_target(block, y_dot, scratch + 10240, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 t4_i = load_f64(t4, i)
@@ -149,7 +149,7 @@ def power_tangent_f64(frame: int, loops: int) -> int:
                 y_i = load_f64(y, i)
                 value = masked_multiply(where((x0_i == 0.0) & (x1_i >= 0.0), 0.0, y_i * t4_i), d1_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 10240, 0.0)
+            tangent_finish(block, y_dot, scratch + 10240, 0.0)
         start += n
     return 0
 
@@ -170,23 +170,24 @@ def exp_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f64(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 p0 = y
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 2048, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(y_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -207,28 +208,29 @@ def exp2_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f64(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     y_i = load_f64(y, i)
                     value = 0.6931471805599453 * y_i
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(0.6931471805599453 * y_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -249,27 +251,28 @@ def expm1_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 2048
-                call_unary(loops, EXP, n, x0, 8, t2, 8)
+                call_library(loops, EXP, n, (x0, 8, t2, 8))
                 p0 = t2
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
-            call_unary(loops, EXP, n, x0, 8, t2, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            call_library(loops, EXP, n, (x0, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
                 value = masked_multiply(t2_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -290,28 +293,29 @@ def log_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = 1.0 / x0_i
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(1.0 / x0_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -332,28 +336,29 @@ def log2_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = 1.4426950408889634 / x0_i
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(1.4426950408889634 / x0_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -374,28 +379,29 @@ def log10_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = 0.4342944819032518 / x0_i
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(0.4342944819032518 / x0_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -416,28 +422,29 @@ def log1p_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = 1.0 / (1.0 + x0_i)
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(1.0 / (1.0 + x0_i), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -460,8 +467,9 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -471,15 +479,15 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                     x1_i = load_f64(x1, i)
                     value = x1_i - x0_i
                     store_f64(t3, i, value)
-                call_unary(loops, EXP, n, t3, 8, t3, 8)
-                block = scratch + 6144
+                call_library(loops, EXP, n, (t3, 8, t3, 8))
+                partial = scratch + 6144
                 for i in range(n):
                     t3_i = load_f64(t3, i)
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i))
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
                 t5 = scratch + 8192
@@ -488,17 +496,17 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                     x1_i = load_f64(x1, i)
                     value = x0_i - x1_i
                     store_f64(t5, i, value)
-                call_unary(loops, EXP, n, t5, 8, t5, 8)
-                block = scratch + 10240
+                call_library(loops, EXP, n, (t5, 8, t5, 8))
+                partial = scratch + 10240
                 for i in range(n):
                     t5_i = load_f64(t5, i)
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t5_i))
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 12288, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 12288, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
             t3 = scratch + 4096
             for i in range(n):
@@ -506,17 +514,17 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 value = x1_i - x0_i
                 store_f64(t3, i, value)
-            call_unary(loops, EXP, n, t3, 8, t3, 8)
+            call_library(loops, EXP, n, (t3, 8, t3, 8))
             t4 = scratch + 6144
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = x0_i - x1_i
                 store_f64(t4, i, value)
-            call_unary(loops, EXP, n, t4, 8, t4, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 8192, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 10240, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 12288, 0.0)
+            call_library(loops, EXP, n, (t4, 8, t4, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 8192, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 10240, 0.0)
+            target = tangent_target(block, y_dot, scratch + 12288, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -534,7 +542,7 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 12288, 0.0)
+            tangent_finish(block, y_dot, scratch + 12288, 0.0)
         elif x0_dot != 0:
             t3 = scratch + 4096
             for i in range(n):
@@ -542,9 +550,9 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 value = x1_i - x0_i
                 store_f64(t3, i, value)
-            call_unary(loops, EXP, n, t3, 8, t3, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            call_library(loops, EXP, n, (t3, 8, t3, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t3_i = load_f64(t3, i)
@@ -555,7 +563,7 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                     t3_i)), d0_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x1_dot != 0:
             t3 = scratch + 4096
             for i in range(n):
@@ -563,9 +571,9 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 value = x0_i - x1_i
                 store_f64(t3, i, value)
-            call_unary(loops, EXP, n, t3, 8, t3, 8)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            call_library(loops, EXP, n, (t3, 8, t3, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 t3_i = load_f64(t3, i)
@@ -576,7 +584,7 @@ def logaddexp_tangent_f64(frame: int, loops: int) -> int:
                     t3_i)), d1_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         start += n
     return 0
 
@@ -599,8 +607,9 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -610,15 +619,15 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                     x1_i = load_f64(x1, i)
                     value = x1_i - x0_i
                     store_f64(t3, i, value)
-                call_unary(loops, EXP2, n, t3, 8, t3, 8)
-                block = scratch + 6144
+                call_library(loops, EXP2, n, (t3, 8, t3, 8))
+                partial = scratch + 6144
                 for i in range(n):
                     t3_i = load_f64(t3, i)
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t3_i))
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
                 t5 = scratch + 8192
@@ -627,17 +636,17 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                     x1_i = load_f64(x1, i)
                     value = x0_i - x1_i
                     store_f64(t5, i, value)
-                call_unary(loops, EXP2, n, t5, 8, t5, 8)
-                block = scratch + 10240
+                call_library(loops, EXP2, n, (t5, 8, t5, 8))
+                partial = scratch + 10240
                 for i in range(n):
                     t5_i = load_f64(t5, i)
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where((x0_i == x1_i) & (absolute(x0_i) == inf), 0.5, 1.0 / (1.0 + t5_i))
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 12288, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 12288, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
             t3 = scratch + 4096
             for i in range(n):
@@ -645,17 +654,17 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 value = x1_i - x0_i
                 store_f64(t3, i, value)
-            call_unary(loops, EXP2, n, t3, 8, t3, 8)
+            call_library(loops, EXP2, n, (t3, 8, t3, 8))
             t4 = scratch + 6144
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = x0_i - x1_i
                 store_f64(t4, i, value)
-            call_unary(loops, EXP2, n, t4, 8, t4, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 8192, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 10240, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 12288, 0.0)
+            call_library(loops, EXP2, n, (t4, 8, t4, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 8192, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 10240, 0.0)
+            target = tangent_target(block, y_dot, scratch + 12288, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -673,7 +682,7 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 12288, 0.0)
+            tangent_finish(block, y_dot, scratch + 12288, 0.0)
         elif x0_dot != 0:
             t3 = scratch + 4096
             for i in range(n):
@@ -681,9 +690,9 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 value = x1_i - x0_i
                 store_f64(t3, i, value)
-            call_unary(loops, EXP2, n, t3, 8, t3, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            call_library(loops, EXP2, n, (t3, 8, t3, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t3_i = load_f64(t3, i)
@@ -694,7 +703,7 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                     t3_i)), d0_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x1_dot != 0:
             t3 = scratch + 4096
             for i in range(n):
@@ -702,9 +711,9 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                 x1_i = load_f64(x1, i)
                 value = x0_i - x1_i
                 store_f64(t3, i, value)
-            call_unary(loops, EXP2, n, t3, 8, t3, 8)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            call_library(loops, EXP2, n, (t3, 8, t3, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 t3_i = load_f64(t3, i)
@@ -715,7 +724,7 @@ def logaddexp2_tangent_f64(frame: int, loops: int) -> int:
                     t3_i)), d1_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         start += n
     return 0
 
@@ -736,35 +745,36 @@ def sigmoid_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t3 = scratch + 4096
-                call_unary(loops, EXP, n, x0, 8, t3, 8)
-                block = scratch + 6144
+                call_library(loops, EXP, n, (x0, 8, t3, 8))
+                partial = scratch + 6144
                 for i in range(n):
                     t3_i = load_f64(t3, i)
                     y_i = load_f64(y, i)
                     value = y_i / (1.0 + t3_i)
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
         elif x0_dot != 0:
             t3 = scratch + 4096
-            call_unary(loops, EXP, n, x0, 8, t3, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            call_library(loops, EXP, n, (x0, 8, t3, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t3_i = load_f64(t3, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(y_i / (1.0 + t3_i), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         start += n
     return 0
 
@@ -785,7 +795,8 @@ def softplus_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -794,30 +805,30 @@ def softplus_tangent_f64(frame: int, loops: int) -> int:
                     x0_i = load_f64(x0, i)
                     value = -x0_i
                     store_f64(t2, i, value)
-                call_unary(loops, EXP, n, t2, 8, t2, 8)
-                block = scratch + 4096
+                call_library(loops, EXP, n, (t2, 8, t2, 8))
+                partial = scratch + 4096
                 for i in range(n):
                     t2_i = load_f64(t2, i)
                     value = 1.0 / (1.0 + t2_i)
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 6144, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = -x0_i
                 store_f64(t2, i, value)
-            call_unary(loops, EXP, n, t2, 8, t2, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            call_library(loops, EXP, n, (t2, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
                 value = masked_multiply(1.0 / (1.0 + t2_i), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0

@@ -6,7 +6,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 from numba import float32
 
 from tapegrad.engine.kernels.arithmetic import absolute, masked_divide, masked_multiply, sqrt, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, bar_f32, call_unary, operand_f32, whole_f32
+from tapegrad.engine.kernels.blocks import BLOCK, Block, bar_f32, call_library, operand_f32, whole_f32
 from tapegrad.engine.kernels.cotangents import (
     close_f32,
     contributions_f32,
@@ -18,12 +18,10 @@ from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
 
-ADD = entry("add", "f")
 ARCCOSH = entry("arccosh", "f")
 ARCSINH = entry("arcsinh", "f")
 ARCTANH = entry("arctanh", "f")
 COSH = entry("cosh", "f")
-POSITIVE = entry("positive", "f")
 SINH = entry("sinh", "f")
 TANH = entry("tanh", "f")
 
@@ -47,11 +45,11 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 def sinh_forward_f32(frame: int, loops: int) -> int:
     """y = sinh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, SINH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, SINH, count, arrays)
     return 0
 
 
@@ -67,18 +65,19 @@ def sinh_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
-            call_unary(loops, COSH, n, x0, 4, t4, 4)
+            call_library(loops, COSH, n, (x0, 4, t4, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
                 value = masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -87,11 +86,11 @@ def sinh_reverse_f32(frame: int, loops: int) -> int:
 def cosh_forward_f32(frame: int, loops: int) -> int:
     """y = cosh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, COSH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, COSH, count, arrays)
     return 0
 
 
@@ -107,18 +106,19 @@ def cosh_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
-            call_unary(loops, SINH, n, x0, 4, t4, 4)
+            call_library(loops, SINH, n, (x0, 4, t4, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
                 value = masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -127,11 +127,11 @@ def cosh_reverse_f32(frame: int, loops: int) -> int:
 def tanh_forward_f32(frame: int, loops: int) -> int:
     """y = tanh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, TANH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, TANH, count, arrays)
     return 0
 
 
@@ -147,18 +147,19 @@ def tanh_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
-            call_unary(loops, COSH, n, x0, 4, t4, 4)
+            call_library(loops, COSH, n, (x0, 4, t4, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
                 value = masked_multiply(bar, square(float32(1.0) / t4_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -167,11 +168,11 @@ def tanh_reverse_f32(frame: int, loops: int) -> int:
 def arcsinh_forward_f32(frame: int, loops: int) -> int:
     """y = arcsinh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCSINH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCSINH, count, arrays)
     return 0
 
 
@@ -188,10 +189,11 @@ def arcsinh_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -200,7 +202,7 @@ def arcsinh_reverse_f32(frame: int, loops: int) -> int:
                     square(x0_i))), masked_divide(bar, absolute(x0_i)))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -209,11 +211,11 @@ def arcsinh_reverse_f32(frame: int, loops: int) -> int:
 def arccosh_forward_f32(frame: int, loops: int) -> int:
     """y = arccosh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCCOSH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCCOSH, count, arrays)
     return 0
 
 
@@ -229,16 +231,17 @@ def arccosh_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = masked_divide(bar, sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0)))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -247,11 +250,11 @@ def arccosh_reverse_f32(frame: int, loops: int) -> int:
 def arctanh_forward_f32(frame: int, loops: int) -> int:
     """y = arctanh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCTANH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCTANH, count, arrays)
     return 0
 
 
@@ -267,10 +270,11 @@ def arctanh_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -279,7 +283,7 @@ def arctanh_reverse_f32(frame: int, loops: int) -> int:
                     (float32(1.0) - x0_i) * (float32(1.0) + x0_i)))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0

@@ -4,7 +4,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
 from tapegrad.engine.kernels.arithmetic import absolute, masked_divide, masked_multiply, sqrt, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, bar_f64, call_unary, operand_f64, whole_f64
+from tapegrad.engine.kernels.blocks import BLOCK, Block, bar_f64, call_library, operand_f64, whole_f64
 from tapegrad.engine.kernels.cotangents import (
     close_f64,
     contributions_f64,
@@ -16,12 +16,10 @@ from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
 
-ADD = entry("add", "d")
 ARCCOSH = entry("arccosh", "d")
 ARCSINH = entry("arcsinh", "d")
 ARCTANH = entry("arctanh", "d")
 COSH = entry("cosh", "d")
-POSITIVE = entry("positive", "d")
 SINH = entry("sinh", "d")
 TANH = entry("tanh", "d")
 
@@ -45,11 +43,11 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 def sinh_forward_f64(frame: int, loops: int) -> int:
     """y = sinh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, SINH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, SINH, count, arrays)
     return 0
 
 
@@ -65,18 +63,19 @@ def sinh_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
-            call_unary(loops, COSH, n, x0, 8, t4, 8)
+            call_library(loops, COSH, n, (x0, 8, t4, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
                 value = masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -85,11 +84,11 @@ def sinh_reverse_f64(frame: int, loops: int) -> int:
 def cosh_forward_f64(frame: int, loops: int) -> int:
     """y = cosh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, COSH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, COSH, count, arrays)
     return 0
 
 
@@ -105,18 +104,19 @@ def cosh_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
-            call_unary(loops, SINH, n, x0, 8, t4, 8)
+            call_library(loops, SINH, n, (x0, 8, t4, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
                 value = masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -125,11 +125,11 @@ def cosh_reverse_f64(frame: int, loops: int) -> int:
 def tanh_forward_f64(frame: int, loops: int) -> int:
     """y = tanh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, TANH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, TANH, count, arrays)
     return 0
 
 
@@ -145,18 +145,19 @@ def tanh_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
-            call_unary(loops, COSH, n, x0, 8, t4, 8)
+            call_library(loops, COSH, n, (x0, 8, t4, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
                 value = masked_multiply(bar, square(1.0 / t4_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -165,11 +166,11 @@ def tanh_reverse_f64(frame: int, loops: int) -> int:
 def arcsinh_forward_f64(frame: int, loops: int) -> int:
     """y = arcsinh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCSINH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCSINH, count, arrays)
     return 0
 
 
@@ -186,10 +187,11 @@ def arcsinh_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -198,7 +200,7 @@ def arcsinh_reverse_f64(frame: int, loops: int) -> int:
                     masked_divide(bar, absolute(x0_i)))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -207,11 +209,11 @@ def arcsinh_reverse_f64(frame: int, loops: int) -> int:
 def arccosh_forward_f64(frame: int, loops: int) -> int:
     """y = arccosh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCCOSH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCCOSH, count, arrays)
     return 0
 
 
@@ -227,16 +229,17 @@ def arccosh_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = masked_divide(bar, sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -245,11 +248,11 @@ def arccosh_reverse_f64(frame: int, loops: int) -> int:
 def arctanh_forward_f64(frame: int, loops: int) -> int:
     """y = arctanh(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCTANH, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCTANH, count, arrays)
     return 0
 
 
@@ -265,10 +268,11 @@ def arctanh_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -277,7 +281,7 @@ def arctanh_reverse_f64(frame: int, loops: int) -> int:
                     (1.0 + x0_i)))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0

@@ -6,7 +6,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 from numba import float32
 
 from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sqrt, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, call_unary, operand_f32, whole_f32
+from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
@@ -21,7 +21,6 @@ from tapegrad.engine.kernels.tangents import (
 )
 
 COSH = entry("cosh", "f")
-POSITIVE = entry("positive", "f")
 SINH = entry("sinh", "f")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
@@ -51,32 +50,28 @@ def sinh_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 1024
-                call_unary(loops, COSH, n, x0, 4, t2, 4)
+                call_library(loops, COSH, n, (x0, 4, t2, 4))
                 p0 = t2
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
-            call_unary(loops, COSH, n, x0, 4, t2, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            call_library(loops, COSH, n, (x0, 4, t2, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
                 value = masked_multiply(t2_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -97,32 +92,28 @@ def cosh_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 1024
-                call_unary(loops, SINH, n, x0, 4, t2, 4)
+                call_library(loops, SINH, n, (x0, 4, t2, 4))
                 p0 = t2
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
-            call_unary(loops, SINH, n, x0, 4, t2, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            call_library(loops, SINH, n, (x0, 4, t2, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
                 value = masked_multiply(t2_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -143,37 +134,33 @@ def tanh_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 1024
-                call_unary(loops, COSH, n, x0, 4, t2, 4)
-                block = scratch + 2048
+                call_library(loops, COSH, n, (x0, 4, t2, 4))
+                partial = scratch + 2048
                 for i in range(n):
                     t2_i = load_f32(t2, i)
                     value = square(float32(1.0) / t2_i)
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 3072, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
-            call_unary(loops, COSH, n, x0, 4, t2, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            call_library(loops, COSH, n, (x0, 4, t2, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
                 value = masked_multiply(square(float32(1.0) / t2_i), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -194,30 +181,26 @@ def arcsinh_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = (
                         where(absolute(x0_i) < float32(1000000000.0), float32(1.0) / sqrt(float32(1.0) +
                         square(x0_i)), float32(1.0) / absolute(x0_i))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -226,7 +209,7 @@ def arcsinh_tangent_f32(frame: int, loops: int) -> int:
                     sqrt(float32(1.0) + square(x0_i)), float32(1.0) / absolute(x0_i)), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -247,27 +230,23 @@ def arccosh_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = float32(1.0) / (sqrt(x0_i - float32(1.0)) * sqrt(x0_i + float32(1.0)))
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -276,7 +255,7 @@ def arccosh_tangent_f32(frame: int, loops: int) -> int:
                     float32(1.0))), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -297,30 +276,26 @@ def arctanh_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = (
                         float32(1.0) / where(absolute(x0_i) < float32(0.5), float32(1.0) - square(x0_i),
                         (float32(1.0) - x0_i) * (float32(1.0) + x0_i))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -329,6 +304,6 @@ def arctanh_tangent_f32(frame: int, loops: int) -> int:
                     square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i)), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0

@@ -4,7 +4,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
 from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sqrt, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, call_unary, operand_f64, whole_f64
+from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
@@ -19,7 +19,6 @@ from tapegrad.engine.kernels.tangents import (
 )
 
 COSH = entry("cosh", "d")
-POSITIVE = entry("positive", "d")
 SINH = entry("sinh", "d")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
@@ -49,27 +48,28 @@ def sinh_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 2048
-                call_unary(loops, COSH, n, x0, 8, t2, 8)
+                call_library(loops, COSH, n, (x0, 8, t2, 8))
                 p0 = t2
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
-            call_unary(loops, COSH, n, x0, 8, t2, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            call_library(loops, COSH, n, (x0, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
                 value = masked_multiply(t2_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -90,27 +90,28 @@ def cosh_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 2048
-                call_unary(loops, SINH, n, x0, 8, t2, 8)
+                call_library(loops, SINH, n, (x0, 8, t2, 8))
                 p0 = t2
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
-            call_unary(loops, SINH, n, x0, 8, t2, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            call_library(loops, SINH, n, (x0, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
                 value = masked_multiply(t2_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -131,32 +132,33 @@ def tanh_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 2048
-                call_unary(loops, COSH, n, x0, 8, t2, 8)
-                block = scratch + 4096
+                call_library(loops, COSH, n, (x0, 8, t2, 8))
+                partial = scratch + 4096
                 for i in range(n):
                     t2_i = load_f64(t2, i)
                     value = square(1.0 / t2_i)
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 6144, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
-            call_unary(loops, COSH, n, x0, 8, t2, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            call_library(loops, COSH, n, (x0, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
                 value = masked_multiply(square(1.0 / t2_i), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -177,25 +179,26 @@ def arcsinh_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = (
                         where(absolute(x0_i) < 1000000000.0, 1.0 / sqrt(1.0 + square(x0_i)), 1.0 /
                         absolute(x0_i))
                     )
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
@@ -204,7 +207,7 @@ def arcsinh_tangent_f64(frame: int, loops: int) -> int:
                     1.0 / absolute(x0_i)), d0_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -225,28 +228,29 @@ def arccosh_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = 1.0 / (sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0))
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(1.0 / (sqrt(x0_i - 1.0) * sqrt(x0_i + 1.0)), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -267,25 +271,26 @@ def arctanh_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = (
                         1.0 / where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0 +
                         x0_i))
                     )
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
@@ -294,6 +299,6 @@ def arctanh_tangent_f64(frame: int, loops: int) -> int:
                     (1.0 + x0_i)), d0_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0

@@ -3,13 +3,12 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.blocks import BLOCK, call_binary, call_unary, target_u8, whole_f64
+from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, target_u8, whole_f64
 from tapegrad.engine.kernels.cotangents import finish_u8
 from tapegrad.engine.kernels.frame import COUNT, STRIDE, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words
 
-ABSOLUTE = entry("absolute", "d")
 EQUAL = entry("equal", "d")
 GREATER = entry("greater", "d")
 GREATER_EQUAL = entry("greater_equal", "d")
@@ -37,72 +36,72 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 def less_forward_f64(frame: int, loops: int) -> int:
     """y = x0 < x1."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, LESS, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LESS, count, arrays)
     return 0
 
 
 def less_equal_forward_f64(frame: int, loops: int) -> int:
     """y = x0 <= x1."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, LESS_EQUAL, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LESS_EQUAL, count, arrays)
     return 0
 
 
 def greater_forward_f64(frame: int, loops: int) -> int:
     """y = x0 > x1."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, GREATER, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, GREATER, count, arrays)
     return 0
 
 
 def greater_equal_forward_f64(frame: int, loops: int) -> int:
     """y = x0 >= x1."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, GREATER_EQUAL, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, GREATER_EQUAL, count, arrays)
     return 0
 
 
 def equal_forward_f64(frame: int, loops: int) -> int:
     """y = x0 == x1."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, EQUAL, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, EQUAL, count, arrays)
     return 0
 
 
 def not_equal_forward_f64(frame: int, loops: int) -> int:
     """y = x0 != x1."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, NOT_EQUAL, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, NOT_EQUAL, count, arrays)
     return 0
 
 
@@ -117,9 +116,10 @@ def isnan_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y = target_u8(whole, frame, 3, start, scratch + 0)
-        call_unary(loops, ISNAN, n, load_i64(frame, X) + start * stride, stride, y, 1)
-        finish_u8(whole, frame, loops, ABSOLUTE, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = target_u8(block, 3, scratch + 0)
+        call_library(loops, ISNAN, n, (load_i64(frame, X) + start * stride, stride, y, 1))
+        finish_u8(block, scratch + 0)
         start += n
     return 0
 
@@ -135,9 +135,10 @@ def isinf_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y = target_u8(whole, frame, 3, start, scratch + 0)
-        call_unary(loops, ISINF, n, load_i64(frame, X) + start * stride, stride, y, 1)
-        finish_u8(whole, frame, loops, ABSOLUTE, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = target_u8(block, 3, scratch + 0)
+        call_library(loops, ISINF, n, (load_i64(frame, X) + start * stride, stride, y, 1))
+        finish_u8(block, scratch + 0)
         start += n
     return 0
 
@@ -153,8 +154,9 @@ def isfinite_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y = target_u8(whole, frame, 3, start, scratch + 0)
-        call_unary(loops, ISFINITE, n, load_i64(frame, X) + start * stride, stride, y, 1)
-        finish_u8(whole, frame, loops, ABSOLUTE, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = target_u8(block, 3, scratch + 0)
+        call_library(loops, ISFINITE, n, (load_i64(frame, X) + start * stride, stride, y, 1))
+        finish_u8(block, scratch + 0)
         start += n
     return 0

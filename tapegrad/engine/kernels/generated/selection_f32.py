@@ -15,7 +15,15 @@ from tapegrad.engine.kernels.arithmetic import (
     sign,
     where,
 )
-from tapegrad.engine.kernels.blocks import BLOCK, bar_f32, operand_f32, operand_u8, target_f32, whole_f32
+from tapegrad.engine.kernels.blocks import (
+    BLOCK,
+    Block,
+    bar_f32,
+    operand_f32,
+    operand_u8,
+    target_f32,
+    whole_f32,
+)
 from tapegrad.engine.kernels.cotangents import (
     close_f32,
     contributions_f32,
@@ -25,12 +33,7 @@ from tapegrad.engine.kernels.cotangents import (
     open_f32,
 )
 from tapegrad.engine.kernels.frame import COUNT, X_BAR
-from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, load_u8, stack_words, store_f32
-
-ABSOLUTE = entry("absolute", "f")
-ADD = entry("add", "f")
-POSITIVE = entry("positive", "f")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
 LIBRARY: dict[str, tuple[str, ...]] = {
@@ -63,13 +66,14 @@ def absolute_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = absolute(x0_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -86,16 +90,17 @@ def absolute_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(bar, sign(x0_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -111,15 +116,16 @@ def maximum_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = target_f32(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = target_f32(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f32(x0, i)
             x1_i = load_f32(x1, i)
             value = maximum(x0_i, x1_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f32(block, scratch + 2048)
         start += n
     return 0
 
@@ -139,11 +145,12 @@ def maximum_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -153,9 +160,9 @@ def maximum_reverse_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -165,7 +172,7 @@ def maximum_reverse_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -182,15 +189,16 @@ def minimum_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = target_f32(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = target_f32(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f32(x0, i)
             x1_i = load_f32(x1, i)
             value = minimum(x0_i, x1_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f32(block, scratch + 2048)
         start += n
     return 0
 
@@ -210,11 +218,12 @@ def minimum_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -224,9 +233,9 @@ def minimum_reverse_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -236,7 +245,7 @@ def minimum_reverse_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -253,15 +262,16 @@ def fmax_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = target_f32(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = target_f32(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f32(x0, i)
             x1_i = load_f32(x1, i)
             value = fmax(x0_i, x1_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f32(block, scratch + 2048)
         start += n
     return 0
 
@@ -281,11 +291,12 @@ def fmax_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -295,9 +306,9 @@ def fmax_reverse_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -307,7 +318,7 @@ def fmax_reverse_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -324,15 +335,16 @@ def fmin_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = target_f32(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = target_f32(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f32(x0, i)
             x1_i = load_f32(x1, i)
             value = fmin(x0_i, x1_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f32(block, scratch + 2048)
         start += n
     return 0
 
@@ -352,11 +364,12 @@ def fmin_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -366,9 +379,9 @@ def fmin_reverse_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -378,7 +391,7 @@ def fmin_reverse_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -395,17 +408,18 @@ def where_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_u8(whole, frame, loops, ABSOLUTE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        x2 = operand_f32(whole, frame, loops, POSITIVE, 2, start, n, scratch + 2048)
-        y = target_f32(whole, frame, 3, start, scratch + 3072)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_u8(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        x2 = operand_f32(block, 2, scratch + 2048)
+        y = target_f32(block, 3, scratch + 3072)
         for i in range(n):
             x0_i = load_u8(x0, i) != 0
             x1_i = load_f32(x1, i)
             x2_i = load_f32(x2, i)
             value = where(x0_i, x1_i, x2_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 3072)
+        finish_f32(block, scratch + 3072)
         start += n
     return 0
 
@@ -424,24 +438,25 @@ def where_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_u8(whole, frame, loops, ABSOLUTE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_u8(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 2048)
+            x1_bar = contributions_f32(block, 1, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_u8(x0, i) != 0
                 value = where(x0_i, bar, float32(0.0))
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 2048)
+            x1_sum += close_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 2) != 0:
-            x2_bar = contributions_f32(whole, frame, 2, start, scratch + 2048)
+            x2_bar = contributions_f32(block, 2, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_u8(x0, i) != 0
                 value = where(x0_i, float32(0.0), bar)
                 store_f32(x2_bar, i, load_masked_f32(x2_bar, i, x2_mask) + value)
-            x2_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 2, start, n, scratch + 2048)
+            x2_sum += close_f32(block, 2, scratch + 2048)
         start += n
     end_f32(whole, frame, 1, x1_sum)
     end_f32(whole, frame, 2, x2_sum)
@@ -458,17 +473,18 @@ def clip_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        x2 = operand_f32(whole, frame, loops, POSITIVE, 2, start, n, scratch + 2048)
-        y = target_f32(whole, frame, 3, start, scratch + 3072)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        x2 = operand_f32(block, 2, scratch + 2048)
+        y = target_f32(block, 3, scratch + 3072)
         for i in range(n):
             x0_i = load_f32(x0, i)
             x1_i = load_f32(x1, i)
             x2_i = load_f32(x2, i)
             value = minimum(maximum(x0_i, x1_i), x2_i)
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 3072)
+        finish_f32(block, scratch + 3072)
         start += n
     return 0
 
@@ -490,12 +506,13 @@ def clip_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        x2 = operand_f32(whole, frame, loops, POSITIVE, 2, start, n, scratch + 3072)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
+        x2 = operand_f32(block, 2, scratch + 3072)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f32(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -503,9 +520,9 @@ def clip_reverse_f32(frame: int, loops: int) -> int:
                 x2_i = load_f32(x2, i)
                 value = where((x0_i < x1_i) | (x0_i > x2_i), float32(0.0), bar)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f32(block, 0, scratch + 4096)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 4096)
+            x1_bar = contributions_f32(block, 1, scratch + 4096)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -513,9 +530,9 @@ def clip_reverse_f32(frame: int, loops: int) -> int:
                 x2_i = load_f32(x2, i)
                 value = where((x0_i < x1_i) & (x1_i <= x2_i), bar, float32(0.0))
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 4096)
+            x1_sum += close_f32(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 2) != 0:
-            x2_bar = contributions_f32(whole, frame, 2, start, scratch + 4096)
+            x2_bar = contributions_f32(block, 2, scratch + 4096)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -523,7 +540,7 @@ def clip_reverse_f32(frame: int, loops: int) -> int:
                 x2_i = load_f32(x2, i)
                 value = where((x0_i > x2_i) | (x1_i > x2_i), bar, float32(0.0))
                 store_f32(x2_bar, i, load_masked_f32(x2_bar, i, x2_mask) + value)
-            x2_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 2, start, n, scratch + 4096)
+            x2_sum += close_f32(block, 2, scratch + 4096)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -541,13 +558,14 @@ def relu_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = maximum(x0_i, float32(0.0))
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -564,16 +582,17 @@ def relu_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = where(x0_i > float32(0.0), bar, float32(0.0))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0

@@ -13,7 +13,15 @@ from tapegrad.engine.kernels.arithmetic import (
     sign,
     where,
 )
-from tapegrad.engine.kernels.blocks import BLOCK, bar_f64, operand_f64, operand_u8, target_f64, whole_f64
+from tapegrad.engine.kernels.blocks import (
+    BLOCK,
+    Block,
+    bar_f64,
+    operand_f64,
+    operand_u8,
+    target_f64,
+    whole_f64,
+)
 from tapegrad.engine.kernels.cotangents import (
     close_f64,
     contributions_f64,
@@ -23,12 +31,7 @@ from tapegrad.engine.kernels.cotangents import (
     open_f64,
 )
 from tapegrad.engine.kernels.frame import COUNT, X_BAR
-from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, load_u8, stack_words, store_f64
-
-ABSOLUTE = entry("absolute", "d")
-ADD = entry("add", "d")
-POSITIVE = entry("positive", "d")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
 LIBRARY: dict[str, tuple[str, ...]] = {
@@ -61,13 +64,14 @@ def absolute_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = absolute(x0_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -84,16 +88,17 @@ def absolute_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(bar, sign(x0_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -109,15 +114,16 @@ def maximum_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = target_f64(block, 3, scratch + 4096)
         for i in range(n):
             x0_i = load_f64(x0, i)
             x1_i = load_f64(x1, i)
             value = maximum(x0_i, x1_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        finish_f64(block, scratch + 4096)
         start += n
     return 0
 
@@ -137,27 +143,28 @@ def maximum_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x0_i == x1_i, bar * 0.5, where((x0_i > x1_i) | (x0_i != x0_i), bar, 0.0))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x1_i == x0_i, bar * 0.5, where((x1_i > x0_i) | (x1_i != x1_i), bar, 0.0))
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -174,15 +181,16 @@ def minimum_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = target_f64(block, 3, scratch + 4096)
         for i in range(n):
             x0_i = load_f64(x0, i)
             x1_i = load_f64(x1, i)
             value = minimum(x0_i, x1_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        finish_f64(block, scratch + 4096)
         start += n
     return 0
 
@@ -202,27 +210,28 @@ def minimum_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x0_i == x1_i, bar * 0.5, where((x0_i < x1_i) | (x0_i != x0_i), bar, 0.0))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x1_i == x0_i, bar * 0.5, where((x1_i < x0_i) | (x1_i != x1_i), bar, 0.0))
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -239,15 +248,16 @@ def fmax_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = target_f64(block, 3, scratch + 4096)
         for i in range(n):
             x0_i = load_f64(x0, i)
             x1_i = load_f64(x1, i)
             value = fmax(x0_i, x1_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        finish_f64(block, scratch + 4096)
         start += n
     return 0
 
@@ -267,27 +277,28 @@ def fmax_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x0_i == x1_i, bar * 0.5, where((x0_i > x1_i) | (x1_i != x1_i), bar, 0.0))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x1_i == x0_i, bar * 0.5, where((x1_i > x0_i) | (x0_i != x0_i), bar, 0.0))
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -304,15 +315,16 @@ def fmin_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = target_f64(whole, frame, 3, start, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = target_f64(block, 3, scratch + 4096)
         for i in range(n):
             x0_i = load_f64(x0, i)
             x1_i = load_f64(x1, i)
             value = fmin(x0_i, x1_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 4096)
+        finish_f64(block, scratch + 4096)
         start += n
     return 0
 
@@ -332,27 +344,28 @@ def fmin_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x0_i == x1_i, bar * 0.5, where((x0_i < x1_i) | (x1_i != x1_i), bar, 0.0))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x1_i == x0_i, bar * 0.5, where((x1_i < x0_i) | (x0_i != x0_i), bar, 0.0))
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -369,17 +382,18 @@ def where_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_u8(whole, frame, loops, ABSOLUTE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        x2 = operand_f64(whole, frame, loops, POSITIVE, 2, start, n, scratch + 4096)
-        y = target_f64(whole, frame, 3, start, scratch + 6144)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_u8(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        x2 = operand_f64(block, 2, scratch + 4096)
+        y = target_f64(block, 3, scratch + 6144)
         for i in range(n):
             x0_i = load_u8(x0, i) != 0
             x1_i = load_f64(x1, i)
             x2_i = load_f64(x2, i)
             value = where(x0_i, x1_i, x2_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 6144)
+        finish_f64(block, scratch + 6144)
         start += n
     return 0
 
@@ -398,24 +412,25 @@ def where_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_u8(whole, frame, loops, ABSOLUTE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_u8(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 4096)
+            x1_bar = contributions_f64(block, 1, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_u8(x0, i) != 0
                 value = where(x0_i, bar, 0.0)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 4096)
+            x1_sum += close_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 2) != 0:
-            x2_bar = contributions_f64(whole, frame, 2, start, scratch + 4096)
+            x2_bar = contributions_f64(block, 2, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_u8(x0, i) != 0
                 value = where(x0_i, 0.0, bar)
                 store_f64(x2_bar, i, load_masked_f64(x2_bar, i, x2_mask) + value)
-            x2_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 2, start, n, scratch + 4096)
+            x2_sum += close_f64(block, 2, scratch + 4096)
         start += n
     end_f64(whole, frame, 1, x1_sum)
     end_f64(whole, frame, 2, x2_sum)
@@ -432,17 +447,18 @@ def clip_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        x2 = operand_f64(whole, frame, loops, POSITIVE, 2, start, n, scratch + 4096)
-        y = target_f64(whole, frame, 3, start, scratch + 6144)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        x2 = operand_f64(block, 2, scratch + 4096)
+        y = target_f64(block, 3, scratch + 6144)
         for i in range(n):
             x0_i = load_f64(x0, i)
             x1_i = load_f64(x1, i)
             x2_i = load_f64(x2, i)
             value = minimum(maximum(x0_i, x1_i), x2_i)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 6144)
+        finish_f64(block, scratch + 6144)
         start += n
     return 0
 
@@ -464,12 +480,13 @@ def clip_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
-        x2 = operand_f64(whole, frame, loops, POSITIVE, 2, start, n, scratch + 6144)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        x2 = operand_f64(block, 2, scratch + 6144)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 8192)
+            x0_bar = contributions_f64(block, 0, scratch + 8192)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -477,9 +494,9 @@ def clip_reverse_f64(frame: int, loops: int) -> int:
                 x2_i = load_f64(x2, i)
                 value = where((x0_i < x1_i) | (x0_i > x2_i), 0.0, bar)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 8192)
+            x0_sum += close_f64(block, 0, scratch + 8192)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 8192)
+            x1_bar = contributions_f64(block, 1, scratch + 8192)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -487,9 +504,9 @@ def clip_reverse_f64(frame: int, loops: int) -> int:
                 x2_i = load_f64(x2, i)
                 value = where((x0_i < x1_i) & (x1_i <= x2_i), bar, 0.0)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 8192)
+            x1_sum += close_f64(block, 1, scratch + 8192)
         if load_i64(frame, X_BAR + 2) != 0:
-            x2_bar = contributions_f64(whole, frame, 2, start, scratch + 8192)
+            x2_bar = contributions_f64(block, 2, scratch + 8192)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -497,7 +514,7 @@ def clip_reverse_f64(frame: int, loops: int) -> int:
                 x2_i = load_f64(x2, i)
                 value = where((x0_i > x2_i) | (x1_i > x2_i), bar, 0.0)
                 store_f64(x2_bar, i, load_masked_f64(x2_bar, i, x2_mask) + value)
-            x2_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 2, start, n, scratch + 8192)
+            x2_sum += close_f64(block, 2, scratch + 8192)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -515,13 +532,14 @@ def relu_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = maximum(x0_i, 0.0)
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -538,16 +556,17 @@ def relu_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = where(x0_i > 0.0, bar, 0.0)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0

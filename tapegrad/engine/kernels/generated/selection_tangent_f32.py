@@ -6,9 +6,8 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 from numba import float32
 
 from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, where
-from tapegrad.engine.kernels.blocks import BLOCK, operand_f32, operand_u8, whole_f32
+from tapegrad.engine.kernels.blocks import BLOCK, Block, operand_f32, operand_u8, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
-from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, load_u8, stack_words, store_f32
 from tapegrad.engine.kernels.tangents import (
     ABSENT,
@@ -19,9 +18,6 @@ from tapegrad.engine.kernels.tangents import (
     tangent_target,
     write_zeros,
 )
-
-ABSOLUTE = entry("absolute", "f")
-POSITIVE = entry("positive", "f")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
 LIBRARY: dict[str, tuple[str, ...]] = {
@@ -52,33 +48,29 @@ def absolute_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = sign(x0_i)
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(sign(x0_i), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -101,12 +93,13 @@ def maximum_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -114,11 +107,11 @@ def maximum_tangent_f32(frame: int, loops: int) -> int:
                         where(x0_i == x1_i, float32(0.5), where((x0_i > x1_i) | (x0_i != x0_i),
                         float32(1.0), float32(0.0)))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 3072
+                partial = scratch + 3072
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -126,22 +119,14 @@ def maximum_tangent_f32(frame: int, loops: int) -> int:
                         where(x1_i == x0_i, float32(0.5), where((x1_i > x0_i) | (x1_i != x1_i),
                         float32(1.0), float32(0.0)))
                     )
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 4096, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -157,13 +142,10 @@ def maximum_tangent_f32(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -173,13 +155,10 @@ def maximum_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
@@ -189,7 +168,7 @@ def maximum_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -212,12 +191,13 @@ def minimum_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -225,11 +205,11 @@ def minimum_tangent_f32(frame: int, loops: int) -> int:
                         where(x0_i == x1_i, float32(0.5), where((x0_i < x1_i) | (x0_i != x0_i),
                         float32(1.0), float32(0.0)))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 3072
+                partial = scratch + 3072
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -237,22 +217,14 @@ def minimum_tangent_f32(frame: int, loops: int) -> int:
                         where(x1_i == x0_i, float32(0.5), where((x1_i < x0_i) | (x1_i != x1_i),
                         float32(1.0), float32(0.0)))
                     )
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 4096, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -268,13 +240,10 @@ def minimum_tangent_f32(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -284,13 +253,10 @@ def minimum_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
@@ -300,7 +266,7 @@ def minimum_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -323,12 +289,13 @@ def fmax_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -336,11 +303,11 @@ def fmax_tangent_f32(frame: int, loops: int) -> int:
                         where(x0_i == x1_i, float32(0.5), where((x0_i > x1_i) | (x1_i != x1_i),
                         float32(1.0), float32(0.0)))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 3072
+                partial = scratch + 3072
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -348,22 +315,14 @@ def fmax_tangent_f32(frame: int, loops: int) -> int:
                         where(x1_i == x0_i, float32(0.5), where((x1_i > x0_i) | (x0_i != x0_i),
                         float32(1.0), float32(0.0)))
                     )
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 4096, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -379,13 +338,10 @@ def fmax_tangent_f32(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -395,13 +351,10 @@ def fmax_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
@@ -411,7 +364,7 @@ def fmax_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -434,12 +387,13 @@ def fmin_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -447,11 +401,11 @@ def fmin_tangent_f32(frame: int, loops: int) -> int:
                         where(x0_i == x1_i, float32(0.5), where((x0_i < x1_i) | (x1_i != x1_i),
                         float32(1.0), float32(0.0)))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 3072
+                partial = scratch + 3072
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -459,22 +413,14 @@ def fmin_tangent_f32(frame: int, loops: int) -> int:
                         where(x1_i == x0_i, float32(0.5), where((x1_i < x0_i) | (x0_i != x0_i),
                         float32(1.0), float32(0.0)))
                     )
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 4096, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -490,13 +436,10 @@ def fmin_tangent_f32(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -506,13 +449,10 @@ def fmin_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
@@ -522,7 +462,7 @@ def fmin_tangent_f32(frame: int, loops: int) -> int:
                     float32(0.0)))
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -544,38 +484,31 @@ def where_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_u8(whole, frame, loops, ABSOLUTE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_u8(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_u8(x0, i) != 0
                     value = where(x0_i, float32(1.0), float32(0.0))
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
             if x2_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_u8(x0, i) != 0
                     value = where(x0_i, float32(0.0), float32(1.0))
-                    store_f32(block, i, value)
-                p2 = block
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
-            )
+                    store_f32(partial, i, value)
+                p2 = partial
+            apply_partials(block, p0, p1, p2, scratch + 3072, float32(0.0))
         elif x1_dot != 0 and x2_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            d2 = (
-                tangent_block(whole, frame, loops, POSITIVE, 2, x2_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 1024, float32(0.0))
+            d2 = tangent_block(block, 2, x2_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 d2_i = load_f32(d2, i)
@@ -584,31 +517,25 @@ def where_tangent_f32(frame: int, loops: int) -> int:
                 term2 = where(x0_i, float32(0.0), d2_i)
                 value += term2
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_u8(x0, i) != 0
                 value = where(x0_i, d1_i, float32(0.0))
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         elif x2_dot != 0:
-            d2 = (
-                tangent_block(whole, frame, loops, POSITIVE, 2, x2_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d2 = tangent_block(block, 2, x2_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d2_i = load_f32(d2, i)
                 x0_i = load_u8(x0, i) != 0
                 value = where(x0_i, float32(0.0), d2_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -632,49 +559,45 @@ def clip_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        x2 = operand_f32(whole, frame, loops, POSITIVE, 2, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        x2 = operand_f32(block, 2, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 3072
+                partial = scratch + 3072
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
                     x2_i = load_f32(x2, i)
                     value = where((x0_i < x1_i) | (x0_i > x2_i), float32(0.0), float32(1.0))
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 4096
+                partial = scratch + 4096
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
                     x2_i = load_f32(x2, i)
                     value = where((x0_i < x1_i) & (x1_i <= x2_i), float32(1.0), float32(0.0))
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
             if x2_dot != 0:
-                block = scratch + 5120
+                partial = scratch + 5120
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
                     x2_i = load_f32(x2, i)
                     value = where((x0_i > x2_i) | (x1_i > x2_i), float32(1.0), float32(0.0))
-                    store_f32(block, i, value)
-                p2 = block
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, float32(0.0)
-            )
+                    store_f32(partial, i, value)
+                p2 = partial
+            apply_partials(block, p0, p1, p2, scratch + 6144, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -682,7 +605,7 @@ def clip_tangent_f32(frame: int, loops: int) -> int:
                 x2_i = load_f32(x2, i)
                 value = where((x0_i < x1_i) | (x0_i > x2_i), float32(0.0), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         start += n
     return 0
 
@@ -703,32 +626,28 @@ def relu_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = where(x0_i > float32(0.0), float32(1.0), float32(0.0))
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = where(x0_i > float32(0.0), d0_i, float32(0.0))
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0

@@ -4,9 +4,8 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
 from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, where
-from tapegrad.engine.kernels.blocks import BLOCK, operand_f64, operand_u8, whole_f64
+from tapegrad.engine.kernels.blocks import BLOCK, Block, operand_f64, operand_u8, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
-from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, load_u8, stack_words, store_f64
 from tapegrad.engine.kernels.tangents import (
     ABSENT,
@@ -17,9 +16,6 @@ from tapegrad.engine.kernels.tangents import (
     tangent_target,
     write_zeros,
 )
-
-ABSOLUTE = entry("absolute", "d")
-POSITIVE = entry("positive", "d")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
 LIBRARY: dict[str, tuple[str, ...]] = {
@@ -50,28 +46,29 @@ def absolute_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = sign(x0_i)
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(sign(x0_i), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -94,33 +91,34 @@ def maximum_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 4096
+                partial = scratch + 4096
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where(x0_i == x1_i, 0.5, where((x0_i > x1_i) | (x0_i != x0_i), 1.0, 0.0))
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 6144
+                partial = scratch + 6144
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where(x1_i == x0_i, 0.5, where((x1_i > x0_i) | (x1_i != x1_i), 1.0, 0.0))
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -130,27 +128,27 @@ def maximum_tangent_f64(frame: int, loops: int) -> int:
                 term1 = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i > x0_i) | (x1_i != x1_i), d1_i, 0.0))
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i > x1_i) | (x0_i != x0_i), d0_i, 0.0))
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i > x0_i) | (x1_i != x1_i), d1_i, 0.0))
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -173,33 +171,34 @@ def minimum_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 4096
+                partial = scratch + 4096
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where(x0_i == x1_i, 0.5, where((x0_i < x1_i) | (x0_i != x0_i), 1.0, 0.0))
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 6144
+                partial = scratch + 6144
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where(x1_i == x0_i, 0.5, where((x1_i < x0_i) | (x1_i != x1_i), 1.0, 0.0))
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -209,27 +208,27 @@ def minimum_tangent_f64(frame: int, loops: int) -> int:
                 term1 = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i < x0_i) | (x1_i != x1_i), d1_i, 0.0))
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i < x1_i) | (x0_i != x0_i), d0_i, 0.0))
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i < x0_i) | (x1_i != x1_i), d1_i, 0.0))
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -252,33 +251,34 @@ def fmax_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 4096
+                partial = scratch + 4096
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where(x0_i == x1_i, 0.5, where((x0_i > x1_i) | (x1_i != x1_i), 1.0, 0.0))
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 6144
+                partial = scratch + 6144
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where(x1_i == x0_i, 0.5, where((x1_i > x0_i) | (x0_i != x0_i), 1.0, 0.0))
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -288,27 +288,27 @@ def fmax_tangent_f64(frame: int, loops: int) -> int:
                 term1 = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i > x0_i) | (x0_i != x0_i), d1_i, 0.0))
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i > x1_i) | (x1_i != x1_i), d0_i, 0.0))
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i > x0_i) | (x0_i != x0_i), d1_i, 0.0))
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -331,33 +331,34 @@ def fmin_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 4096
+                partial = scratch + 4096
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where(x0_i == x1_i, 0.5, where((x0_i < x1_i) | (x1_i != x1_i), 1.0, 0.0))
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 6144
+                partial = scratch + 6144
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     value = where(x1_i == x0_i, 0.5, where((x1_i < x0_i) | (x0_i != x0_i), 1.0, 0.0))
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -367,27 +368,27 @@ def fmin_tangent_f64(frame: int, loops: int) -> int:
                 term1 = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i < x0_i) | (x0_i != x0_i), d1_i, 0.0))
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x0_i == x1_i, 0.5 * d0_i, where((x0_i < x1_i) | (x1_i != x1_i), d0_i, 0.0))
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 value = where(x1_i == x0_i, 0.5 * d1_i, where((x1_i < x0_i) | (x0_i != x0_i), d1_i, 0.0))
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -409,30 +410,31 @@ def where_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_u8(whole, frame, loops, ABSOLUTE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_u8(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_u8(x0, i) != 0
                     value = where(x0_i, 1.0, 0.0)
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
             if x2_dot != 0:
-                block = scratch + 4096
+                partial = scratch + 4096
                 for i in range(n):
                     x0_i = load_u8(x0, i) != 0
                     value = where(x0_i, 0.0, 1.0)
-                    store_f64(block, i, value)
-                p2 = block
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, 0.0)
+                    store_f64(partial, i, value)
+                p2 = partial
+            apply_partials(block, p0, p1, p2, scratch + 6144, 0.0)
         elif x1_dot != 0 and x2_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, 0.0)
-            d2 = tangent_block(whole, frame, loops, POSITIVE, 2, x2_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, 0.0)
+            d2 = tangent_block(block, 2, x2_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 d2_i = load_f64(d2, i)
@@ -441,25 +443,25 @@ def where_tangent_f64(frame: int, loops: int) -> int:
                 term2 = where(x0_i, 0.0, d2_i)
                 value += term2
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_u8(x0, i) != 0
                 value = where(x0_i, d1_i, 0.0)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         elif x2_dot != 0:
-            d2 = tangent_block(whole, frame, loops, POSITIVE, 2, x2_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d2 = tangent_block(block, 2, x2_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d2_i = load_f64(d2, i)
                 x0_i = load_u8(x0, i) != 0
                 value = where(x0_i, 0.0, d2_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -483,44 +485,45 @@ def clip_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        x2 = operand_f64(whole, frame, loops, POSITIVE, 2, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        x2 = operand_f64(block, 2, scratch + 4096)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 6144
+                partial = scratch + 6144
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     x2_i = load_f64(x2, i)
                     value = where((x0_i < x1_i) | (x0_i > x2_i), 0.0, 1.0)
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 8192
+                partial = scratch + 8192
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     x2_i = load_f64(x2, i)
                     value = where((x0_i < x1_i) & (x1_i <= x2_i), 1.0, 0.0)
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
             if x2_dot != 0:
-                block = scratch + 10240
+                partial = scratch + 10240
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     x2_i = load_f64(x2, i)
                     value = where((x0_i > x2_i) | (x1_i > x2_i), 1.0, 0.0)
-                    store_f64(block, i, value)
-                p2 = block
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 12288, 0.0)
+                    store_f64(partial, i, value)
+                p2 = partial
+            apply_partials(block, p0, p1, p2, scratch + 12288, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
@@ -528,7 +531,7 @@ def clip_tangent_f64(frame: int, loops: int) -> int:
                 x2_i = load_f64(x2, i)
                 value = where((x0_i < x1_i) | (x0_i > x2_i), 0.0, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         start += n
     return 0
 
@@ -549,27 +552,28 @@ def relu_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = where(x0_i > 0.0, 1.0, 0.0)
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = where(x0_i > 0.0, d0_i, 0.0)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0

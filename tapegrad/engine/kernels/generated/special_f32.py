@@ -8,7 +8,7 @@ from math import nan
 from numba import float32
 
 from tapegrad.engine.kernels.arithmetic import masked_multiply, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, bar_f32, call_binary, call_unary, operand_f32, whole_f32
+from tapegrad.engine.kernels.blocks import BLOCK, Block, bar_f32, call_library, operand_f32, whole_f32
 from tapegrad.engine.kernels.cotangents import (
     close_f32,
     contributions_f32,
@@ -20,13 +20,11 @@ from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
 
-ADD = entry("add", "f")
 DIGAMMA = entry("digamma", "f")
 ERF = entry("erf", "f")
 ERFC = entry("erfc", "f")
 EXP = entry("exp", "f")
 LGAMMA = entry("lgamma", "f")
-POSITIVE = entry("positive", "f")
 RINT = entry("rint", "f")
 SIN = entry("sin", "f")
 ZETA = entry("zeta", "f")
@@ -49,11 +47,11 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 def erf_forward_f32(frame: int, loops: int) -> int:
     """y = erf(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ERF, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ERF, count, arrays)
     return 0
 
 
@@ -69,22 +67,23 @@ def erf_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = -square(x0_i)
                 store_f32(t4, i, value)
-            call_unary(loops, EXP, n, t4, 4, t4, 4)
+            call_library(loops, EXP, n, (t4, 4, t4, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
                 value = masked_multiply(bar, float32(1.1283791670955126) * t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -93,11 +92,11 @@ def erf_reverse_f32(frame: int, loops: int) -> int:
 def erfc_forward_f32(frame: int, loops: int) -> int:
     """y = erfc(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ERFC, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ERFC, count, arrays)
     return 0
 
 
@@ -113,22 +112,23 @@ def erfc_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = -square(x0_i)
                 store_f32(t4, i, value)
-            call_unary(loops, EXP, n, t4, 4, t4, 4)
+            call_library(loops, EXP, n, (t4, 4, t4, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
                 value = masked_multiply(bar, -float32(1.1283791670955126) * t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -137,11 +137,11 @@ def erfc_reverse_f32(frame: int, loops: int) -> int:
 def lgamma_forward_f32(frame: int, loops: int) -> int:
     """y = lgamma(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, LGAMMA, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LGAMMA, count, arrays)
     return 0
 
 
@@ -157,18 +157,19 @@ def lgamma_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
-            call_unary(loops, DIGAMMA, n, x0, 4, t4, 4)
+            call_library(loops, DIGAMMA, n, (x0, 4, t4, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
                 value = masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -177,11 +178,11 @@ def lgamma_reverse_f32(frame: int, loops: int) -> int:
 def digamma_forward_f32(frame: int, loops: int) -> int:
     """y = digamma(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, DIGAMMA, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, DIGAMMA, count, arrays)
     return 0
 
 
@@ -198,19 +199,20 @@ def digamma_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
-            call_unary(loops, RINT, n, x0, 4, t4, 4)
+            call_library(loops, RINT, n, (x0, 4, t4, 4))
             t5 = scratch + 4096
             for i in range(n):
                 t4_i = load_f32(t4, i)
                 x0_i = load_f32(x0, i)
                 value = float32(3.141592653589793) * where(x0_i < float32(0.0), x0_i - t4_i, float32(0.5))
                 store_f32(t5, i, value)
-            call_unary(loops, SIN, n, t5, 4, t5, 4)
+            call_library(loops, SIN, n, (t5, 4, t5, 4))
             t6 = scratch + 5120
             for i in range(n):
                 value = float32(2.0)
@@ -220,7 +222,7 @@ def digamma_reverse_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 value = where(x0_i < float32(0.0), float32(1.0) - x0_i, x0_i)
                 store_f32(t7, i, value)
-            call_binary(loops, ZETA, n, t6, 4, t7, 4, t6, 4)
+            call_library(loops, ZETA, n, (t6, 4, t7, 4, t6, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
@@ -232,7 +234,7 @@ def digamma_reverse_f32(frame: int, loops: int) -> int:
                     t6_i))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -241,12 +243,12 @@ def digamma_reverse_f32(frame: int, loops: int) -> int:
 def zeta_forward_f32(frame: int, loops: int) -> int:
     """y = zeta(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, ZETA, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ZETA, count, arrays)
     return 0
 
 
@@ -264,31 +266,32 @@ def zeta_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 value = masked_multiply(bar, float32(nan))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             t5 = scratch + 4096
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = x0_i + float32(1.0)
                 store_f32(t5, i, value)
-            call_binary(loops, ZETA, n, t5, 4, x1, 4, t5, 4)
+            call_library(loops, ZETA, n, (t5, 4, x1, 4, t5, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(bar, -x0_i * t5_i)
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)

@@ -6,7 +6,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 from math import nan
 
 from tapegrad.engine.kernels.arithmetic import masked_multiply, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, bar_f64, call_binary, call_unary, operand_f64, whole_f64
+from tapegrad.engine.kernels.blocks import BLOCK, Block, bar_f64, call_library, operand_f64, whole_f64
 from tapegrad.engine.kernels.cotangents import (
     close_f64,
     contributions_f64,
@@ -18,13 +18,11 @@ from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
 
-ADD = entry("add", "d")
 DIGAMMA = entry("digamma", "d")
 ERF = entry("erf", "d")
 ERFC = entry("erfc", "d")
 EXP = entry("exp", "d")
 LGAMMA = entry("lgamma", "d")
-POSITIVE = entry("positive", "d")
 RINT = entry("rint", "d")
 SIN = entry("sin", "d")
 ZETA = entry("zeta", "d")
@@ -47,11 +45,11 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 def erf_forward_f64(frame: int, loops: int) -> int:
     """y = erf(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ERF, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ERF, count, arrays)
     return 0
 
 
@@ -67,22 +65,23 @@ def erf_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = -square(x0_i)
                 store_f64(t4, i, value)
-            call_unary(loops, EXP, n, t4, 8, t4, 8)
+            call_library(loops, EXP, n, (t4, 8, t4, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
                 value = masked_multiply(bar, 1.1283791670955126 * t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -91,11 +90,11 @@ def erf_reverse_f64(frame: int, loops: int) -> int:
 def erfc_forward_f64(frame: int, loops: int) -> int:
     """y = erfc(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ERFC, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ERFC, count, arrays)
     return 0
 
 
@@ -111,22 +110,23 @@ def erfc_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = -square(x0_i)
                 store_f64(t4, i, value)
-            call_unary(loops, EXP, n, t4, 8, t4, 8)
+            call_library(loops, EXP, n, (t4, 8, t4, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
                 value = masked_multiply(bar, -1.1283791670955126 * t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -135,11 +135,11 @@ def erfc_reverse_f64(frame: int, loops: int) -> int:
 def lgamma_forward_f64(frame: int, loops: int) -> int:
     """y = lgamma(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, LGAMMA, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, LGAMMA, count, arrays)
     return 0
 
 
@@ -155,18 +155,19 @@ def lgamma_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
-            call_unary(loops, DIGAMMA, n, x0, 8, t4, 8)
+            call_library(loops, DIGAMMA, n, (x0, 8, t4, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
                 value = masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -175,11 +176,11 @@ def lgamma_reverse_f64(frame: int, loops: int) -> int:
 def digamma_forward_f64(frame: int, loops: int) -> int:
     """y = digamma(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, DIGAMMA, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, DIGAMMA, count, arrays)
     return 0
 
 
@@ -196,19 +197,20 @@ def digamma_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
-            call_unary(loops, RINT, n, x0, 8, t4, 8)
+            call_library(loops, RINT, n, (x0, 8, t4, 8))
             t5 = scratch + 8192
             for i in range(n):
                 t4_i = load_f64(t4, i)
                 x0_i = load_f64(x0, i)
                 value = 3.141592653589793 * where(x0_i < 0.0, x0_i - t4_i, 0.5)
                 store_f64(t5, i, value)
-            call_unary(loops, SIN, n, t5, 8, t5, 8)
+            call_library(loops, SIN, n, (t5, 8, t5, 8))
             t6 = scratch + 10240
             for i in range(n):
                 value = 2.0
@@ -218,7 +220,7 @@ def digamma_reverse_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 value = where(x0_i < 0.0, 1.0 - x0_i, x0_i)
                 store_f64(t7, i, value)
-            call_binary(loops, ZETA, n, t6, 8, t7, 8, t6, 8)
+            call_library(loops, ZETA, n, (t6, 8, t7, 8, t6, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
@@ -229,7 +231,7 @@ def digamma_reverse_f64(frame: int, loops: int) -> int:
                     (where(x0_i < 0.0, -1.0, 1.0) * t6_i))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -238,12 +240,12 @@ def digamma_reverse_f64(frame: int, loops: int) -> int:
 def zeta_forward_f64(frame: int, loops: int) -> int:
     """y = zeta(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, ZETA, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ZETA, count, arrays)
     return 0
 
 
@@ -261,31 +263,32 @@ def zeta_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 value = masked_multiply(bar, nan)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             t5 = scratch + 8192
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = x0_i + 1.0
                 store_f64(t5, i, value)
-            call_binary(loops, ZETA, n, t5, 8, x1, 8, t5, 8)
+            call_library(loops, ZETA, n, (t5, 8, x1, 8, t5, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(bar, -x0_i * t5_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)

@@ -8,7 +8,7 @@ from math import nan
 from numba import float32
 
 from tapegrad.engine.kernels.arithmetic import masked_multiply, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, call_binary, call_unary, operand_f32, whole_f32
+from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
@@ -24,7 +24,6 @@ from tapegrad.engine.kernels.tangents import (
 
 DIGAMMA = entry("digamma", "f")
 EXP = entry("exp", "f")
-POSITIVE = entry("positive", "f")
 RINT = entry("rint", "f")
 SIN = entry("sin", "f")
 ZETA = entry("zeta", "f")
@@ -55,7 +54,8 @@ def erf_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -64,36 +64,31 @@ def erf_tangent_f32(frame: int, loops: int) -> int:
                     x0_i = load_f32(x0, i)
                     value = -square(x0_i)
                     store_f32(t2, i, value)
-                call_unary(loops, EXP, n, t2, 4, t2, 4)
-                block = scratch + 2048
+                call_library(loops, EXP, n, (t2, 4, t2, 4))
+                partial = scratch + 2048
                 for i in range(n):
                     t2_i = load_f32(t2, i)
                     value = float32(1.1283791670955126) * t2_i
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 3072, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = -square(x0_i)
                 store_f32(t2, i, value)
-            call_unary(loops, EXP, n, t2, 4, t2, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            call_library(loops, EXP, n, (t2, 4, t2, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
                 value = masked_multiply(float32(1.1283791670955126) * t2_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -114,7 +109,8 @@ def erfc_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -123,36 +119,31 @@ def erfc_tangent_f32(frame: int, loops: int) -> int:
                     x0_i = load_f32(x0, i)
                     value = -square(x0_i)
                     store_f32(t2, i, value)
-                call_unary(loops, EXP, n, t2, 4, t2, 4)
-                block = scratch + 2048
+                call_library(loops, EXP, n, (t2, 4, t2, 4))
+                partial = scratch + 2048
                 for i in range(n):
                     t2_i = load_f32(t2, i)
                     value = -float32(1.1283791670955126) * t2_i
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 3072, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = -square(x0_i)
                 store_f32(t2, i, value)
-            call_unary(loops, EXP, n, t2, 4, t2, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            call_library(loops, EXP, n, (t2, 4, t2, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
                 value = masked_multiply(-float32(1.1283791670955126) * t2_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -173,32 +164,28 @@ def lgamma_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 1024
-                call_unary(loops, DIGAMMA, n, x0, 4, t2, 4)
+                call_library(loops, DIGAMMA, n, (x0, 4, t2, 4))
                 p0 = t2
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
-            call_unary(loops, DIGAMMA, n, x0, 4, t2, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            call_library(loops, DIGAMMA, n, (x0, 4, t2, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
                 value = masked_multiply(t2_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -220,12 +207,13 @@ def digamma_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 1024
-                call_unary(loops, RINT, n, x0, 4, t2, 4)
+                call_library(loops, RINT, n, (x0, 4, t2, 4))
                 t3 = scratch + 2048
                 for i in range(n):
                     t2_i = load_f32(t2, i)
@@ -235,7 +223,7 @@ def digamma_tangent_f32(frame: int, loops: int) -> int:
                         float32(0.5))
                     )
                     store_f32(t3, i, value)
-                call_unary(loops, SIN, n, t3, 4, t3, 4)
+                call_library(loops, SIN, n, (t3, 4, t3, 4))
                 t4 = scratch + 3072
                 for i in range(n):
                     value = float32(2.0)
@@ -245,8 +233,8 @@ def digamma_tangent_f32(frame: int, loops: int) -> int:
                     x0_i = load_f32(x0, i)
                     value = where(x0_i < float32(0.0), float32(1.0) - x0_i, x0_i)
                     store_f32(t5, i, value)
-                call_binary(loops, ZETA, n, t4, 4, t5, 4, t4, 4)
-                block = scratch + 5120
+                call_library(loops, ZETA, n, (t4, 4, t5, 4, t4, 4))
+                partial = scratch + 5120
                 for i in range(n):
                     t3_i = load_f32(t3, i)
                     t4_i = load_f32(t4, i)
@@ -255,23 +243,21 @@ def digamma_tangent_f32(frame: int, loops: int) -> int:
                         where(x0_i < float32(0.0), square(float32(3.141592653589793) / t3_i),
                         float32(0.0)) + (where(x0_i < float32(0.0), -float32(1.0), float32(1.0)) * t4_i)
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 6144, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
-            call_unary(loops, RINT, n, x0, 4, t2, 4)
+            call_library(loops, RINT, n, (x0, 4, t2, 4))
             t3 = scratch + 2048
             for i in range(n):
                 t2_i = load_f32(t2, i)
                 x0_i = load_f32(x0, i)
                 value = float32(3.141592653589793) * where(x0_i < float32(0.0), x0_i - t2_i, float32(0.5))
                 store_f32(t3, i, value)
-            call_unary(loops, SIN, n, t3, 4, t3, 4)
+            call_library(loops, SIN, n, (t3, 4, t3, 4))
             t4 = scratch + 3072
             for i in range(n):
                 value = float32(2.0)
@@ -281,12 +267,9 @@ def digamma_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 value = where(x0_i < float32(0.0), float32(1.0) - x0_i, x0_i)
                 store_f32(t5, i, value)
-            call_binary(loops, ZETA, n, t4, 4, t5, 4, t4, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 5120,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, float32(0.0))
+            call_library(loops, ZETA, n, (t4, 4, t5, 4, t4, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 5120, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 6144, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t3_i = load_f32(t3, i)
@@ -298,7 +281,7 @@ def digamma_tangent_f32(frame: int, loops: int) -> int:
                     t4_i), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 6144, float32(0.0))
         start += n
     return 0
 
@@ -320,16 +303,17 @@ def zeta_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     value = float32(nan)
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
                 t4 = scratch + 3072
@@ -337,34 +321,26 @@ def zeta_tangent_f32(frame: int, loops: int) -> int:
                     x0_i = load_f32(x0, i)
                     value = x0_i + float32(1.0)
                     store_f32(t4, i, value)
-                call_binary(loops, ZETA, n, t4, 4, x1, 4, t4, 4)
-                block = scratch + 4096
+                call_library(loops, ZETA, n, (t4, 4, x1, 4, t4, 4))
+                partial = scratch + 4096
                 for i in range(n):
                     t4_i = load_f32(t4, i)
                     x0_i = load_f32(x0, i)
                     value = -x0_i * t4_i
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 5120, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 5120, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
             t3 = scratch + 2048
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = x0_i + float32(1.0)
                 store_f32(t3, i, value)
-            call_binary(loops, ZETA, n, t3, 4, x1, 4, t3, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 5120, float32(0.0))
+            call_library(loops, ZETA, n, (t3, 4, x1, 4, t3, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 5120, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -374,36 +350,30 @@ def zeta_tangent_f32(frame: int, loops: int) -> int:
                 term1 = masked_multiply(-x0_i * t3_i, d1_i)
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 5120, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 value = masked_multiply(float32(nan), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
             t3 = scratch + 2048
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = x0_i + float32(1.0)
                 store_f32(t3, i, value)
-            call_binary(loops, ZETA, n, t3, 4, x1, 4, t3, 4)
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            call_library(loops, ZETA, n, (t3, 4, x1, 4, t3, 4))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(-x0_i * t3_i, d1_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         start += n
     return 0

@@ -6,7 +6,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 from math import nan
 
 from tapegrad.engine.kernels.arithmetic import masked_multiply, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, call_binary, call_unary, operand_f64, whole_f64
+from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
@@ -22,7 +22,6 @@ from tapegrad.engine.kernels.tangents import (
 
 DIGAMMA = entry("digamma", "d")
 EXP = entry("exp", "d")
-POSITIVE = entry("positive", "d")
 RINT = entry("rint", "d")
 SIN = entry("sin", "d")
 ZETA = entry("zeta", "d")
@@ -53,7 +52,8 @@ def erf_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -62,31 +62,31 @@ def erf_tangent_f64(frame: int, loops: int) -> int:
                     x0_i = load_f64(x0, i)
                     value = -square(x0_i)
                     store_f64(t2, i, value)
-                call_unary(loops, EXP, n, t2, 8, t2, 8)
-                block = scratch + 4096
+                call_library(loops, EXP, n, (t2, 8, t2, 8))
+                partial = scratch + 4096
                 for i in range(n):
                     t2_i = load_f64(t2, i)
                     value = 1.1283791670955126 * t2_i
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 6144, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = -square(x0_i)
                 store_f64(t2, i, value)
-            call_unary(loops, EXP, n, t2, 8, t2, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            call_library(loops, EXP, n, (t2, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
                 value = masked_multiply(1.1283791670955126 * t2_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -107,7 +107,8 @@ def erfc_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -116,31 +117,31 @@ def erfc_tangent_f64(frame: int, loops: int) -> int:
                     x0_i = load_f64(x0, i)
                     value = -square(x0_i)
                     store_f64(t2, i, value)
-                call_unary(loops, EXP, n, t2, 8, t2, 8)
-                block = scratch + 4096
+                call_library(loops, EXP, n, (t2, 8, t2, 8))
+                partial = scratch + 4096
                 for i in range(n):
                     t2_i = load_f64(t2, i)
                     value = -1.1283791670955126 * t2_i
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 6144, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = -square(x0_i)
                 store_f64(t2, i, value)
-            call_unary(loops, EXP, n, t2, 8, t2, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            call_library(loops, EXP, n, (t2, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
                 value = masked_multiply(-1.1283791670955126 * t2_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -161,27 +162,28 @@ def lgamma_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 2048
-                call_unary(loops, DIGAMMA, n, x0, 8, t2, 8)
+                call_library(loops, DIGAMMA, n, (x0, 8, t2, 8))
                 p0 = t2
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
-            call_unary(loops, DIGAMMA, n, x0, 8, t2, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            call_library(loops, DIGAMMA, n, (x0, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
                 value = masked_multiply(t2_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -203,19 +205,20 @@ def digamma_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 2048
-                call_unary(loops, RINT, n, x0, 8, t2, 8)
+                call_library(loops, RINT, n, (x0, 8, t2, 8))
                 t3 = scratch + 4096
                 for i in range(n):
                     t2_i = load_f64(t2, i)
                     x0_i = load_f64(x0, i)
                     value = 3.141592653589793 * where(x0_i < 0.0, x0_i - t2_i, 0.5)
                     store_f64(t3, i, value)
-                call_unary(loops, SIN, n, t3, 8, t3, 8)
+                call_library(loops, SIN, n, (t3, 8, t3, 8))
                 t4 = scratch + 6144
                 for i in range(n):
                     value = 2.0
@@ -225,8 +228,8 @@ def digamma_tangent_f64(frame: int, loops: int) -> int:
                     x0_i = load_f64(x0, i)
                     value = where(x0_i < 0.0, 1.0 - x0_i, x0_i)
                     store_f64(t5, i, value)
-                call_binary(loops, ZETA, n, t4, 8, t5, 8, t4, 8)
-                block = scratch + 10240
+                call_library(loops, ZETA, n, (t4, 8, t5, 8, t4, 8))
+                partial = scratch + 10240
                 for i in range(n):
                     t3_i = load_f64(t3, i)
                     t4_i = load_f64(t4, i)
@@ -235,21 +238,21 @@ def digamma_tangent_f64(frame: int, loops: int) -> int:
                         where(x0_i < 0.0, square(3.141592653589793 / t3_i), 0.0) + (where(x0_i < 0.0,
                         -1.0, 1.0) * t4_i)
                     )
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 12288, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 12288, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
-            call_unary(loops, RINT, n, x0, 8, t2, 8)
+            call_library(loops, RINT, n, (x0, 8, t2, 8))
             t3 = scratch + 4096
             for i in range(n):
                 t2_i = load_f64(t2, i)
                 x0_i = load_f64(x0, i)
                 value = 3.141592653589793 * where(x0_i < 0.0, x0_i - t2_i, 0.5)
                 store_f64(t3, i, value)
-            call_unary(loops, SIN, n, t3, 8, t3, 8)
+            call_library(loops, SIN, n, (t3, 8, t3, 8))
             t4 = scratch + 6144
             for i in range(n):
                 value = 2.0
@@ -259,9 +262,9 @@ def digamma_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 value = where(x0_i < 0.0, 1.0 - x0_i, x0_i)
                 store_f64(t5, i, value)
-            call_binary(loops, ZETA, n, t4, 8, t5, 8, t4, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 10240, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 12288, 0.0)
+            call_library(loops, ZETA, n, (t4, 8, t5, 8, t4, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 10240, 0.0)
+            target = tangent_target(block, y_dot, scratch + 12288, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t3_i = load_f64(t3, i)
@@ -272,7 +275,7 @@ def digamma_tangent_f64(frame: int, loops: int) -> int:
                     (where(x0_i < 0.0, -1.0, 1.0) * t4_i), d0_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 12288, 0.0)
+            tangent_finish(block, y_dot, scratch + 12288, 0.0)
         start += n
     return 0
 
@@ -294,16 +297,17 @@ def zeta_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 4096
+                partial = scratch + 4096
                 for i in range(n):
                     value = nan
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
                 t4 = scratch + 6144
@@ -311,26 +315,26 @@ def zeta_tangent_f64(frame: int, loops: int) -> int:
                     x0_i = load_f64(x0, i)
                     value = x0_i + 1.0
                     store_f64(t4, i, value)
-                call_binary(loops, ZETA, n, t4, 8, x1, 8, t4, 8)
-                block = scratch + 8192
+                call_library(loops, ZETA, n, (t4, 8, x1, 8, t4, 8))
+                partial = scratch + 8192
                 for i in range(n):
                     t4_i = load_f64(t4, i)
                     x0_i = load_f64(x0, i)
                     value = -x0_i * t4_i
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 10240, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 10240, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
             t3 = scratch + 4096
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = x0_i + 1.0
                 store_f64(t3, i, value)
-            call_binary(loops, ZETA, n, t3, 8, x1, 8, t3, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 6144, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 8192, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 10240, 0.0)
+            call_library(loops, ZETA, n, (t3, 8, x1, 8, t3, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 8192, 0.0)
+            target = tangent_target(block, y_dot, scratch + 10240, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -340,30 +344,30 @@ def zeta_tangent_f64(frame: int, loops: int) -> int:
                 term1 = masked_multiply(-x0_i * t3_i, d1_i)
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 10240, 0.0)
+            tangent_finish(block, y_dot, scratch + 10240, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 value = masked_multiply(nan, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         elif x1_dot != 0:
             t3 = scratch + 4096
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = x0_i + 1.0
                 store_f64(t3, i, value)
-            call_binary(loops, ZETA, n, t3, 8, x1, 8, t3, 8)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            call_library(loops, ZETA, n, (t3, 8, x1, 8, t3, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 t3_i = load_f64(t3, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(-x0_i * t3_i, d1_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         start += n
     return 0

@@ -16,9 +16,9 @@ from tapegrad.engine.kernels.arithmetic import (
 )
 from tapegrad.engine.kernels.blocks import (
     BLOCK,
+    Block,
     bar_f32,
-    call_binary,
-    call_unary,
+    call_library,
     operand_f32,
     target_f32,
     whole_f32,
@@ -35,14 +35,12 @@ from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
 
-ADD = entry("add", "f")
 ARCCOS = entry("arccos", "f")
 ARCSIN = entry("arcsin", "f")
 ARCTAN = entry("arctan", "f")
 ARCTAN2 = entry("arctan2", "f")
 COS = entry("cos", "f")
 HYPOT = entry("hypot", "f")
-POSITIVE = entry("positive", "f")
 SIN = entry("sin", "f")
 TAN = entry("tan", "f")
 
@@ -72,11 +70,11 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 def sin_forward_f32(frame: int, loops: int) -> int:
     """y = sin(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, SIN, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, SIN, count, arrays)
     return 0
 
 
@@ -92,18 +90,19 @@ def sin_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
-            call_unary(loops, COS, n, x0, 4, t4, 4)
+            call_library(loops, COS, n, (x0, 4, t4, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
                 value = masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -112,11 +111,11 @@ def sin_reverse_f32(frame: int, loops: int) -> int:
 def cos_forward_f32(frame: int, loops: int) -> int:
     """y = cos(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, COS, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, COS, count, arrays)
     return 0
 
 
@@ -132,18 +131,19 @@ def cos_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             t4 = scratch + 3072
-            call_unary(loops, SIN, n, x0, 4, t4, 4)
+            call_library(loops, SIN, n, (x0, 4, t4, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t4_i = load_f32(t4, i)
                 value = -masked_multiply(bar, t4_i)
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -152,11 +152,11 @@ def cos_reverse_f32(frame: int, loops: int) -> int:
 def tan_forward_f32(frame: int, loops: int) -> int:
     """y = tan(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, TAN, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, TAN, count, arrays)
     return 0
 
 
@@ -172,16 +172,17 @@ def tan_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        y = operand_f32(block, 3, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(bar, float32(1.0) + square(y_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -190,11 +191,11 @@ def tan_reverse_f32(frame: int, loops: int) -> int:
 def arcsin_forward_f32(frame: int, loops: int) -> int:
     """y = arcsin(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCSIN, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCSIN, count, arrays)
     return 0
 
 
@@ -210,10 +211,11 @@ def arcsin_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -222,7 +224,7 @@ def arcsin_reverse_f32(frame: int, loops: int) -> int:
                     square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -231,11 +233,11 @@ def arcsin_reverse_f32(frame: int, loops: int) -> int:
 def arccos_forward_f32(frame: int, loops: int) -> int:
     """y = arccos(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCCOS, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCCOS, count, arrays)
     return 0
 
 
@@ -251,10 +253,11 @@ def arccos_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -263,7 +266,7 @@ def arccos_reverse_f32(frame: int, loops: int) -> int:
                     square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -272,11 +275,11 @@ def arccos_reverse_f32(frame: int, loops: int) -> int:
 def arctan_forward_f32(frame: int, loops: int) -> int:
     """y = arctan(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCTAN, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCTAN, count, arrays)
     return 0
 
 
@@ -292,16 +295,17 @@ def arctan_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 2048)
+            x0_bar = contributions_f32(block, 0, scratch + 2048)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
                 value = masked_divide(bar, float32(1.0) + square(x0_i))
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 2048)
+            x0_sum += close_f32(block, 0, scratch + 2048)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0
@@ -310,12 +314,12 @@ def arctan_reverse_f32(frame: int, loops: int) -> int:
 def arctan2_forward_f32(frame: int, loops: int) -> int:
     """y = arctan2(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, ARCTAN2, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCTAN2, count, arrays)
     return 0
 
 
@@ -336,11 +340,12 @@ def arctan2_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -351,9 +356,9 @@ def arctan2_reverse_f32(frame: int, loops: int) -> int:
                     x1_i))), masked_multiply(bar, (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 3072)
+            x1_bar = contributions_f32(block, 1, scratch + 3072)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -364,7 +369,7 @@ def arctan2_reverse_f32(frame: int, loops: int) -> int:
                     x0_i))), masked_multiply(bar, (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 3072)
+            x1_sum += close_f32(block, 1, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -374,12 +379,12 @@ def arctan2_reverse_f32(frame: int, loops: int) -> int:
 def hypot_forward_f32(frame: int, loops: int) -> int:
     """y = hypot(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, HYPOT, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, HYPOT, count, arrays)
     return 0
 
 
@@ -400,12 +405,13 @@ def hypot_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 3072)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        x1 = operand_f32(block, 1, scratch + 2048)
+        y = operand_f32(block, 3, scratch + 3072)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f32(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -417,9 +423,9 @@ def hypot_reverse_f32(frame: int, loops: int) -> int:
                     square(where(absolute(x0_i) > absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f32(block, 0, scratch + 4096)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f32(whole, frame, 1, start, scratch + 4096)
+            x1_bar = contributions_f32(block, 1, scratch + 4096)
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 x0_i = load_f32(x0, i)
@@ -431,7 +437,7 @@ def hypot_reverse_f32(frame: int, loops: int) -> int:
                     square(where(absolute(x1_i) > absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))))
                 )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 4096)
+            x1_sum += close_f32(block, 1, scratch + 4096)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     end_f32(whole, frame, 1, x1_sum)
@@ -448,20 +454,21 @@ def sinc_forward_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f32(whole, frame, 3, start, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = target_f32(block, 3, scratch + 1024)
         t3 = scratch + 2048
         for i in range(n):
             x0_i = load_f32(x0, i)
             value = float32(3.141592653589793) * x0_i
             store_f32(t3, i, value)
-        call_unary(loops, SIN, n, t3, 4, t3, 4)
+        call_library(loops, SIN, n, (t3, 4, t3, 4))
         for i in range(n):
             t3_i = load_f32(t3, i)
             x0_i = load_f32(x0, i)
             value = where(x0_i == float32(0.0), float32(1.0), t3_i / (float32(3.141592653589793) * x0_i))
             store_f32(y, i, value)
-        finish_f32(whole, frame, loops, POSITIVE, start, n, scratch + 1024)
+        finish_f32(block, scratch + 1024)
         start += n
     return 0
 
@@ -480,17 +487,18 @@ def sinc_reverse_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 1024)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f32(block, 3, scratch + 0)
+        x0 = operand_f32(block, 0, scratch + 1024)
+        y = operand_f32(block, 3, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f32(whole, frame, 0, start, scratch + 3072)
+            x0_bar = contributions_f32(block, 0, scratch + 3072)
             t5 = scratch + 4096
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = float32(3.141592653589793) * x0_i
                 store_f32(t5, i, value)
-            call_unary(loops, COS, n, t5, 4, t5, 4)
+            call_library(loops, COS, n, (t5, 4, t5, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
@@ -508,7 +516,7 @@ def sinc_reverse_f32(frame: int, loops: int) -> int:
                     float32(93405312000.0))))))))))))))), masked_multiply(bar, (t5_i - y_i) / x0_i))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f32(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 3072)
+            x0_sum += close_f32(block, 0, scratch + 3072)
         start += n
     end_f32(whole, frame, 0, x0_sum)
     return 0

@@ -14,9 +14,9 @@ from tapegrad.engine.kernels.arithmetic import (
 )
 from tapegrad.engine.kernels.blocks import (
     BLOCK,
+    Block,
     bar_f64,
-    call_binary,
-    call_unary,
+    call_library,
     operand_f64,
     target_f64,
     whole_f64,
@@ -33,14 +33,12 @@ from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
 
-ADD = entry("add", "d")
 ARCCOS = entry("arccos", "d")
 ARCSIN = entry("arcsin", "d")
 ARCTAN = entry("arctan", "d")
 ARCTAN2 = entry("arctan2", "d")
 COS = entry("cos", "d")
 HYPOT = entry("hypot", "d")
-POSITIVE = entry("positive", "d")
 SIN = entry("sin", "d")
 TAN = entry("tan", "d")
 
@@ -70,11 +68,11 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 def sin_forward_f64(frame: int, loops: int) -> int:
     """y = sin(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, SIN, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, SIN, count, arrays)
     return 0
 
 
@@ -90,18 +88,19 @@ def sin_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
-            call_unary(loops, COS, n, x0, 8, t4, 8)
+            call_library(loops, COS, n, (x0, 8, t4, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
                 value = masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -110,11 +109,11 @@ def sin_reverse_f64(frame: int, loops: int) -> int:
 def cos_forward_f64(frame: int, loops: int) -> int:
     """y = cos(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, COS, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, COS, count, arrays)
     return 0
 
 
@@ -130,18 +129,19 @@ def cos_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             t4 = scratch + 6144
-            call_unary(loops, SIN, n, x0, 8, t4, 8)
+            call_library(loops, SIN, n, (x0, 8, t4, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t4_i = load_f64(t4, i)
                 value = -masked_multiply(bar, t4_i)
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -150,11 +150,11 @@ def cos_reverse_f64(frame: int, loops: int) -> int:
 def tan_forward_f64(frame: int, loops: int) -> int:
     """y = tan(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, TAN, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, TAN, count, arrays)
     return 0
 
 
@@ -170,16 +170,17 @@ def tan_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(bar, 1.0 + square(y_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -188,11 +189,11 @@ def tan_reverse_f64(frame: int, loops: int) -> int:
 def arcsin_forward_f64(frame: int, loops: int) -> int:
     """y = arcsin(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCSIN, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCSIN, count, arrays)
     return 0
 
 
@@ -208,10 +209,11 @@ def arcsin_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -220,7 +222,7 @@ def arcsin_reverse_f64(frame: int, loops: int) -> int:
                     * (1.0 + x0_i))))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -229,11 +231,11 @@ def arcsin_reverse_f64(frame: int, loops: int) -> int:
 def arccos_forward_f64(frame: int, loops: int) -> int:
     """y = arccos(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCCOS, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCCOS, count, arrays)
     return 0
 
 
@@ -249,10 +251,11 @@ def arccos_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -261,7 +264,7 @@ def arccos_reverse_f64(frame: int, loops: int) -> int:
                     x0_i) * (1.0 + x0_i))))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -270,11 +273,11 @@ def arccos_reverse_f64(frame: int, loops: int) -> int:
 def arctan_forward_f64(frame: int, loops: int) -> int:
     """y = arctan(x0)."""
     count = load_i64(frame, COUNT)
-    call_unary(
-        loops, ARCTAN, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCTAN, count, arrays)
     return 0
 
 
@@ -290,16 +293,17 @@ def arctan_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 4096)
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
                 value = masked_divide(bar, 1.0 + square(x0_i))
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 4096)
+            x0_sum += close_f64(block, 0, scratch + 4096)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0
@@ -308,12 +312,12 @@ def arctan_reverse_f64(frame: int, loops: int) -> int:
 def arctan2_forward_f64(frame: int, loops: int) -> int:
     """y = arctan2(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, ARCTAN2, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, ARCTAN2, count, arrays)
     return 0
 
 
@@ -334,11 +338,12 @@ def arctan2_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -349,9 +354,9 @@ def arctan2_reverse_f64(frame: int, loops: int) -> int:
                     x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 6144)
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -362,7 +367,7 @@ def arctan2_reverse_f64(frame: int, loops: int) -> int:
                     x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))))
                 )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 6144)
+            x1_sum += close_f64(block, 1, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -372,12 +377,12 @@ def arctan2_reverse_f64(frame: int, loops: int) -> int:
 def hypot_forward_f64(frame: int, loops: int) -> int:
     """y = hypot(x0, x1)."""
     count = load_i64(frame, COUNT)
-    call_binary(
-        loops, HYPOT, count,
+    arrays = (
         load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
         load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
         load_i64(frame, Y), load_i64(frame, Y_STRIDE),
     )
+    call_library(loops, HYPOT, count, arrays)
     return 0
 
 
@@ -398,12 +403,13 @@ def hypot_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not whole:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 4096)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 6144)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        y = operand_f64(block, 3, scratch + 6144)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 8192)
+            x0_bar = contributions_f64(block, 0, scratch + 8192)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -415,9 +421,9 @@ def hypot_reverse_f64(frame: int, loops: int) -> int:
                     absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 8192)
+            x0_sum += close_f64(block, 0, scratch + 8192)
         if load_i64(frame, X_BAR + 1) != 0:
-            x1_bar = contributions_f64(whole, frame, 1, start, scratch + 8192)
+            x1_bar = contributions_f64(block, 1, scratch + 8192)
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 x0_i = load_f64(x0, i)
@@ -429,7 +435,7 @@ def hypot_reverse_f64(frame: int, loops: int) -> int:
                     absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))))
                 )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
-            x1_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 1, start, n, scratch + 8192)
+            x1_sum += close_f64(block, 1, scratch + 8192)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     end_f64(whole, frame, 1, x1_sum)
@@ -446,20 +452,21 @@ def sinc_forward_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = target_f64(whole, frame, 3, start, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = target_f64(block, 3, scratch + 2048)
         t3 = scratch + 4096
         for i in range(n):
             x0_i = load_f64(x0, i)
             value = 3.141592653589793 * x0_i
             store_f64(t3, i, value)
-        call_unary(loops, SIN, n, t3, 8, t3, 8)
+        call_library(loops, SIN, n, (t3, 8, t3, 8))
         for i in range(n):
             t3_i = load_f64(t3, i)
             x0_i = load_f64(x0, i)
             value = where(x0_i == 0.0, 1.0, t3_i / (3.141592653589793 * x0_i))
             store_f64(y, i, value)
-        finish_f64(whole, frame, loops, POSITIVE, start, n, scratch + 2048)
+        finish_f64(block, scratch + 2048)
         start += n
     return 0
 
@@ -478,17 +485,18 @@ def sinc_reverse_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        y_bar = bar_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 2048)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        y = operand_f64(block, 3, scratch + 4096)
         if load_i64(frame, X_BAR + 0) != 0:
-            x0_bar = contributions_f64(whole, frame, 0, start, scratch + 6144)
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
             t5 = scratch + 8192
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = 3.141592653589793 * x0_i
                 store_f64(t5, i, value)
-            call_unary(loops, COS, n, t5, 8, t5, 8)
+            call_library(loops, COS, n, (t5, 8, t5, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
@@ -504,7 +512,7 @@ def sinc_reverse_f64(frame: int, loops: int) -> int:
                     93405312000.0)))))))))))))), masked_multiply(bar, (t5_i - y_i) / x0_i))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
-            x0_sum += close_f64(whole, frame, loops, POSITIVE, ADD, 0, start, n, scratch + 6144)
+            x0_sum += close_f64(block, 0, scratch + 6144)
         start += n
     end_f64(whole, frame, 0, x0_sum)
     return 0

@@ -6,7 +6,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 from numba import float32
 
 from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sign, sqrt, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, call_unary, operand_f32, whole_f32
+from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f32, load_i64, stack_words, store_f32
@@ -21,7 +21,6 @@ from tapegrad.engine.kernels.tangents import (
 )
 
 COS = entry("cos", "f")
-POSITIVE = entry("positive", "f")
 SIN = entry("sin", "f")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
@@ -54,32 +53,28 @@ def sin_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 1024
-                call_unary(loops, COS, n, x0, 4, t2, 4)
+                call_library(loops, COS, n, (x0, 4, t2, 4))
                 p0 = t2
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
-            call_unary(loops, COS, n, x0, 4, t2, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            call_library(loops, COS, n, (x0, 4, t2, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
                 value = masked_multiply(t2_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -100,37 +95,33 @@ def cos_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 1024
-                call_unary(loops, SIN, n, x0, 4, t2, 4)
-                block = scratch + 2048
+                call_library(loops, SIN, n, (x0, 4, t2, 4))
+                partial = scratch + 2048
                 for i in range(n):
                     t2_i = load_f32(t2, i)
                     value = -t2_i
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 3072, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 3072, float32(0.0))
         elif x0_dot != 0:
             t2 = scratch + 1024
-            call_unary(loops, SIN, n, x0, 4, t2, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            call_library(loops, SIN, n, (x0, 4, t2, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t2_i = load_f32(t2, i)
                 value = masked_multiply(-t2_i, d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -151,33 +142,29 @@ def tan_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f32(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     y_i = load_f32(y, i)
                     value = float32(1.0) + square(y_i)
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 y_i = load_f32(y, i)
                 value = masked_multiply(float32(1.0) + square(y_i), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -198,30 +185,26 @@ def arcsin_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = (
                         float32(1.0) / sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) -
                         square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i)))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -230,7 +213,7 @@ def arcsin_tangent_f32(frame: int, loops: int) -> int:
                     float32(1.0) - square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -251,30 +234,26 @@ def arccos_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = (
                         -float32(1.0) / sqrt(where(absolute(x0_i) < float32(0.5), float32(1.0) -
                         square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i)))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -283,7 +262,7 @@ def arccos_tangent_f32(frame: int, loops: int) -> int:
                     float32(1.0) - square(x0_i), (float32(1.0) - x0_i) * (float32(1.0) + x0_i))), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -304,33 +283,29 @@ def arctan_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 1024
+                partial = scratch + 1024
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     value = float32(1.0) / (float32(1.0) + square(x0_i))
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 2048, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 2048, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 1024,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 2048, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 1024, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 2048, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
                 value = masked_multiply(float32(1.0) / (float32(1.0) + square(x0_i)), d0_i)
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 2048, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 2048, float32(0.0))
         start += n
     return 0
 
@@ -354,12 +329,13 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -368,11 +344,11 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                         where(absolute(x1_i) >= absolute(x0_i), float32(1.0) / (x1_i + (x0_i * (x0_i /
                         x1_i))), (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i)))))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 3072
+                partial = scratch + 3072
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -381,22 +357,14 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                         -where(absolute(x0_i) >= absolute(x1_i), float32(1.0) / (x0_i + (x1_i * (x1_i /
                         x0_i))), (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i)))))
                     )
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 4096, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -414,13 +382,10 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -431,13 +396,10 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                     x1_i))), (x1_i / x0_i) / (x0_i + (x1_i * (x1_i / x0_i))))), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 2048,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 2048, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 3072, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
@@ -448,7 +410,7 @@ def arctan2_tangent_f32(frame: int, loops: int) -> int:
                     x0_i))), (x0_i / x1_i) / (x1_i + (x0_i * (x0_i / x1_i))))), d1_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 3072, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 3072, float32(0.0))
         start += n
     return 0
 
@@ -473,13 +435,14 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f32(whole, frame, loops, POSITIVE, 1, start, n, scratch + 1024)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        y = operand_f32(block, 3, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 3072
+                partial = scratch + 3072
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -489,11 +452,11 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                         sign(x0_i), x0_i / absolute(x1_i)) / sqrt(float32(1.0) +
                         square(where(absolute(x0_i) > absolute(x1_i), x1_i / x0_i, x0_i / x1_i))))
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 4096
+                partial = scratch + 4096
                 for i in range(n):
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
@@ -503,22 +466,14 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                         sign(x1_i), x1_i / absolute(x0_i)) / sqrt(float32(1.0) +
                         square(where(absolute(x1_i) > absolute(x0_i), x0_i / x1_i, x1_i / x0_i))))
                     )
-                    store_f32(block, i, value)
-                p1 = block
+                    store_f32(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 5120, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 5120, float32(0.0))
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 5120, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 3072, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 5120, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 d1_i = load_f32(d1, i)
@@ -537,13 +492,10 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 5120, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 5120, float32(0.0))
         elif x0_dot != 0:
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 x0_i = load_f32(x0, i)
@@ -555,13 +507,10 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                     square(where(absolute(x0_i) > absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         elif x1_dot != 0:
-            d1 = (
-                tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 x0_i = load_f32(x0, i)
@@ -573,7 +522,7 @@ def hypot_tangent_f32(frame: int, loops: int) -> int:
                     square(where(absolute(x1_i) > absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))), d1_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         start += n
     return 0
 
@@ -596,8 +545,9 @@ def sinc_tangent_f32(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f32(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = operand_f32(whole, frame, loops, POSITIVE, 3, start, n, scratch + 1024)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        y = operand_f32(block, 3, scratch + 1024)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -606,8 +556,8 @@ def sinc_tangent_f32(frame: int, loops: int) -> int:
                     x0_i = load_f32(x0, i)
                     value = float32(3.141592653589793) * x0_i
                     store_f32(t3, i, value)
-                call_unary(loops, COS, n, t3, 4, t3, 4)
-                block = scratch + 3072
+                call_library(loops, COS, n, (t3, 4, t3, 4))
+                partial = scratch + 3072
                 for i in range(n):
                     t3_i = load_f32(t3, i)
                     x0_i = load_f32(x0, i)
@@ -624,25 +574,20 @@ def sinc_tangent_f32(frame: int, loops: int) -> int:
                         x0_i) * (float32(1.0) / float32(93405312000.0)))))))))))))), (t3_i - y_i) /
                         x0_i)
                     )
-                    store_f32(block, i, value)
-                p0 = block
+                    store_f32(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(
-                whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, float32(0.0)
-            )
+            apply_partials(block, p0, p1, p2, scratch + 4096, float32(0.0))
         elif x0_dot != 0:
             t3 = scratch + 2048
             for i in range(n):
                 x0_i = load_f32(x0, i)
                 value = float32(3.141592653589793) * x0_i
                 store_f32(t3, i, value)
-            call_unary(loops, COS, n, t3, 4, t3, 4)
-            d0 = (
-                tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 3072,
-                float32(0.0))
-            )
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, float32(0.0))
+            call_library(loops, COS, n, (t3, 4, t3, 4))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
             for i in range(n):
                 d0_i = load_f32(d0, i)
                 t3_i = load_f32(t3, i)
@@ -660,6 +605,6 @@ def sinc_tangent_f32(frame: int, loops: int) -> int:
                     float32(93405312000.0)))))))))))))), (t3_i - y_i) / x0_i), d0_i)
                 )
                 store_f32(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         start += n
     return 0

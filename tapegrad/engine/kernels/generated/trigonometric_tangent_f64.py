@@ -4,7 +4,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
 from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sign, sqrt, square, where
-from tapegrad.engine.kernels.blocks import BLOCK, call_unary, operand_f64, whole_f64
+from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
@@ -19,7 +19,6 @@ from tapegrad.engine.kernels.tangents import (
 )
 
 COS = entry("cos", "d")
-POSITIVE = entry("positive", "d")
 SIN = entry("sin", "d")
 
 FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
@@ -52,27 +51,28 @@ def sin_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 2048
-                call_unary(loops, COS, n, x0, 8, t2, 8)
+                call_library(loops, COS, n, (x0, 8, t2, 8))
                 p0 = t2
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
-            call_unary(loops, COS, n, x0, 8, t2, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            call_library(loops, COS, n, (x0, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
                 value = masked_multiply(t2_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -93,32 +93,33 @@ def cos_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
                 t2 = scratch + 2048
-                call_unary(loops, SIN, n, x0, 8, t2, 8)
-                block = scratch + 4096
+                call_library(loops, SIN, n, (x0, 8, t2, 8))
+                partial = scratch + 4096
                 for i in range(n):
                     t2_i = load_f64(t2, i)
                     value = -t2_i
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 6144, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 6144, 0.0)
         elif x0_dot != 0:
             t2 = scratch + 2048
-            call_unary(loops, SIN, n, x0, 8, t2, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            call_library(loops, SIN, n, (x0, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t2_i = load_f64(t2, i)
                 value = masked_multiply(-t2_i, d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -139,28 +140,29 @@ def tan_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        y = operand_f64(block, 3, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     y_i = load_f64(y, i)
                     value = 1.0 + square(y_i)
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 y_i = load_f64(y, i)
                 value = masked_multiply(1.0 + square(y_i), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -181,25 +183,26 @@ def arcsin_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = (
                         1.0 / sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0 +
                         x0_i)))
                     )
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
@@ -208,7 +211,7 @@ def arcsin_tangent_f64(frame: int, loops: int) -> int:
                     x0_i) * (1.0 + x0_i))), d0_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -229,25 +232,26 @@ def arccos_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = (
                         -1.0 / sqrt(where(absolute(x0_i) < 0.5, 1.0 - square(x0_i), (1.0 - x0_i) * (1.0
                         + x0_i)))
                     )
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
@@ -256,7 +260,7 @@ def arccos_tangent_f64(frame: int, loops: int) -> int:
                     x0_i) * (1.0 + x0_i))), d0_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -277,28 +281,29 @@ def arctan_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 2048
+                partial = scratch + 2048
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     value = 1.0 / (1.0 + square(x0_i))
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 4096, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 2048, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 4096, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 2048, 0.0)
+            target = tangent_target(block, y_dot, scratch + 4096, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
                 value = masked_multiply(1.0 / (1.0 + square(x0_i)), d0_i)
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 4096, 0.0)
+            tangent_finish(block, y_dot, scratch + 4096, 0.0)
         start += n
     return 0
 
@@ -322,12 +327,13 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 4096
+                partial = scratch + 4096
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
@@ -336,11 +342,11 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                         absolute(x0_i), 1.0 / (x1_i + (x0_i * (x0_i / x1_i))), (x1_i / x0_i) / (x0_i +
                         (x1_i * (x1_i / x0_i)))))
                     )
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 6144
+                partial = scratch + 6144
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
@@ -349,14 +355,14 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                         absolute(x1_i), 1.0 / (x0_i + (x1_i * (x1_i / x0_i))), (x0_i / x1_i) / (x1_i +
                         (x0_i * (x0_i / x1_i)))))
                     )
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -374,10 +380,10 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
@@ -388,10 +394,10 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                     * (x1_i / x0_i))))), d0_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 4096, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
@@ -402,7 +408,7 @@ def arctan2_tangent_f64(frame: int, loops: int) -> int:
                     * (x0_i / x1_i))))), d1_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 6144, 0.0)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
         start += n
     return 0
 
@@ -427,13 +433,14 @@ def hypot_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK and not (whole and not several):
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        x1 = operand_f64(whole, frame, loops, POSITIVE, 1, start, n, scratch + 2048)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 4096)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = operand_f64(block, 3, scratch + 4096)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
-                block = scratch + 6144
+                partial = scratch + 6144
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
@@ -443,11 +450,11 @@ def hypot_tangent_f64(frame: int, loops: int) -> int:
                         absolute(x1_i)) / sqrt(1.0 + square(where(absolute(x0_i) > absolute(x1_i), x1_i
                         / x0_i, x0_i / x1_i))))
                     )
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             if x1_dot != 0:
-                block = scratch + 8192
+                partial = scratch + 8192
                 for i in range(n):
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
@@ -457,14 +464,14 @@ def hypot_tangent_f64(frame: int, loops: int) -> int:
                         absolute(x0_i)) / sqrt(1.0 + square(where(absolute(x1_i) > absolute(x0_i), x0_i
                         / x1_i, x1_i / x0_i))))
                     )
-                    store_f64(block, i, value)
-                p1 = block
+                    store_f64(partial, i, value)
+                p1 = partial
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 10240, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 10240, 0.0)
         elif x0_dot != 0 and x1_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 6144, 0.0)
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 8192, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 10240, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 8192, 0.0)
+            target = tangent_target(block, y_dot, scratch + 10240, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 d1_i = load_f64(d1, i)
@@ -483,10 +490,10 @@ def hypot_tangent_f64(frame: int, loops: int) -> int:
                 )
                 value += term1
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 10240, 0.0)
+            tangent_finish(block, y_dot, scratch + 10240, 0.0)
         elif x0_dot != 0:
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 x0_i = load_f64(x0, i)
@@ -498,10 +505,10 @@ def hypot_tangent_f64(frame: int, loops: int) -> int:
                     absolute(x1_i), x1_i / x0_i, x0_i / x1_i)))), d0_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         elif x1_dot != 0:
-            d1 = tangent_block(whole, frame, loops, POSITIVE, 1, x1_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 x0_i = load_f64(x0, i)
@@ -513,7 +520,7 @@ def hypot_tangent_f64(frame: int, loops: int) -> int:
                     absolute(x0_i), x0_i / x1_i, x1_i / x0_i)))), d1_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         start += n
     return 0
 
@@ -536,8 +543,9 @@ def sinc_tangent_f64(frame: int, loops: int) -> int:
         n = count - start
         if n > BLOCK:
             n = BLOCK
-        x0 = operand_f64(whole, frame, loops, POSITIVE, 0, start, n, scratch + 0)
-        y = operand_f64(whole, frame, loops, POSITIVE, 3, start, n, scratch + 2048)
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
         if several:
             p0 = ABSENT
             if x0_dot != 0:
@@ -546,8 +554,8 @@ def sinc_tangent_f64(frame: int, loops: int) -> int:
                     x0_i = load_f64(x0, i)
                     value = 3.141592653589793 * x0_i
                     store_f64(t3, i, value)
-                call_unary(loops, COS, n, t3, 8, t3, 8)
-                block = scratch + 6144
+                call_library(loops, COS, n, (t3, 8, t3, 8))
+                partial = scratch + 6144
                 for i in range(n):
                     t3_i = load_f64(t3, i)
                     x0_i = load_f64(x0, i)
@@ -561,20 +569,20 @@ def sinc_tangent_f64(frame: int, loops: int) -> int:
                         (square(3.141592653589793 * x0_i) * (1.0 / 93405312000.0))))))))))))), (t3_i -
                         y_i) / x0_i)
                     )
-                    store_f64(block, i, value)
-                p0 = block
+                    store_f64(partial, i, value)
+                p0 = partial
             p1 = ABSENT
             p2 = ABSENT
-            apply_partials(whole, frame, loops, POSITIVE, start, n, p0, p1, p2, scratch + 8192, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
         elif x0_dot != 0:
             t3 = scratch + 4096
             for i in range(n):
                 x0_i = load_f64(x0, i)
                 value = 3.141592653589793 * x0_i
                 store_f64(t3, i, value)
-            call_unary(loops, COS, n, t3, 8, t3, 8)
-            d0 = tangent_block(whole, frame, loops, POSITIVE, 0, x0_dot, start, n, scratch + 6144, 0.0)
-            target = tangent_target(whole, frame, y_dot, start, scratch + 8192, 0.0)
+            call_library(loops, COS, n, (t3, 8, t3, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
             for i in range(n):
                 d0_i = load_f64(d0, i)
                 t3_i = load_f64(t3, i)
@@ -590,6 +598,6 @@ def sinc_tangent_f64(frame: int, loops: int) -> int:
                     93405312000.0))))))))))))), (t3_i - y_i) / x0_i), d0_i)
                 )
                 store_f64(target, i, value)
-            tangent_finish(whole, frame, loops, POSITIVE, y_dot, start, n, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
         start += n
     return 0

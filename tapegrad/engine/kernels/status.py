@@ -1,0 +1,6 @@
+"""The statuses that a kernel returns; 0 is success, and any other ends the sweep."""
+
+GUARD_FAILED = 1  # what a guard sees is not what it saw when the program was recorded
+OUT_OF_RANGE = 2  # an index names a row that does not exist
+OUT_OF_MEMORY = 3
+CALL_FAILED = 4  # a function of the user's raised
