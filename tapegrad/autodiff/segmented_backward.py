@@ -13,6 +13,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.frame import WORDS
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep import reverse_segments, subgraph
+from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.sweep.subgraph import CALLED, G_FLAGS, G_OPERAND0, G_RESULT, PAUSE
 from tapegrad.engine.tape.layout import BUFFERS, E_CALLS, E_FREED, E_KERNEL, NONE
 from tapegrad.engine.tape.tape import words_at
@@ -100,7 +101,7 @@ class _SegmentedSweep:
 
     def _call_op(self, k: int) -> None:
         """Run the vjp of a custom op."""
-        frame, outer = np.zeros(WORDS, np.int64), np.empty(reverse_segments.OUTER_WORDS, np.int64)
+        frame, outer = np.zeros(WORDS, np.int64), np.empty(OUTER_WORDS, np.int64)
         status = reverse_segments.bind(_HEADER, id(self._entries), k, id(self._column), id(frame), id(outer))
         if status == 0:
             callbacks.reverse(frame)

@@ -192,10 +192,8 @@ def push(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) ->
             EAGER.header,
             id(slots[0]),
             id(addresses[0]),
-            len(leaves),
             id(slots[1]),
             id(addresses[1]),
-            len(results),
             1,
             id(missing),
         )

@@ -32,13 +32,16 @@ def at(array):
     return 0 if array is None else array.ctypes.data
 
 
-def run(module, name, count=0, params=None, **given):
-    """The status of a kernel on a frame whose words are given by name, arrays (operands: lists of them) or numbers."""
+def run(module, name, count=0, x=(), y=None, x_bar=(), y_bar=None, **numbers):
+    """The status of a kernel on a frame. By name: `params`, and numbers that are words of the frame."""
     words = np.zeros(frame.WORDS, np.int64)
     words[frame.COUNT] = count
-    for word, values in given.items():
-        start, values = getattr(frame, word.upper()), values if isinstance(values, list | tuple) else [values]
-        words[start : start + len(values)] = [v if isinstance(v, int | np.integer) else at(v) for v in values]
+    words[frame.X : frame.X + len(x)] = [at(a) for a in x]
+    words[frame.X_BAR : frame.X_BAR + len(x_bar)] = [at(a) for a in x_bar]
+    words[frame.Y], words[frame.Y_BAR] = at(y), at(y_bar)
+    params = numbers.pop("params", None)
+    for word, number in numbers.items():
+        words[getattr(frame, word.upper())] = number
     if params is not None:
         params = np.array(words_of(params), np.int64)
         words[frame.PARAMS] = params.ctypes.data

@@ -42,7 +42,7 @@ def reverse(op, x, y_bar, store=0, before=0.5):
     x_bar[...] = before
     name, stride = f"{op}_reduce_reverse_{suffix(x)}", one_stride(x)
     assert x_bar.strides == x.strides
-    assert run(MODULES[op], name, x.size, [x], y, [x_bar], y_bar, stride, store=store) == 0
+    assert run(MODULES[op], name, x.size, [x], y, [x_bar], y_bar, stride=stride, store=store) == 0
     return x_bar
 
 

@@ -2,9 +2,10 @@
 
 In reading order:
 
-    frame                          the arguments of a kernel
+    frame, status                  the arguments of a kernel, and what it returns
+    inlining, llvm_types           how kernels' functions are compiled; types for intrinsics
     raw_memory                     loads, stores and calls by address
-    strided                        order and bounds of strided arrays
+    strided, odometer              order and bounds of strided arrays; a walk over their elements
     arithmetic, library            functions of elements: in line, and of libraries
     blocks, cotangents, tangents   what the generated kernels share
     generated                      the elementwise kernels, written by `codegen`

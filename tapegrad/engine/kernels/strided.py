@@ -3,14 +3,11 @@
 `engine.tape.view.View` says the same in Python.
 """
 
-import numba
-
+from tapegrad.engine.kernels.inlining import noinline
 from tapegrad.engine.kernels.raw_memory import load_i64
 
-_helper = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-
-@_helper
+@noinline
 def in_c_order(ndim: int, extents: int, strides: int, item: int) -> bool:
     """Whether elements of `item` bytes lie side by side in C order. An array without elements has any strides."""
     step, ordered = item, True
@@ -21,7 +18,7 @@ def in_c_order(ndim: int, extents: int, strides: int, item: int) -> bool:
     return ordered or step == 0
 
 
-@_helper
+@noinline
 def reach(ndim: int, extents: int, strides: int) -> tuple[int, int]:
     """Bytes from the first element to the one with the lowest address, and to the one with the highest."""
     below, above = 0, 0

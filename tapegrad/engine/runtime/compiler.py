@@ -89,6 +89,12 @@ def entry_point(
     return decorate
 
 
+def register(name: str, function: Callable[..., Any]) -> Any:
+    """`entry_point` for a function that another one has made; the caller binds it to `name` in its module."""
+    function.__name__ = function.__qualname__ = name
+    return entry_point()(function)
+
+
 def make_ready(*functions: Callable[..., Any]) -> None:
     """Compile entry points that finalisers call, or take them from the cache, before there is anything to finalise.
 

@@ -1,5 +1,7 @@
 """Bind an instruction to a frame: slots become addresses, shapes become loops."""
 
+from typing import NamedTuple
+
 from tapegrad.engine.kernels.frame import COUNT, OUTER, PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
@@ -10,6 +12,7 @@ from tapegrad.engine.tape.layout import (
     BROADCAST_SUM,
     MATMUL,
     MAX_NDIM,
+    NONE,
     OP_KIND,
     OP_TABLE,
     OP_VARIANT,
@@ -25,9 +28,19 @@ from tapegrad.engine.tape.layout import (
     get_primal,
 )
 
-OUTER_WORDS = 1 + 5 * MAX_NDIM
-_ROLES = 4  # x0, x1, x2, y
+# A nest of loops: the extents, then the strides of each role, MAX_NDIM words apart.
+_NEST_WORDS = 5 * MAX_NDIM
+OUTER_WORDS = 1 + _NEST_WORDS
 _SHORT = 16  # an inner loop below this length is exchanged for a longer one
+
+
+class Roles(NamedTuple):
+    """One number for each role of a kernel: its slots, or strides of theirs. An absent slot is NONE."""
+
+    x0: int
+    x1: int
+    x2: int
+    y: int
 
 
 @inline_njit
@@ -60,146 +73,162 @@ def _role_stride(header, slot, d, ndim):
 
 
 @inline_njit
+def _strides(header, slots, d, ndim):
+    """Strides of the slots in dimension `d` of a shape of `ndim` dimensions."""
+    return Roles(
+        _role_stride(header, slots.x0, d, ndim),
+        _role_stride(header, slots.x1, d, ndim),
+        _role_stride(header, slots.x2, d, ndim),
+        _role_stride(header, slots.y, d, ndim),
+    )
+
+
+@inline_njit
 def _unit_stride(header, slot):
     return item_size(get_dtype(header, slot)) if slot >= 0 else 8
 
 
 @inline_njit
-def _set_inner(header, frame, count, x0, x1, x2, y, s0, s1, s2, sy):
+def _set_inner(header, frame, count, slots, strides):
     """Write the inner loop. One element is contiguous whatever its strides say."""
     store_i64(frame, COUNT, count)
     single = count <= 1
-    store_i64(frame, STRIDE, _unit_stride(header, x0) if single else s0)
-    store_i64(frame, STRIDE + 1, _unit_stride(header, x1) if single else s1)
-    store_i64(frame, STRIDE + 2, _unit_stride(header, x2) if single else s2)
-    store_i64(frame, Y_STRIDE, _unit_stride(header, y) if single else sy)
+    store_i64(frame, STRIDE, _unit_stride(header, slots.x0) if single else strides.x0)
+    store_i64(frame, STRIDE + 1, _unit_stride(header, slots.x1) if single else strides.x1)
+    store_i64(frame, STRIDE + 2, _unit_stride(header, slots.x2) if single else strides.x2)
+    store_i64(frame, Y_STRIDE, _unit_stride(header, slots.y) if single else strides.y)
     store_i64(frame, OUTER, 0)
 
 
 @inline_njit
-def _coalesce(header, x0, x1, x2, y, shape, loops, ndim, fixed):
-    """Merge neighbouring dimensions that every operand walks through with one stride.
+def _nest_strides(nest, m):
+    """Strides of loop `m` of a nest."""
+    return Roles(
+        load_i64(nest, MAX_NDIM + m),
+        load_i64(nest, 2 * MAX_NDIM + m),
+        load_i64(nest, 3 * MAX_NDIM + m),
+        load_i64(nest, 4 * MAX_NDIM + m),
+    )
 
-    `loops` receives the extents, then the strides of each role, MAX_NDIM words apart. The last `fixed` dimensions
-    are left as they are. Returns the number of loops, -1 if there is nothing to do.
+
+@inline_njit
+def _set_nest(nest, m, count, strides):
+    """Write loop `m` of a nest."""
+    store_i64(nest, m, count)
+    store_i64(nest, MAX_NDIM + m, strides.x0)
+    store_i64(nest, 2 * MAX_NDIM + m, strides.x1)
+    store_i64(nest, 3 * MAX_NDIM + m, strides.x2)
+    store_i64(nest, 4 * MAX_NDIM + m, strides.y)
+
+
+@inline_njit
+def _continues(outer, inner, count):
+    """Whether each role goes on after `count` inner steps where the next outer step is."""
+    same = outer.x0 == inner.x0 * count and outer.x1 == inner.x1 * count
+    return same and outer.x2 == inner.x2 * count and outer.y == inner.y * count
+
+
+@inline_njit
+def _coalesce(header, slots, shape, nest, ndim, fixed):
+    """Write a nest for the first `ndim` dimensions of a shape, with neighbouring loops that can be one merged.
+
+    The last `fixed` dimensions are left as they are. Returns the number of loops, -1 if there is nothing to do.
     """
     m = 0
     total = get_ndim(header, shape)
     for d in range(ndim):
-        e = extent(header, shape, d)
-        if e == 0:
+        count = extent(header, shape, d)
+        if count == 0:
             return -1
         free_dim = d < ndim - fixed
-        if e == 1 and free_dim:
+        if count == 1 and free_dim:
             continue
-        s0 = _role_stride(header, x0, d, total)
-        s1 = _role_stride(header, x1, d, total)
-        s2 = _role_stride(header, x2, d, total)
-        sy = _role_stride(header, y, d, total)
-        merged = False
-        if m > 0 and free_dim:
-            merged = (
-                load_i64(loops, MAX_NDIM + m - 1) == s0 * e
-                and load_i64(loops, 2 * MAX_NDIM + m - 1) == s1 * e
-                and load_i64(loops, 3 * MAX_NDIM + m - 1) == s2 * e
-                and load_i64(loops, 4 * MAX_NDIM + m - 1) == sy * e
-            )
-        if merged:
+        strides = _strides(header, slots, d, total)
+        if m > 0 and free_dim and _continues(_nest_strides(nest, m - 1), strides, count):
             m -= 1
-            e *= load_i64(loops, m)
-        store_i64(loops, m, e)
-        store_i64(loops, MAX_NDIM + m, s0)
-        store_i64(loops, 2 * MAX_NDIM + m, s1)
-        store_i64(loops, 3 * MAX_NDIM + m, s2)
-        store_i64(loops, 4 * MAX_NDIM + m, sy)
+            count *= load_i64(nest, m)
+        _set_nest(nest, m, count, strides)
         m += 1
     return m
 
 
 @inline_njit
-def _prefer_long_inner(loops, m):
+def _prefer_long_inner(nest, m):
     """Exchange a short innermost loop for the longest: the order of elementwise loops is free."""
-    if m < 2 or load_i64(loops, m - 1) >= _SHORT:
+    if m < 2 or load_i64(nest, m - 1) >= _SHORT:
         return
     longest = m - 1
     for d in range(m):
-        if load_i64(loops, d) > load_i64(loops, longest):
+        if load_i64(nest, d) > load_i64(nest, longest):
             longest = d
-    for block in range(1 + _ROLES):
-        here, there = block * MAX_NDIM + m - 1, block * MAX_NDIM + longest
-        kept = load_i64(loops, here)
-        store_i64(loops, here, load_i64(loops, there))
-        store_i64(loops, there, kept)
+    inner, count, strides = m - 1, load_i64(nest, m - 1), _nest_strides(nest, m - 1)
+    _set_nest(nest, inner, load_i64(nest, longest), _nest_strides(nest, longest))
+    _set_nest(nest, longest, count, strides)
 
 
 @inline_njit
-def _set_outer(frame, outer, loops, m):
+def _set_outer(frame, outer, nest, m):
     """Write the `m` outer loops compactly behind `outer`."""
     if m == 0:
         store_i64(frame, OUTER, 0)
         return
     store_i64(outer, 0, m)
-    for block in range(1 + _ROLES):
+    for row in range(5):
         for d in range(m):
-            store_i64(outer, 1 + block * m + d, load_i64(loops, block * MAX_NDIM + d))
+            store_i64(outer, 1 + row * m + d, load_i64(nest, row * MAX_NDIM + d))
     store_i64(frame, OUTER, outer)
 
 
 @inline_njit
-def bind_loops(header, x0, x1, x2, y, shape, kind, frame, outer):
-    """Fill in the loops over `shape` for the slots in the four roles."""
-    ndim = get_ndim(header, shape)
+def bind_loops(header, slots, shape, kind, frame, outer):
+    """Fill in the loops over the shape of a slot for the slots in the four roles."""
+    ndim, none = get_ndim(header, shape), Roles(0, 0, 0, 0)
     if kind == MATMUL:
-        _bind_batch(header, x0, x1, y, shape, frame, outer)
+        _bind_batch(header, slots, shape, frame, outer)
         return
     if ndim == 0:
-        _set_inner(header, frame, 1, x0, x1, x2, y, 0, 0, 0, 0)
+        _set_inner(header, frame, 1, slots, none)
         return
     if ndim == 1:
-        s0, s1 = _role_stride(header, x0, 0, 1), _role_stride(header, x1, 0, 1)
-        s2, sy = _role_stride(header, x2, 0, 1), _role_stride(header, y, 0, 1)
-        _set_inner(header, frame, extent(header, shape, 0), x0, x1, x2, y, s0, s1, s2, sy)
+        _set_inner(header, frame, extent(header, shape, 0), slots, _strides(header, slots, 0, 1))
         return
+    nest = stack_words(_NEST_WORDS)
     by_lines = kind == REDUCTION or kind == SCAN
-    loops = stack_words(5 * 32)
-    m = _coalesce(header, x0, x1, x2, y, shape, loops, ndim, 1 if by_lines else 0)
+    m = _coalesce(header, slots, shape, nest, ndim, 1 if by_lines else 0)
     if m < 0 and by_lines:
-        _bind_empty_lines(header, x0, y, shape, frame, outer)
+        _bind_empty_lines(header, slots, shape, frame, outer)
         return
     if m <= 0:
-        _set_inner(header, frame, 1 + m, x0, x1, x2, y, 0, 0, 0, 0)
+        _set_inner(header, frame, 1 + m, slots, none)
         return
     if not by_lines:
-        _prefer_long_inner(loops, m)
+        _prefer_long_inner(nest, m)
     inner = m - 1
-    s0, s1 = load_i64(loops, MAX_NDIM + inner), load_i64(loops, 2 * MAX_NDIM + inner)
-    s2, sy = load_i64(loops, 3 * MAX_NDIM + inner), load_i64(loops, 4 * MAX_NDIM + inner)
-    _set_inner(header, frame, load_i64(loops, inner), x0, x1, x2, y, s0, s1, s2, sy)
-    _set_outer(frame, outer, loops, inner)
+    _set_inner(header, frame, load_i64(nest, inner), slots, _nest_strides(nest, inner))
+    _set_outer(frame, outer, nest, inner)
 
 
 @inline_njit
-def _bind_empty_lines(header, x0, y, shape, frame, outer):
+def _bind_empty_lines(header, slots, shape, frame, outer):
     """Lines of no elements still have a result each, unless there are no lines."""
-    ndim = get_ndim(header, shape)
-    loops = stack_words(5 * 32)
-    m = _coalesce(header, x0, -1, -1, y, shape, loops, ndim - 1, 0)
-    _set_inner(header, frame, 0, x0, -1, -1, y, 0, 0, 0, 0)
+    nest = stack_words(_NEST_WORDS)
+    m = _coalesce(header, slots, shape, nest, get_ndim(header, shape) - 1, 0)
+    _set_inner(header, frame, 0, slots, Roles(0, 0, 0, 0))
     if m > 0:
-        _set_outer(frame, outer, loops, m)
+        _set_outer(frame, outer, nest, m)
     elif m < 0:
         store_i64(frame, COUNT, -1)
 
 
 @inline_njit
-def _bind_batch(header, x0, x1, y, shape, frame, outer):
+def _bind_batch(header, slots, shape, frame, outer):
     """Loops over the leading dimensions of a batch of matrices; the last two belong to the kernel."""
-    loops = stack_words(5 * 32)
-    m = _coalesce(header, x0, x1, -1, y, shape, loops, get_ndim(header, shape) - 2, 0)
+    nest = stack_words(_NEST_WORDS)
+    m = _coalesce(header, slots, shape, nest, get_ndim(header, shape) - 2, 0)
     store_i64(frame, COUNT, -1 if m < 0 else 1)
     store_i64(frame, OUTER, 0)
     if m > 0:
-        _set_outer(frame, outer, loops, m)
+        _set_outer(frame, outer, nest, m)
 
 
 @inline_njit
@@ -210,65 +239,72 @@ def clear_addresses(frame):
 
 
 @inline_njit
-def bind_whole(header, a, b, c, frame):
-    """A kernel that reads its own parameters: COUNT is the size of the last operand."""
-    last = c if c >= 0 else (b if b >= 0 else a)
-    store_i64(frame, COUNT, size(header, last))
-    store_i64(frame, OUTER, 0)
-
-
-@inline_njit
-def variant(header, op, a, b, c):
+def variant(header, instruction):
     """Dtype code that chooses the kernel of an instruction: that of one of its operands."""
-    j = op_word(header, op, OP_VARIANT)
-    return get_dtype(header, a if j == 0 else (b if j == 1 else c))
+    j = op_word(header, instruction.op, OP_VARIANT)
+    return get_dtype(header, instruction.a if j == 0 else (instruction.b if j == 1 else instruction.c))
 
 
 @inline_njit
-def item_bits(header, op, a, b, c):
-    return item_size(variant(header, op, a, b, c)) << ITEM_SHIFT
+def item_bits(header, instruction):
+    return item_size(variant(header, instruction)) << ITEM_SHIFT
 
 
 @inline_njit
-def bind_forward(header, op, result, a, b, c, params, frame, outer):
+def bind_iteration(header, instruction, frame, outer):
+    """Fill in what an instruction's kernel goes through: loops, or COUNT alone where it reads its own parameters."""
+    kind = op_word(header, instruction.op, OP_KIND)
+    result, a, b, c = instruction.result, instruction.a, instruction.b, instruction.c
+    if kind >= OPAQUE:
+        last = c if c >= 0 else (b if b >= 0 else a)
+        store_i64(frame, COUNT, size(header, last))
+        store_i64(frame, OUTER, 0)
+    else:
+        bind_loops(header, Roles(a, b, c, result), result, kind, frame, outer)
+
+
+@inline_njit
+def bind_sum(header, instruction, target, source, frame, outer):
+    """Fill `frame` for a sum, which adds the operand at `source` to `target`, the result, through strides of 0."""
+    result = instruction.result
+    store_i64(frame, STORE, item_bits(header, instruction))
+    store_i64(frame, X_BAR, target)
+    store_i64(frame, Y_BAR, source)
+    bind_loops(header, Roles(result, NONE, NONE, instruction.a), result, BROADCAST_SUM, frame, outer)
+
+
+@inline_njit
+def bind_forward(header, instruction, frame, outer):
     """Fill `frame` (and `outer`, if there are outer loops) for running an instruction forwards."""
-    kind = op_word(header, op, OP_KIND)
-    store_i64(frame, PARAMS, params)
+    kind, result, a = op_word(header, instruction.op, OP_KIND), instruction.result, instruction.a
+    store_i64(frame, PARAMS, instruction.params)
     clear_addresses(frame)
     if kind == BROADCAST_SUM:
-        # A sum adds its operand to the result seen through strides of 0: the reverse of a broadcast.
-        store_i64(frame, STORE, item_bits(header, op, a, b, c))
-        store_i64(frame, X_BAR, primal_address(header, result))
-        store_i64(frame, Y_BAR, primal_address(header, a))
-        bind_loops(header, result, -1, -1, a, result, kind, frame, outer)
+        target, source = primal_address(header, result), primal_address(header, a)
+        bind_sum(header, instruction, target, source, frame, outer)
         return
     store_i64(frame, X, primal_address(header, a))
-    store_i64(frame, X + 1, primal_address(header, b))
-    store_i64(frame, X + 2, primal_address(header, c))
+    store_i64(frame, X + 1, primal_address(header, instruction.b))
+    store_i64(frame, X + 2, primal_address(header, instruction.c))
     store_i64(frame, Y, primal_address(header, result))
-    if kind < OPAQUE:
-        bind_loops(header, a, b, c, result, result, kind, frame, outer)
-    else:
-        bind_whole(header, a, b, c, frame)
-        if load_i64(frame, X) == 0:  # an in-place write whose old contents nobody needs finds them in place
-            store_i64(frame, X, load_i64(frame, Y))
+    if kind >= OPAQUE and load_i64(frame, X) == 0:
+        store_i64(
+            frame, X, load_i64(frame, Y)
+        )  # an in-place write whose old contents nothing reads finds them in Y
+    bind_iteration(header, instruction, frame, outer)
 
 
 @inline_njit
-def bind_reverse(header, op, result, a, b, c, params, frame, outer, store):
+def bind_reverse(header, instruction, frame, outer, store):
     """Fill `frame` for running an instruction backwards; bit j of `store`: write to operand j's cotangent."""
-    kind = op_word(header, op, OP_KIND)
-    store_i64(frame, PARAMS, params)
-    store_i64(frame, STORE, store | item_bits(header, op, a, b, c))
-    store_i64(frame, X, primal_address(header, a))
-    store_i64(frame, X + 1, primal_address(header, b))
-    store_i64(frame, X + 2, primal_address(header, c))
-    store_i64(frame, Y, primal_address(header, result))
-    store_i64(frame, X_BAR, cotangent_address(header, a))
-    store_i64(frame, X_BAR + 1, cotangent_address(header, b))
-    store_i64(frame, X_BAR + 2, cotangent_address(header, c))
-    store_i64(frame, Y_BAR, cotangent_address(header, result))
-    if kind < OPAQUE:
-        bind_loops(header, a, b, c, result, result, kind, frame, outer)
-    else:
-        bind_whole(header, a, b, c, frame)
+    store_i64(frame, PARAMS, instruction.params)
+    store_i64(frame, STORE, store | item_bits(header, instruction))
+    store_i64(frame, X, primal_address(header, instruction.a))
+    store_i64(frame, X + 1, primal_address(header, instruction.b))
+    store_i64(frame, X + 2, primal_address(header, instruction.c))
+    store_i64(frame, Y, primal_address(header, instruction.result))
+    store_i64(frame, X_BAR, cotangent_address(header, instruction.a))
+    store_i64(frame, X_BAR + 1, cotangent_address(header, instruction.b))
+    store_i64(frame, X_BAR + 2, cotangent_address(header, instruction.c))
+    store_i64(frame, Y_BAR, cotangent_address(header, instruction.result))
+    bind_iteration(header, instruction, frame, outer)

@@ -4,9 +4,10 @@ from tapegrad.engine.kernels.raw_memory import load_i64
 from tapegrad.engine.runtime.compiler import EVERY_RECORDING, entry_point
 from tapegrad.engine.sweep.bind import bind_forward, bind_reverse, variant
 from tapegrad.engine.sweep.bind_tangent import bind_tangent
-from tapegrad.engine.sweep.reverse import covers_buffer, reaches_all, same_buffer
+from tapegrad.engine.sweep.reverse import covers_buffer, operand_slot, reaches_all, shares_buffer
 from tapegrad.engine.tape.blocks import release_block
 from tapegrad.engine.tape.entries import add_handle
+from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import (
     DEAD_OP,
     EXTERNAL,
@@ -14,10 +15,6 @@ from tapegrad.engine.tape.layout import (
     get_buffer,
     get_flags,
     get_op,
-    get_operand0,
-    get_operand1,
-    get_operand2,
-    get_params,
     get_primal,
     get_result,
     set_primal,
@@ -45,34 +42,28 @@ def forget_results(header):
 @entry_point(group=EVERY_RECORDING)
 def bind_instruction(header, i, direction, frame, outer, store):
     """Bind instruction `i` to the frame at an address: forwards (0), backwards (1), or its tangent (2)."""
-    op, result, params = get_op(header, i), get_result(header, i), get_params(header, i)
-    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
+    instruction = instruction_at(header, i)
     if direction == 0:
-        bind_forward(header, op, result, a, b, c, params, frame, outer)
+        bind_forward(header, instruction, frame, outer)
     elif direction == 2:
-        bind_tangent(header, op, result, a, b, c, params, frame, outer)
+        bind_tangent(header, instruction, frame, outer)
     else:
-        bind_reverse(header, op, result, a, b, c, params, frame, outer, store)
+        bind_reverse(header, instruction, frame, outer, store)
 
 
 @entry_point(group=EVERY_RECORDING)
 def instruction_variant(header, i):
     """Dtype code that chooses the kernel of instruction `i`."""
-    return variant(
-        header, get_op(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-    )
+    return variant(header, instruction_at(header, i))
 
 
 @entry_point()
 def can_store(header, i, j):
     """Whether the reverse kernel of instruction `i` may write to operand j's cotangent instead of adding to it."""
-    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-    slot, other, another = (a, b, c) if j == 0 else ((b, a, c) if j == 1 else (c, a, b))
-    if same_buffer(header, slot, other) or same_buffer(header, slot, another):
-        return False
-    return reaches_all(header, get_op(header, i), j, slot, get_result(header, i)) and covers_buffer(
-        header, slot
-    )
+    instruction = instruction_at(header, i)
+    slot = operand_slot(instruction, j)
+    unshared = not shares_buffer(header, instruction, j)
+    return unshared and reaches_all(header, instruction, j) and covers_buffer(header, slot)
 
 
 @entry_point(group=EVERY_RECORDING)

@@ -2,7 +2,7 @@
 
 import numba
 
-from tapegrad.engine.kernels.frame import COUNT, OUTER, STORE, STRIDE, X_BAR, Y_STRIDE
+from tapegrad.engine.kernels.frame import COUNT, OUTER, STORE, STRIDE, WORDS, X_BAR, Y_STRIDE
 from tapegrad.engine.kernels.raw_memory import (
     call_kernel,
     load_f32,
@@ -14,6 +14,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.runtime.compiler import inline_njit
+from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.sweep.control_words import ITEM_SHIFT, TANGENT
 from tapegrad.engine.sweep.execute import copy_frame, move, move_along, run_nested
 
@@ -38,28 +39,26 @@ def summed(frame, j):
 
 
 @inline_njit
-def _take_chunk(frame, local, start, count, split, cells, c):
-    """Make `local` the chunk of `frame` that starts at `start`; sums go to cells of the chunk's own."""
-    copy_frame(frame, local)
-    if split == INNER:
-        store_i64(local, COUNT, count)
-        move(
-            local,
-            start * load_i64(frame, STRIDE),
-            start * load_i64(frame, STRIDE + 1),
-            start * load_i64(frame, STRIDE + 2),
-            start * load_i64(frame, Y_STRIDE),
-        )
-        for j in range(3):
-            if summed(frame, j):
-                store_i64(local, X_BAR + j, cells + (3 * c + j) * CELL)
+def _take_inner_chunk(frame, local, start, count, cells):
+    """Make `local`, a copy of `frame`, the chunk of the inner loop from `start` on; sums go to cells of its own."""
+    store_i64(local, COUNT, count)
+    move(
+        local,
+        start * load_i64(frame, STRIDE),
+        start * load_i64(frame, STRIDE + 1),
+        start * load_i64(frame, STRIDE + 2),
+        start * load_i64(frame, Y_STRIDE),
+    )
+    for j in range(3):
+        if summed(frame, j):
+            store_i64(local, X_BAR + j, cells + j * CELL)
 
 
 @inline_njit
 def _run_outer_chunk(kernel, local, loops, start, count):
     """Run the part `start .. start + count` of the outermost loop."""
     outer = load_i64(local, OUTER)
-    part = stack_words(1 + 5 * 32)
+    part = stack_words(OUTER_WORDS)
     for word in range(1 + 5 * load_i64(outer, 0)):
         store_i64(part, word, load_i64(outer, word))
     store_i64(part, 1, count)
@@ -91,13 +90,16 @@ def gather_sums(frame, cells, chunks):
 @inline_njit
 def run_chunk(launch, c):
     """Run chunk `c` of a launch."""
-    local = stack_words(16)
+    local = stack_words(WORDS)
     kernel, loops, split = load_i64(launch, KERNEL), load_i64(launch, LOOPS), load_i64(launch, SPLIT)
     start = c * load_i64(launch, LENGTH)
     count = min(load_i64(launch, LENGTH), load_i64(launch, TOTAL) - start)
     if count <= 0:
         return
-    _take_chunk(load_i64(launch, FRAME), local, start, count, split, load_i64(launch, CELLS), c)
+    frame = load_i64(launch, FRAME)
+    copy_frame(frame, local)
+    if split == INNER:
+        _take_inner_chunk(frame, local, start, count, load_i64(launch, CELLS) + 3 * c * CELL)
     if split == OUTERMOST:
         _run_outer_chunk(kernel, local, loops, start, count)
     elif load_i64(local, OUTER) == 0:

@@ -5,13 +5,15 @@ is returned carries one handle, the new Tensor's. A negative number is an error 
 nothing has changed.
 """
 
+from tapegrad.engine.kernels.frame import WORDS
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit
-from tapegrad.engine.sweep.bind import bind_forward, op_word, variant
+from tapegrad.engine.sweep.bind import OUTER_WORDS, bind_forward, op_word, variant
 from tapegrad.engine.sweep.control_words import DRIVER
 from tapegrad.engine.sweep.execute import execute
 from tapegrad.engine.tape.entries import add_handle, append, drop_handle, new_slot
 from tapegrad.engine.tape.geometry import array_data, broadcast_extent, extent
+from tapegrad.engine.tape.instruction import Instruction
 from tapegrad.engine.tape.layout import (
     ALL_LIVE,
     BROADCAST_SUM,
@@ -28,6 +30,7 @@ from tapegrad.engine.tape.layout import (
     F32,
     KERNELS,
     LOOPS,
+    MAX_NDIM,
     NONE,
     OP_DTYPE,
     OP_FIRST,
@@ -52,13 +55,13 @@ def kernel_of(header, op, dtype, direction):
 
 
 @inline_njit
-def _flags(header, a, b, c, recording):
+def _flags(header, instruction, recording):
     """Flags of a result: differentiable and traced are inherited from the operands."""
-    flags = get_flags(header, get_buffer(header, a))
-    if b >= 0:
-        flags |= get_flags(header, get_buffer(header, b))
-    if c >= 0:
-        flags |= get_flags(header, get_buffer(header, c))
+    flags = get_flags(header, get_buffer(header, instruction.a))
+    if instruction.b >= 0:
+        flags |= get_flags(header, get_buffer(header, instruction.b))
+    if instruction.c >= 0:
+        flags |= get_flags(header, get_buffer(header, instruction.c))
     return flags & ((DIFFERENTIABLE | TRACED) if recording else TRACED)
 
 
@@ -79,28 +82,25 @@ def _broadcast(header, a, b, c, ndim, geometry):
 
 
 @inline_njit
-def _run(header, op, dtype, result, a, b, c, params):
-    """Run an instruction forwards; the kernel's status."""
-    frame = stack_words(16)
-    outer = stack_words(161)
-    bind_forward(header, op, result, a, b, c, params, frame, outer)
-    kernel = kernel_of(header, op, dtype, 0)
-    parallel_threshold = op_word(header, op, OP_THRESHOLD)
+def _run(header, instruction, dtype):
+    """Run an instruction forwards by the kernel of a dtype; the kernel's status."""
+    frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
+    bind_forward(header, instruction, frame, outer)
+    kernel = kernel_of(header, instruction.op, dtype, 0)
+    parallel_threshold = op_word(header, instruction.op, OP_THRESHOLD)
     return execute(kernel, frame, load_i64(header, LOOPS), parallel_threshold, load_i64(header, CONTROL))
 
 
 @inline_njit
-def _commit(header, op, result, a, b, c, params, recording):
+def _commit(header, instruction, recording):
     """Give the result its flags, and append the instruction if it will be asked for."""
-    flags = _flags(header, a, b, c, recording)
-    if (
-        get_dtype(header, result) > F32
-    ):  # booleans and integers have no derivative, whatever they were made from
+    flags = _flags(header, instruction, recording)
+    if get_dtype(header, instruction.result) > F32:  # no derivative, whatever it was made from
         flags &= ~DIFFERENTIABLE
-    buffer = get_buffer(header, result)
+    buffer = get_buffer(header, instruction.result)
     set_flags(header, buffer, get_flags(header, buffer) | flags)
     if flags & DIFFERENTIABLE or load_i64(header, ALL_LIVE):
-        append(header, op, result, a, b, c, params)
+        append(header, instruction)
         return True
     return False
 
@@ -131,7 +131,7 @@ def _lacks_driver(header, op, geometry, ndim):
 
 @inline_njit
 def _elementwise(header, op, a, b, c, recording):
-    dtype = variant(header, op, a, b, c)
+    dtype = variant(header, Instruction(op, NONE, a, b, c, 0))
     if _wrong_dtypes(header, op, a, b, c, dtype):
         return E_DTYPES
     if kernel_of(header, op, dtype, 0) == 0:
@@ -141,7 +141,7 @@ def _elementwise(header, op, a, b, c, recording):
         ndim = max(ndim, get_ndim(header, b))
     if c >= 0:
         ndim = max(ndim, get_ndim(header, c))
-    geometry = stack_words(32)
+    geometry = stack_words(MAX_NDIM)
     if not _broadcast(header, a, b, c, ndim, geometry):
         return E_SHAPES
     if _lacks_driver(header, op, geometry, ndim):
@@ -150,8 +150,9 @@ def _elementwise(header, op, a, b, c, recording):
     result = result_slot(header, own if own >= 0 else dtype, ndim, geometry, False)
     if result == NONE:
         return E_MEMORY
-    _run(header, op, dtype, result, a, b, c, 0)
-    _commit(header, op, result, a, b, c, 0, recording)
+    instruction = Instruction(op, result, a, b, c, 0)
+    _run(header, instruction, dtype)
+    _commit(header, instruction, recording)
     add_handle(header, result)
     return result
 
@@ -206,7 +207,7 @@ def record_reduction(header, op, x, axes, keepdims, recording):
     ndim = get_ndim(header, x)
     if _lacks_driver(header, op, get_geometry(header, x), ndim):
         return E_PARALLEL
-    geometry = stack_words(32)
+    geometry = stack_words(MAX_NDIM)
     kept = 0
     for d in range(ndim):
         reduced = (axes >> d) & 1
@@ -219,8 +220,9 @@ def record_reduction(header, op, x, axes, keepdims, recording):
     add_handle(header, y)
     view = _reduced_view(header, y, x, axes, keepdims)
     add_handle(header, view)
-    _run(header, op, dtype, view, x, NONE, NONE, 0)
-    _commit(header, op, view, x, NONE, NONE, 0, recording)
+    instruction = Instruction(op, view, x, NONE, NONE, 0)
+    _run(header, instruction, dtype)
+    _commit(header, instruction, recording)
     drop_handle(header, view)
     return y
 
@@ -231,12 +233,13 @@ def record_out(header, op, result, a, b, c, params, recording):
 
     `params` is the id of an int64 array, or 0. Shapes and bounds are the caller's to check.
     """
-    dtype = variant(header, op, a, b, c)
+    dtype = variant(header, Instruction(op, result, a, b, c, 0))
     if kernel_of(header, op, dtype, 0) == 0:
         return E_KERNEL
     own = new_params(params)
-    status = _run(header, op, dtype, result, a, b, c, own)
-    if status != 0 or not _commit(header, op, result, a, b, c, own, recording):
+    instruction = Instruction(op, result, a, b, c, own)
+    status = _run(header, instruction, dtype)
+    if status != 0 or not _commit(header, instruction, recording):
         free_params(own)
     return result if status == 0 else E_STATUS - status
 
@@ -250,20 +253,19 @@ def record_segments(header, op, results, operands, count, recording):
     """
     results, operands = array_data(results), array_data(operands)
     for k in range(count):
-        a = load_i64(operands, k)
-        if kernel_of(header, op, variant(header, op, a, NONE, NONE), 0) == 0:
+        if kernel_of(header, op, get_dtype(header, load_i64(operands, k)), 0) == 0:
             return E_KERNEL
     for k in range(count):
-        result, a = load_i64(results, k), load_i64(operands, k)
-        _run(header, op, variant(header, op, a, NONE, NONE), result, a, NONE, NONE, 0)
-        _commit(header, op, result, a, NONE, NONE, 0, recording)
+        instruction = Instruction(op, load_i64(results, k), load_i64(operands, k), NONE, NONE, 0)
+        _run(header, instruction, get_dtype(header, instruction.a))
+        _commit(header, instruction, recording)
     return 0
 
 
 @entry_point()
 def append_identity(header, op, result, a):
     """Append an instruction without running it: the result's primal is there already."""
-    _commit(header, op, result, a, NONE, NONE, 0, 1)
+    _commit(header, Instruction(op, result, a, NONE, NONE, 0), 1)
 
 
 @entry_point()
@@ -271,5 +273,5 @@ def append_call(header, op, result, a, b, c, params, recording):
     """Append a call of a user's function, whose result Python has computed; `params` as for `record_out`."""
     store_i64(header, CALLS, 1)
     own = new_params(params)
-    if not _commit(header, op, result, a, b, c, own, recording):
+    if not _commit(header, Instruction(op, result, a, b, c, own), recording):
         free_params(own)

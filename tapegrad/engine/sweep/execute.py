@@ -6,9 +6,11 @@ from numba.extending import intrinsic
 
 from tapegrad.engine.kernels.frame import COUNT, OUTER, WORDS, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.llvm_types import i64
+from tapegrad.engine.kernels.odometer import begin_index, next_index
 from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.control_words import DRIVER
+from tapegrad.engine.tape.layout import MAX_NDIM
 
 
 @intrinsic
@@ -66,26 +68,18 @@ def move_along(frame, outer, d, steps):
 def run_nested(kernel, frame, loops):
     """Run a kernel at every point of the outer loops, the last of them fastest. `frame` is left where it was."""
     outer = load_i64(frame, OUTER)
-    m = load_i64(outer, 0)
-    counters = stack_words(32)
-    for d in range(m):
-        store_i64(counters, d, 0)
+    m, index = load_i64(outer, 0), stack_words(MAX_NDIM)
+    begin_index(index, m)
     while True:
         status = call_kernel(kernel, frame, loops)
         if status != 0:
             return status
-        d = m - 1
-        while d >= 0:
-            count = load_i64(counters, d) + 1
-            if count < load_i64(outer, 1 + d):
-                store_i64(counters, d, count)
-                move_along(frame, outer, d, 1)
-                break
-            move_along(frame, outer, d, 1 - count)
-            store_i64(counters, d, 0)
-            d -= 1
+        d = next_index(index, outer + 8, m)
+        for inner in range(d + 1, m):  # these begin again
+            move_along(frame, outer, inner, 1 - load_i64(outer, 1 + inner))
         if d < 0:
             return 0
+        move_along(frame, outer, d, 1)
 
 
 @inline_njit

@@ -12,7 +12,7 @@ from numba.np.arrayobj import make_array, populate_array
 
 from tapegrad.engine.kernels.llvm_types import i64
 from tapegrad.engine.kernels.raw_memory import load_i64
-from tapegrad.engine.runtime.compiler import entry_point, inline_njit
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit, register
 from tapegrad.engine.tape.blocks import release_block, retain
 from tapegrad.engine.tape.layout import (
     DTYPE_COUNT,
@@ -62,11 +62,6 @@ def _array_maker(element, ndim):
     return make
 
 
-_make_f64_0, _make_f32_0 = _array_maker(types.float64, 0), _array_maker(types.float32, 0)
-_make_f64_1, _make_f32_1 = _array_maker(types.float64, 1), _array_maker(types.float32, 1)
-_make_f64_2, _make_f32_2 = _array_maker(types.float64, 2), _array_maker(types.float32, 2)
-
-
 def release_exported(note, size, info):
     """The owner's destructor: drop the reference to the block whose address its eight bytes hold."""
     release_block(load_i64(note, 0))
@@ -94,43 +89,20 @@ def _memory(header, slot, cotangent):
     return get_cotangent(header, buffer) if cotangent else get_primal(header, buffer)
 
 
-@entry_point()
-def show_f64_0(header, slot, cotangent, destructor):
-    """A float64 scalar on memory that `hold_to_show` has held."""
-    memory = _memory(header, slot, cotangent)
-    return _make_f64_0(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
+def _shower(name, element, ndim):
+    """The entry point `name`: an array of `ndim` dimensions on memory that `hold_to_show` has held."""
+    make = _array_maker(element, ndim)
+
+    def show(header, slot, cotangent, destructor):
+        memory = _memory(header, slot, cotangent)
+        return make(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
+
+    return register(name, show)
 
 
-@entry_point()
-def show_f64_1(header, slot, cotangent, destructor):
-    """A float64 vector on memory that `hold_to_show` has held."""
-    memory = _memory(header, slot, cotangent)
-    return _make_f64_1(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
-
-
-@entry_point()
-def show_f64_2(header, slot, cotangent, destructor):
-    """A float64 matrix on memory that `hold_to_show` has held."""
-    memory = _memory(header, slot, cotangent)
-    return _make_f64_2(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
-
-
-@entry_point()
-def show_f32_0(header, slot, cotangent, destructor):
-    """A float32 scalar on memory that `hold_to_show` has held."""
-    memory = _memory(header, slot, cotangent)
-    return _make_f32_0(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
-
-
-@entry_point()
-def show_f32_1(header, slot, cotangent, destructor):
-    """A float32 vector on memory that `hold_to_show` has held."""
-    memory = _memory(header, slot, cotangent)
-    return _make_f32_1(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
-
-
-@entry_point()
-def show_f32_2(header, slot, cotangent, destructor):
-    """A float32 matrix on memory that `hold_to_show` has held."""
-    memory = _memory(header, slot, cotangent)
-    return _make_f32_2(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
+show_f64_0 = _shower("show_f64_0", types.float64, 0)
+show_f64_1 = _shower("show_f64_1", types.float64, 1)
+show_f64_2 = _shower("show_f64_2", types.float64, 2)
+show_f32_0 = _shower("show_f32_0", types.float32, 0)
+show_f32_1 = _shower("show_f32_1", types.float32, 1)
+show_f32_2 = _shower("show_f32_2", types.float32, 2)

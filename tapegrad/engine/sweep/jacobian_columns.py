@@ -28,7 +28,7 @@ LOOP_WORDS = LOOP_STEPS + Y_BAR - X + 1
 
 def over_tangents(frame: int, loops: int) -> int:
     """Run a structural op's kernel for one tangent after another: its frame, with parameters of our own around them."""
-    local = stack_words(16)
+    local = stack_words(WORDS)
     for word in range(WORDS):
         store_i64(local, word, load_i64(frame, word))
     params = load_i64(frame, PARAMS)

@@ -5,6 +5,7 @@ from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import variant
 from tapegrad.engine.sweep.eager import kernel_of
 from tapegrad.engine.tape.entries import differentiable, first_writer
+from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import (
     E_FREED,
     FREED,
@@ -14,7 +15,6 @@ from tapegrad.engine.tape.layout import (
     get_buffer,
     get_flags,
     get_mark,
-    get_op,
     get_operand0,
     get_operand1,
     get_operand2,
@@ -145,11 +145,8 @@ def missing_kernel(header, low, high):
     """First useful instruction whose reverse kernel is not loaded, NONE if all are."""
     for i in range(low, high + 1):
         if get_mark(header, i) == NEEDED:
-            op = get_op(header, i)
-            dtype = variant(
-                header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-            )
-            if kernel_of(header, op, dtype, 1) == 0:
+            instruction = instruction_at(header, i)
+            if kernel_of(header, instruction.op, variant(header, instruction), 1) == 0:
                 return i
     return NONE
 

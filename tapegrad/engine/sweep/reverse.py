@@ -2,7 +2,8 @@
 
 import numba
 
-from tapegrad.engine.kernels.frame import X_BAR
+from tapegrad.engine.kernels.frame import WORDS, X_BAR
+from tapegrad.engine.kernels.odometer import begin_index, next_index, step_to_next
 from tapegrad.engine.kernels.raw_memory import (
     free,
     load_f32,
@@ -15,7 +16,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
-from tapegrad.engine.sweep.bind import bind_reverse, op_word, variant
+from tapegrad.engine.sweep.bind import OUTER_WORDS, bind_reverse, op_word, variant
 from tapegrad.engine.sweep.eager import kernel_of
 from tapegrad.engine.sweep.execute import execute
 from tapegrad.engine.sweep.reachability import (
@@ -32,12 +33,11 @@ from tapegrad.engine.tape.entries import differentiable, first_writer, free_cota
 from tapegrad.engine.tape.geometry import (
     ARRAY_EXTENTS,
     array_data,
-    extent,
     is_contiguous,
     item_size,
     size,
-    stride,
 )
+from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import (
     CALLBACK,
     CALLS,
@@ -52,6 +52,7 @@ from tapegrad.engine.tape.layout import (
     HAS_ATTACHMENT,
     LOOPS,
     MATMUL,
+    MAX_NDIM,
     NONE,
     OP_KIND,
     OP_THRESHOLD,
@@ -65,6 +66,7 @@ from tapegrad.engine.tape.layout import (
     get_cotangent,
     get_dtype,
     get_flags,
+    get_geometry,
     get_handles,
     get_mark,
     get_ndim,
@@ -73,7 +75,6 @@ from tapegrad.engine.tape.layout import (
     get_operand0,
     get_operand1,
     get_operand2,
-    get_params,
     get_producer,
     get_result,
     set_cotangent,
@@ -207,48 +208,60 @@ def covers_buffer(header, slot):
 
 
 @inline_njit
-def same_buffer(header, slot, other):
+def operand_slot(instruction, j):
+    """Slot of operand `j`."""
+    return instruction.a if j == 0 else (instruction.b if j == 1 else instruction.c)
+
+
+@inline_njit
+def _same_buffer(header, slot, other):
     return other >= 0 and get_buffer(header, slot) == get_buffer(header, other)
 
 
 @inline_njit
-def _make_cotangent(header, slot, other, another, writes):
-    """Give an operand's buffer a cotangent. 1 if the kernel may write to it, 0 if it must add to zeros.
+def shares_buffer(header, instruction, j):
+    """Whether another operand is on the buffer of operand `j`."""
+    slot, shared = operand_slot(instruction, j), False
+    for other in range(3):
+        shared |= other != j and _same_buffer(header, slot, operand_slot(instruction, other))
+    return shared
 
-    `writes` says whether the op is one whose kernels reach every element of the operand.
-    """
+
+@inline_njit
+def reaches_all(header, instruction, j):
+    """Whether the reverse kernel writes each element of operand j's cotangent exactly once."""
+    kind = op_word(header, instruction.op, OP_KIND)
+    if kind == OPAQUE or kind == MATMUL:
+        return (op_word(header, instruction.op, OP_WRITES) >> j) & 1 != 0
+    return (
+        kind == REDUCTION
+        or kind == SCAN
+        or size(header, operand_slot(instruction, j)) == size(header, instruction.result)
+    )
+
+
+@inline_njit
+def _make_cotangent(header, instruction, j):
+    """Give the buffer of operand `j` a cotangent. 1 if the kernel may write to it, 0 if it must add to zeros."""
+    slot = operand_slot(instruction, j)
     buffer = get_buffer(header, slot)
     if get_cotangent(header, buffer) != 0:
         return 0
-    shared = same_buffer(header, slot, other) or same_buffer(header, slot, another)
-    store = writes and not shared and covers_buffer(header, slot)
+    unshared = not shares_buffer(header, instruction, j)
+    store = unshared and reaches_all(header, instruction, j) and covers_buffer(header, slot)
     bytes_ = get_bytes(header, buffer)
     set_cotangent(header, buffer, new_block(bytes_) if store else new_zero_block(bytes_))
     return 1 if store else 0
 
 
 @inline_njit
-def reaches_all(header, op, j, slot, result):
-    """Whether an op's reverse kernel writes each element of operand j's cotangent exactly once."""
-    kind = op_word(header, op, OP_KIND)
-    if kind == OPAQUE or kind == MATMUL:
-        return (op_word(header, op, OP_WRITES) >> j) & 1 != 0
-    return kind == REDUCTION or kind == SCAN or size(header, slot) == size(header, result)
-
-
-@inline_njit
 def bind_step(header, i, takes, frame, outer):
     """Bind one instruction backwards, with cotangents for the operands whose bits are set in `takes`."""
-    op, result = get_op(header, i), get_result(header, i)
-    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-    store = 0
-    if takes & 1:
-        store |= _make_cotangent(header, a, b, c, reaches_all(header, op, 0, a, result))
-    if takes & 2:
-        store |= _make_cotangent(header, b, a, c, reaches_all(header, op, 1, b, result)) << 1
-    if takes & 4:
-        store |= _make_cotangent(header, c, a, b, reaches_all(header, op, 2, c, result)) << 2
-    bind_reverse(header, op, result, a, b, c, get_params(header, i), frame, outer, store)
+    instruction, store = instruction_at(header, i), 0
+    for j in range(3):
+        if (takes >> j) & 1:
+            store |= _make_cotangent(header, instruction, j) << j
+    bind_reverse(header, instruction, frame, outer, store)
     for j in range(3):
         if (takes >> j) & 1 == 0:
             store_i64(frame, X_BAR + j, 0)
@@ -257,9 +270,8 @@ def bind_step(header, i, takes, frame, outer):
 @inline_njit
 def reverse_kernel(header, i):
     """Address of an instruction's reverse kernel, 0 until it is loaded."""
-    op = get_op(header, i)
-    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-    return kernel_of(header, op, variant(header, op, a, b, c), 1)
+    instruction = instruction_at(header, i)
+    return kernel_of(header, instruction.op, variant(header, instruction), 1)
 
 
 @inline_njit
@@ -282,7 +294,7 @@ def _walk(header, low, high, options):
 
     A cotangent that no tensor shows goes as soon as it has flowed on.
     """
-    frame, outer = stack_words(16), stack_words(161)
+    frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
     for i in range(high, low - 1, -1):
         if get_mark(header, i) != NEEDED:
             continue
@@ -319,10 +331,9 @@ def add_seed(header, root, seed):
     buffer = get_buffer(header, root)
     if get_cotangent(header, buffer) == 0:
         set_cotangent(header, buffer, new_zero_block(get_bytes(header, buffer)))
-    counters = stack_words(32)
-    ndim = get_ndim(header, root)
-    for d in range(ndim):
-        store_i64(counters, d, 0)
+    ndim, geometry = get_ndim(header, root), get_geometry(header, root)
+    index, strides = stack_words(MAX_NDIM), geometry + 8 * ndim
+    begin_index(index, ndim)
     address = get_cotangent(header, buffer) + get_offset(header, root)
     single = get_dtype(header, root) == F32
     for k in range(size(header, root)):
@@ -332,26 +343,16 @@ def add_seed(header, root, seed):
             )
         else:
             store_f64(address, 0, load_f64(address, 0) + (load_f64(seed, k) if seed != 0 else 1.0))
-        d = ndim - 1
-        while d >= 0:
-            address += stride(header, root, d)
-            count = load_i64(counters, d) + 1
-            if count < extent(header, root, d):
-                store_i64(counters, d, count)
-                break
-            address -= count * stride(header, root, d)
-            store_i64(counters, d, 0)
-            d -= 1
+        address += step_to_next(geometry, strides, next_index(index, geometry, ndim), ndim)
 
 
 @inline_njit
 def report_missing(header, i, missing):
     """Write op code and dtype code of the kernel that instruction `i` lacks to an int64 array, if there is one."""
     if missing != 0:
-        op = get_op(header, i)
-        a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-        store_i64(array_data(missing), 0, op)
-        store_i64(array_data(missing), 1, variant(header, op, a, b, c))
+        instruction = instruction_at(header, i)
+        store_i64(array_data(missing), 0, instruction.op)
+        store_i64(array_data(missing), 1, variant(header, instruction))
     return E_KERNEL
 
 

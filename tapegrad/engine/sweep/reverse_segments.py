@@ -5,8 +5,10 @@ own, one word for each buffer, which takes the place of the tape's while a part 
 between two parts, and whatever fails, the tape's own cotangents are as they were until the sweep delivers.
 """
 
+from tapegrad.engine.kernels.frame import WORDS
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
+from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.sweep.reverse import (
     add_seed,
     bind_step,
@@ -37,7 +39,6 @@ from tapegrad.engine.tape.layout import (
     E_FREED,
     E_STATUS,
     INSTRUCTIONS,
-    MAX_NDIM,
     NONE,
     WANTED,
     get_buffer,
@@ -53,7 +54,6 @@ from tapegrad.engine.tape.layout import (
 )
 
 NOTHING_FLOWS = 1
-OUTER_WORDS = 1 + 5 * MAX_NDIM  # of the loops that an instruction is bound to
 
 
 @inline_njit
@@ -112,7 +112,7 @@ def _step_back(header, i, flags, frame, outer, missing):
 
 @inline_njit
 def _go_back(header, entries, progress, missing):
-    frame, outer = stack_words(16), stack_words(161)
+    frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
     left, status = load_i64(progress, 0), 0
     while left > 0 and status == 0:
         entry = entries + 8 * ENTRY_WORDS * (left - 1)

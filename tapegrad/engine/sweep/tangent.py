@@ -4,14 +4,15 @@ Tangents are kept in a column of the sweep's own, which takes the place of the c
 Tensors show are neither read nor changed. The tangents of a buffer lie one after another, each like the buffer.
 """
 
-from tapegrad.engine.kernels.frame import X_BAR, X
+from tapegrad.engine.kernels.frame import WORDS, X_BAR, X
+from tapegrad.engine.kernels.odometer import begin_index, next_index, step_to_next
 from tapegrad.engine.kernels.raw_memory import calloc, free, load_i64, memcpy, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
-from tapegrad.engine.sweep.bind import op_word, variant
+from tapegrad.engine.sweep.bind import OUTER_WORDS, op_word
 from tapegrad.engine.sweep.bind_tangent import bind_tangent
 from tapegrad.engine.sweep.execute import execute
 from tapegrad.engine.sweep.reachability import mark_all, unmark
-from tapegrad.engine.sweep.reverse import covers_buffer
+from tapegrad.engine.sweep.reverse import covers_buffer, report_missing
 from tapegrad.engine.sweep.tangent_reachability import (
     RESERVED,
     has_tangent,
@@ -20,7 +21,8 @@ from tapegrad.engine.sweep.tangent_reachability import (
     tangent_kernel,
 )
 from tapegrad.engine.tape.blocks import new_block, new_zero_block, release_block
-from tapegrad.engine.tape.geometry import array_data, extent, item_size, size, stride
+from tapegrad.engine.tape.geometry import array_data, array_length, item_size, size
+from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import (
     BROADCAST_SUM,
     BUFFERS,
@@ -31,6 +33,7 @@ from tapegrad.engine.tape.layout import (
     E_STATUS,
     F32,
     LOOPS,
+    MAX_NDIM,
     OP_KIND,
     OP_LINEAR,
     OP_THRESHOLD,
@@ -38,13 +41,10 @@ from tapegrad.engine.tape.layout import (
     get_bytes,
     get_cotangent,
     get_dtype,
+    get_geometry,
     get_ndim,
     get_offset,
     get_op,
-    get_operand0,
-    get_operand1,
-    get_operand2,
-    get_params,
     get_result,
     set_cotangent,
 )
@@ -109,9 +109,9 @@ def _advance(frame, words, s0, s1, s2, sy):
 @inline_njit
 def _run(header, i, frame, outer, count):
     """Run the kernel for one tangent after another; its status."""
-    op, result, params = get_op(header, i), get_result(header, i), get_params(header, i)
-    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-    bind_tangent(header, op, result, a, b, c, params, frame, outer)
+    instruction = instruction_at(header, i)
+    op, result, a, b, c, _ = instruction
+    bind_tangent(header, instruction, frame, outer)
     first, second = _put_zeros(header, op, a, frame, X), _put_zeros(header, op, b, frame, X + 1)
     third = _put_zeros(header, op, c, frame, X + 2)
     loops, parallel_threshold, control = (
@@ -139,7 +139,7 @@ def _run(header, i, frame, outer, count):
 @inline_njit
 def _walk(header, low, high, count):
     """Compute the tangents from below; 0, or an error."""
-    frame, outer = stack_words(16), stack_words(161)
+    frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
     for i in range(low, high + 1):
         if moves(header, i):
             if not _make_tangents(header, i, count):
@@ -154,10 +154,10 @@ def _walk(header, low, high, count):
 
 
 @inline_njit
-def _seed(header, leaves, seeds, leaf_count, count):
+def _seed(header, leaves, seeds, count):
     """Give the leaves, each the whole of its buffer, their tangents; whether there was memory."""
-    for k in range(leaf_count):
-        buffer = get_buffer(header, load_i64(leaves, k))
+    for k in range(array_length(leaves)):
+        buffer = get_buffer(header, load_i64(array_data(leaves), k))
         bytes_ = count * get_bytes(header, buffer)
         block = new_block(bytes_)
         if block == 0:
@@ -170,30 +170,21 @@ def _seed(header, leaves, seeds, leaf_count, count):
 @inline_njit
 def _copy_out(header, slot, source, target):
     """Copy the elements of a slot, of which the buffer's contents lie at `source`, to `target` in C order."""
-    counters = stack_words(32)
-    ndim, item = get_ndim(header, slot), item_size(get_dtype(header, slot))
-    for d in range(ndim):
-        store_i64(counters, d, 0)
+    ndim, geometry = get_ndim(header, slot), get_geometry(header, slot)
+    item = item_size(get_dtype(header, slot))
+    index, strides = stack_words(MAX_NDIM), geometry + 8 * ndim
+    begin_index(index, ndim)
     source += get_offset(header, slot)
     for k in range(size(header, slot)):
         memcpy(target + k * item, source, item)
-        d = ndim - 1
-        while d >= 0:
-            source += stride(header, slot, d)
-            count = load_i64(counters, d) + 1
-            if count < extent(header, slot, d):
-                store_i64(counters, d, count)
-                break
-            source -= count * stride(header, slot, d)
-            store_i64(counters, d, 0)
-            d -= 1
+        source += step_to_next(geometry, strides, next_index(index, geometry, ndim), ndim)
 
 
 @inline_njit
-def _hand_out(header, results, tangents, result_count, count):
+def _hand_out(header, results, tangents, count):
     """Copy the results' tangents to arrays, which hold zeros."""
-    for k in range(result_count):
-        slot = load_i64(results, k)
+    for k in range(array_length(results)):
+        slot = load_i64(array_data(results), k)
         if has_tangent(header, slot):
             buffer = get_buffer(header, slot)
             target = array_data(load_i64(tangents, k))
@@ -214,34 +205,31 @@ def _release(column, buffers):
 
 
 @entry_point()
-def tangent_sweep(header, leaves, seeds, leaf_count, results, tangents, result_count, count, missing):
+def tangent_sweep(header, leaves, seeds, results, tangents, count, missing):
     """Carry `count` tangents at once from some leaves to some results; 0, or an error.
 
     `leaves` and `results` are ids of int64 arrays of slots, `seeds` and `tangents` of the ids of arrays, in C order,
     with `count` in front of the slots' shapes; those of `tangents` hold zeros. A leaf is all of its buffer. With
     E_KERNEL the array `missing` receives op code and dtype code of a kernel that is not loaded yet.
     """
-    leaves, results, span = array_data(leaves), array_data(results), stack_words(2)
+    span = stack_words(2)
     gradients, buffers = load_i64(header, _COLUMN), load_i64(header, BUFFERS)
     column = calloc(buffers + 1, 8)
     if column == 0:
         return E_MEMORY
-    mark_all(header, results, result_count, span, True)
+    mark_all(header, array_data(results), array_length(results), span, True)
     low, high = load_i64(span, 0), load_i64(span, 1)
     store_i64(header, _COLUMN, column)
-    status = 0 if _seed(header, leaves, array_data(seeds), leaf_count, count) else E_MEMORY
+    status = 0 if _seed(header, leaves, array_data(seeds), count) else E_MEMORY
     lacking = stack_words(1)
     if status == 0:
         status = reserve_tangents(header, low, high, lacking)
     if status == E_KERNEL:
-        i = load_i64(lacking, 0)
-        a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-        store_i64(array_data(missing), 0, get_op(header, i))
-        store_i64(array_data(missing), 1, variant(header, get_op(header, i), a, b, c))
+        report_missing(header, load_i64(lacking, 0), missing)
     if status == 0:
         status = _walk(header, low, high, count)
     if status == 0:
-        _hand_out(header, results, array_data(tangents), result_count, count)
+        _hand_out(header, results, array_data(tangents), count)
     store_i64(header, _COLUMN, gradients)
     _release(column, buffers)
     unmark(header, low, high)

@@ -8,6 +8,7 @@ from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import op_word, variant
 from tapegrad.engine.sweep.eager import kernel_of
 from tapegrad.engine.tape.entries import differentiable
+from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import (
     CALLBACK,
     E_KERNEL,
@@ -48,7 +49,7 @@ def tangent_kernel(header, i):
     op = get_op(header, i)
     if op_word(header, op, OP_KIND) == CALLBACK:
         return 0
-    dtype = variant(header, op, get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
+    dtype = variant(header, instruction_at(header, i))
     return kernel_of(header, op, dtype, 0 if op_word(header, op, OP_LINEAR) else 2)
 
 

@@ -4,6 +4,7 @@ In reading order:
 
     layout                         the columns, and where their addresses are kept
     blocks                         memory with a reference count
+    instruction                    an instruction as one value
     entries                        entries: made, held, released, compacted
     slots, memory                  slots as Python makes them; the memory of a slot
     geometry, parameters           shapes and strides; parameters of instructions

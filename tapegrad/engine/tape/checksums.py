@@ -7,6 +7,7 @@ checks are switched on.
 
 import numpy as np
 
+from tapegrad.engine.kernels.odometer import begin_index, next_index, step_to_next
 from tapegrad.engine.kernels.raw_memory import (
     calloc,
     free,
@@ -19,7 +20,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
-from tapegrad.engine.tape.geometry import item_size
+from tapegrad.engine.tape.geometry import item_size, size
 from tapegrad.engine.tape.layout import (
     BUFFER_CAPACITY,
     CHECKSUMS,
@@ -56,25 +57,12 @@ def checksum(header, slot):
         item_size(get_dtype(header, slot)),
     )
     address = get_primal(header, get_buffer(header, slot)) + get_offset(header, slot)
-    at = stack_words(MAX_NDIM)
-    left = np.int64(1)
-    for d in range(ndim):
-        store_i64(at, d, 0)
-        left *= load_i64(geometry, d)
+    index, strides = stack_words(MAX_NDIM), geometry + 8 * ndim
+    begin_index(index, ndim)
     result = np.int64(_SEED)
-    while left > 0:
+    for _ in range(size(header, slot)):
         result = (result ^ _bits(address, item)) * _PRIME
-        left -= 1
-        d = ndim - 1
-        while d >= 0:
-            stride = load_i64(geometry, ndim + d)
-            address += stride
-            store_i64(at, d, load_i64(at, d) + 1)
-            if load_i64(at, d) < load_i64(geometry, d):
-                break
-            address -= stride * load_i64(geometry, d)
-            store_i64(at, d, 0)
-            d -= 1
+        address += step_to_next(geometry, strides, next_index(index, geometry, ndim), ndim)
     return result | 1
 
 
@@ -105,13 +93,13 @@ def entry_of(header, result):
 
 
 @inline_njit
-def note_reads(header, result, a, b, c, mask):
-    """Note what the primals named by `mask` are now."""
-    entry = entry_of(header, result)
-    store_i64(entry, 0, checksum(header, a) if mask & 1 else 0)
-    store_i64(entry, 1, checksum(header, b) if mask & 2 else 0)
-    store_i64(entry, 2, checksum(header, c) if mask & 4 else 0)
-    store_i64(entry, 3, checksum(header, result) if mask & 8 else 0)
+def note_reads(header, instruction, mask):
+    """Note what the primals of an instruction that `mask` names are now."""
+    entry = entry_of(header, instruction.result)
+    store_i64(entry, 0, checksum(header, instruction.a) if mask & 1 else 0)
+    store_i64(entry, 1, checksum(header, instruction.b) if mask & 2 else 0)
+    store_i64(entry, 2, checksum(header, instruction.c) if mask & 4 else 0)
+    store_i64(entry, 3, checksum(header, instruction.result) if mask & 8 else 0)
 
 
 @inline_njit

@@ -4,6 +4,7 @@ from tapegrad.engine.kernels.raw_memory import calloc, free, load_i64, malloc, r
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.tape.blocks import release_block
 from tapegrad.engine.tape.checksums import note_reads
+from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import (
     ALL_LIVE,
     BUFFER_CAPACITY,
@@ -194,39 +195,40 @@ def differentiable(header, slot):
 
 
 @inline_njit
-def kept(header, op, a, b, c):
+def saved(header, instruction):
     """Primals that the reverse rule reads: bits 0-2 the operands, bit 3 the result."""
-    row = load_i64(header, OP_TABLE) + 8 * OP_WORDS * op
+    row = load_i64(header, OP_TABLE) + 8 * OP_WORDS * instruction.op
     mask = 0
-    if differentiable(header, a):
+    if differentiable(header, instruction.a):
         mask |= load_i64(row, OP_READS0)
-    if differentiable(header, b):
+    if differentiable(header, instruction.b):
         mask |= load_i64(row, OP_READS0 + 1)
-    if differentiable(header, c):
+    if differentiable(header, instruction.c):
         mask |= load_i64(row, OP_READS0 + 2)
     return mask
 
 
 @inline_njit
-def _keep(header, slot, by):
+def _count_saved(header, slot, by):
     buffer = get_buffer(header, slot)
     set_keeps(header, buffer, get_keeps(header, buffer) + by)
 
 
 @inline_njit
-def _keep_all(header, mask, a, b, c, by):
-    """Count `by` more instructions that read the primals named by `mask`, the result excepted."""
+def _count_saved_operands(header, instruction, mask, by):
+    """Count `by` more instructions that read the primals of the operands named by `mask`."""
     if mask & 1:
-        _keep(header, a, by)
+        _count_saved(header, instruction.a, by)
     if mask & 2:
-        _keep(header, b, by)
+        _count_saved(header, instruction.b, by)
     if mask & 4:
-        _keep(header, c, by)
+        _count_saved(header, instruction.c, by)
 
 
 @inline_njit
-def append(header, op, result, a, b, c, params):
+def append(header, instruction):
     """Append an instruction. It holds its operands and its result."""
+    op, result, a, b, c, params = instruction
     if load_i64(header, INSTRUCTIONS) == load_i64(header, INSTRUCTION_CAPACITY):
         _grow(header, INSTRUCTION_COLUMNS, INSTRUCTION_CAPACITY)
     i = load_i64(header, INSTRUCTIONS)
@@ -243,12 +245,12 @@ def append(header, op, result, a, b, c, params):
         _hold(header, b)
     if c >= 0:
         _hold(header, c)
-    mask = kept(header, op, a, b, c)
-    _keep_all(header, mask, a, b, c, 1)
+    mask = saved(header, instruction)
+    _count_saved_operands(header, instruction, mask, 1)
     if mask & READS_Y:
-        _keep(header, result, 1)
+        _count_saved(header, result, 1)
     if load_i64(header, CHECKSUMS) != 0:
-        note_reads(header, result, a, b, c, mask)
+        note_reads(header, instruction, mask)
     set_refs(header, result, get_refs(header, result) + 1)
     set_producer(header, get_buffer(header, result), i)
     return i
@@ -310,15 +312,13 @@ def _free_buffer(header, buffer):
 def _bury(header, i, pending):
     """Turn an instruction dead and queue it; its operands are still held."""
     free_params(get_params(header, i))
-    kept_mask = kept(
-        header, get_op(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-    )
-    a, b, c = get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)
-    _keep_all(header, kept_mask, a, b, c, -1)
+    instruction = instruction_at(header, i)
+    mask = saved(header, instruction)
+    _count_saved_operands(header, instruction, mask, -1)
     set_op(header, i, DEAD_OP)
     set_params(header, i, pending)
     store_i64(header, DEAD, load_i64(header, DEAD) + 1)
-    return kept_mask
+    return mask
 
 
 @inline_njit
