@@ -105,6 +105,10 @@ class Row(Protocol):
         """Whether an element costs more than to read and write it."""
 
     @property
+    def takes_many_tangents(self) -> bool:
+        """Whether one call of the tangent kernel computes several tangents."""
+
+    @property
     def arity(self) -> int: ...
     @property
     def differentiable(self) -> bool:
@@ -167,6 +171,7 @@ class Op:
     params = None
     transpose = None
     linear = False
+    takes_many_tangents = True
 
     @property
     def arity(self) -> int:
@@ -269,6 +274,7 @@ class Structural:
 
     commutative = False
     costly = False
+    takes_many_tangents = False
 
     def __post_init__(self) -> None:
         """Refuse what no other part of the package could make sense of.

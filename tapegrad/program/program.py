@@ -16,12 +16,10 @@ from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import bind_recording
 from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.tape.layout import (
-    BROADCAST_SUM,
     BUFFERS,
     COLUMNS,
     DIFFERENTIABLE,
     NONE,
-    OP_KIND,
     OP_THRESHOLD,
     SLOTS,
 )
@@ -176,7 +174,7 @@ class Program(Uncopied):
         tape, stream = self.tape, self.forward
         op, buffer = tape.instructions[i].op, tape.written[i]
         frame = self._bound(stream, i, RUN_FORWARD, 0)
-        if kernel_table.op_words(op)[OP_KIND] == BROADCAST_SUM:
+        if kernel_table.row(op).kind == "broadcast_sum":
             frame = self.clear_sum(stream, frame, int(self._primal[buffer]), tape.bytes(buffer))
         if op in GUARDS:
             self.guards[len(stream)] = len(self.guards)

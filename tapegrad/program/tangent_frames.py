@@ -5,8 +5,6 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep import jacobian_columns
-from tapegrad.engine.tape.layout import BROADCAST_SUM, OP_KIND, OP_LINEAR
-from tapegrad.ops import Structural
 from tapegrad.program.program import RUN_FORWARD, RUN_TANGENT, Program
 from tapegrad.program.stream import InstructionStream
 
@@ -35,13 +33,13 @@ class TangentSegment:
     ) -> None:
         self._program = program
         self._i = i
-        self._op = program.tape.instructions[i].op
+        self._row = kernel_table.row(program.tape.instructions[i].op)
         self._frame = template.copy()
         self._count = count
         self._steps = [0] * word.WORDS  # from one seed to the next, for each word that is an address
         tape = program.tape
-        self._linear = bool(kernel_table.op_words(self._op)[OP_LINEAR])
-        self._sum = kernel_table.op_words(self._op)[OP_KIND] == BROADCAST_SUM
+        self._linear = self._row.linear
+        self._sum = self._row.kind == "broadcast_sum"
         result = word.X_BAR if self._sum else word.Y if self._linear else word.Y_BAR
         self._result = result
         self._frame[result] += offset
@@ -72,7 +70,7 @@ class TangentSegment:
         parallel_threshold = program.parallel_threshold(self._i, frame)
         if self._count == 1:
             stream.add(kernel, parallel_threshold)
-        elif not isinstance(kernel_table.row(self._op), Structural):
+        elif self._row.takes_many_tangents:
             steps = [*self._steps[word.X_BAR : word.X_BAR + 3], self._steps[word.Y_BAR]]
             program.parameters(frame, [self._count, *steps])
             stream.add(kernel, parallel_threshold)

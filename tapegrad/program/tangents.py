@@ -32,7 +32,6 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.sweep import replay
-from tapegrad.engine.tape.layout import OP_LINEAR
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.program import seed_sparsity
 from tapegrad.program.liveness import active_buffers, active_operands, live_instructions
@@ -160,7 +159,7 @@ class TangentProgram(Program):
 
     def _expect_tangents(self) -> None:
         instructions = self.tape.instructions
-        linear = {i for i in self._tangents if kernel_table.op_words(instructions[i].op)[OP_LINEAR]}
+        linear = {i for i in self._tangents if kernel_table.row(instructions[i].op).linear}
         self._expect(set(self._tangents) - linear, RUN_TANGENT)
 
     def _bind_together(self) -> None:

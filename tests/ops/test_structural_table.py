@@ -11,7 +11,8 @@ import pytest
 
 from tapegrad.autodiff import structural_rules, transposes
 from tapegrad.engine import kernel_table
-from tapegrad.ops import CODES, ROWS, STRUCTURAL, Structural, params
+from tapegrad.engine.tape import layout
+from tapegrad.ops import CODES, KINDS, ROWS, STRUCTURAL, Structural, params
 
 every_row = pytest.mark.parametrize("row", STRUCTURAL, ids=lambda row: row.name)
 with_params = pytest.mark.parametrize(
@@ -32,6 +33,10 @@ def test_every_kernel_that_a_row_promises_is_written(name: kernel_table.KernelNa
         f"{name.op}: {module} has no {function}(frame, loops); `make gen` writes those of elementwise ops, those of"
         " structural ops are written by hand"
     )
+
+
+def test_kinds_have_the_numbers_that_compiled_code_knows() -> None:
+    assert [getattr(layout, kind.upper()) for kind in KINDS] == list(range(len(KINDS)))
 
 
 # --- derivatives -----------------------------------------------------------------------------------------------

@@ -7,25 +7,15 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.layout import (
-    BROADCAST_SUM,
     DEAD_OP,
     DTYPE_COUNT,
-    ELEMENTWISE,
     F32,
     F64,
-    MATMUL,
     MAX_NDIM,
     NONE,
-    OP_DTYPE,
-    OP_KIND,
-    OP_READS0,
-    OP_VARIANT,
-    READS_Y,
-    REDUCTION,
-    SCAN,
 )
 from tapegrad.engine.tape_view import TapeView
-from tapegrad.ops import CODES, COPY
+from tapegrad.ops import CODES, COPY, Row
 from tapegrad.ops.params import read
 
 # --- the lists of free entries ---------------------------------------------------------------------------------
@@ -93,7 +83,7 @@ def op_is_known(t: TapeView, i: int) -> str:
 def arity_matches_the_row(t: TapeView, i: int) -> str:
     """As many operands as the row says, the first ones."""
     instruction = t.instructions[i]
-    row, operands = kernel_table.row(instruction.op), instruction.operands
+    row, operands = _row(t, i), instruction.operands
     if NONE not in operands and row.arity - row.optional <= len(operands) <= row.arity:
         return ""
     return f"operand slots {operands}, but the row has {row.arity} operands"
@@ -122,9 +112,8 @@ def operands_are_written_before(t: TapeView, i: int) -> str:
     return ""
 
 
-def _words(t: TapeView, i: int) -> list[int]:
-    """What the engine knows of the op of instruction `i`."""
-    return kernel_table.op_words(t.instructions[i].op).tolist()
+def _row(t: TapeView, i: int) -> Row:
+    return kernel_table.row(t.instructions[i].op)
 
 
 def _dtype_name(code: int) -> str:
@@ -133,18 +122,18 @@ def _dtype_name(code: int) -> str:
 
 def variant(t: TapeView, i: int) -> int:
     """Dtype code that chooses the kernel of an instruction."""
-    return t.operands(i)[_words(t, i)[OP_VARIANT]].dtype
+    return t.operands(i)[_row(t, i).variant].dtype
 
 
 def kernel_has_the_dtype(t: TapeView, i: int) -> str:
     """The row has a kernel for the dtype that chooses it."""
     name = _dtype_name(variant(t, i))
-    return "" if name in kernel_table.row(t.instructions[i].op).dtypes else f"there is no kernel for {name}"
+    return "" if name in _row(t, i).dtypes else f"there is no kernel for {name}"
 
 
 def operands_have_the_dtypes_of_the_row(t: TapeView, i: int) -> str:
     """Operands have the kernel's dtype, conditions are booleans, and row numbers are int64."""
-    row, own = kernel_table.row(t.instructions[i].op), _dtype_name(variant(t, i))
+    row, own = _row(t, i), _dtype_name(variant(t, i))
     for j, operand in enumerate(t.operands(i)):
         dtype, expected = _dtype_name(operand.dtype), row.operand_dtypes[j] or own
         if dtype != expected:
@@ -154,12 +143,8 @@ def operands_have_the_dtypes_of_the_row(t: TapeView, i: int) -> str:
 
 def result_has_the_dtype_of_the_row(t: TapeView, i: int) -> str:
     """The result has the kernel's dtype, or the one that the row states."""
-    own = _words(t, i)[OP_DTYPE]
-    expected = variant(t, i) if own == NONE else own
-    dtype = t.result(i).dtype
-    return (
-        "" if dtype == expected else f"the result is {_dtype_name(dtype)} instead of {_dtype_name(expected)}"
-    )
+    expected, dtype = _row(t, i).result or _dtype_name(variant(t, i)), _dtype_name(t.result(i).dtype)
+    return "" if dtype == expected else f"the result is {dtype} instead of {expected}"
 
 
 def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
@@ -171,19 +156,19 @@ def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
 
 def shapes_fit(t: TapeView, i: int) -> str:
     """Operands broadcast to the result, which a sum and a reduction see in their operand's shape."""
-    kind = _words(t, i)[OP_KIND]
+    kind = _row(t, i).kind
     result, shapes = t.result(i), [operand.shape for operand in t.operands(i)]
-    if kind == MATMUL and _broadcast([shape[:-2] for shape in shapes]) != result.shape[:-2]:
+    if kind == "matmul" and _broadcast([shape[:-2] for shape in shapes]) != result.shape[:-2]:
         return f"batches of shapes {', '.join(map(str, shapes))} do not broadcast to the result's, {result.shape}"
-    if kind in (ELEMENTWISE, BROADCAST_SUM, REDUCTION, SCAN) and _broadcast(shapes) != result.shape:
+    if kind in ("elementwise", "broadcast_sum", "reduction", "scan") and _broadcast(shapes) != result.shape:
         return f"operands of shapes {', '.join(map(str, shapes))} do not broadcast to the result's, {result.shape}"
     steps = zip(result.shape, result.strides, strict=True) if result.size else ()
     repeated = [d for d, (e, s) in enumerate(steps) if e > 1 and s == 0]
-    if kind == ELEMENTWISE and repeated:
+    if kind == "elementwise" and repeated:
         return f"the result writes to one element several times, along axis {repeated[0]}"
-    if kind in (REDUCTION, SCAN) and not result.shape:
+    if kind in ("reduction", "scan") and not result.shape:
         return "a 0-dimensional operand has no lines"
-    if kind == REDUCTION and (result.strides[-1] != 0 or repeated[:-1]):
+    if kind == "reduction" and (result.strides[-1] != 0 or repeated[:-1]):
         return f"the result has one element for each line, but its strides are {result.strides}"
     return ""
 
@@ -191,7 +176,7 @@ def shapes_fit(t: TapeView, i: int) -> str:
 def parameters_fit(t: TapeView, i: int) -> str:
     """Parameters are there where the op has some, and what they describe lies inside the buffers."""
     instruction = t.instructions[i]
-    record = kernel_table.row(instruction.op).params
+    record = _row(t, i).params
     if record is None:
         return "parameters, of which the op has none" if instruction.address else ""
     if not instruction.address:
@@ -255,18 +240,16 @@ def users_are_counted(t: TapeView, b: int) -> str:
     return ""
 
 
-def _reads(t: TapeView, i: int) -> int:
-    """Primals that the reverse rule of an instruction reads: bits 0-2 the operands, bit 3 the result."""
-    words, mask = _words(t, i), 0
-    for j, s in enumerate(t.instructions[i].operands):
-        mask |= words[OP_READS0 + j] if _flows(t, s) else 0
-    return mask
+def _reads(t: TapeView, i: int) -> set[str]:
+    """Primals that the reverse rule of an instruction reads."""
+    flowing = (j for j, s in enumerate(t.instructions[i].operands) if _flows(t, s))
+    return {name for j in flowing for name in _row(t, i).reads[j] or ()}
 
 
 def keeps_are_counted(t: TapeView, b: int) -> str:
     """Keeps are the instructions whose reverse rule reads the primal."""
-    operands = sum(_reads(t, i) >> j & 1 for i, j in t.readers.get(b, ()))
-    results = sum(_reads(t, i) & READS_Y != 0 for i in t.writers.get(b, ()))
+    operands = sum(f"x{j}" in _reads(t, i) for i, j in t.readers.get(b, ()))
+    results = sum("y" in _reads(t, i) for i in t.writers.get(b, ()))
     keeps = t.buffers[b].keeps
     return (
         ""

@@ -9,9 +9,9 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.tape.layout import CALLBACK, DEAD_OP, EXTERNAL, OP_KIND
+from tapegrad.engine.tape.layout import DEAD_OP, EXTERNAL
 from tapegrad.engine.tape_view import Slot, TapeView
-from tapegrad.ops import COPY, GUARDS
+from tapegrad.ops import COPY
 
 
 def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
@@ -78,7 +78,7 @@ class _Numbering:
         """What two instructions that compute the same have in common; `None` for an op that is always computed."""
         tape, instruction = self._tape, self._tape.instructions[i]
         op = instruction.op
-        if op in GUARDS or kernel_table.op_words(op)[OP_KIND] == CALLBACK:
+        if kernel_table.row(op).kind in ("guard", "callback"):
             return None
         operands = [(self._buffer(slot), slot.view) for slot in tape.operands(i)]
         if kernel_table.row(op).commutative:
