@@ -14,7 +14,9 @@ import tapegrad
 PACKAGE = Path(tapegrad.__file__).parent
 FILES = {
     ".".join(("tapegrad", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
-    for path in sorted(PACKAGE.rglob("*.py"))
+    for path in sorted(
+        [*PACKAGE.rglob("*.py"), *PACKAGE.glob("*/**/*.pyi")]
+    )  # the package's own stub imports it all
 }
 NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 # The rooms of the package from the bottom to the top: each imports only itself and what stands before it.

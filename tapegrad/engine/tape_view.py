@@ -217,7 +217,7 @@ def _copied(tape: Tape) -> list[int]:
     while True:
         need = copy_tape.copy_tape(tape.header, words.ctypes.data, len(words))
         if need <= len(words):
-            return words[:need].tolist()  # type: ignore[no-any-return]
+            return words[:need].tolist()
         words = np.empty(need + need // 8 + 1024, np.int64)  # other threads may be recording
 
 

@@ -82,7 +82,7 @@ def entry_point(
             return entry()(*args)
 
         ENTRY_POINTS[function.__module__, function.__name__] = entry
-        first_call.compile = entry  # type: ignore[attr-defined]
+        vars(first_call)["compile"] = entry
         _GROUPS.setdefault(group, []).append((function.__module__, function.__name__))
         return first_call
 

@@ -44,10 +44,10 @@ def ensure(names: Iterable[str]) -> None:
 def ufunc(name: str) -> np.ufunc:
     """The ufunc that stands behind library loop `name`."""
     if name not in SCIPY:
-        return getattr(np, name)  # type: ignore[no-any-return]
+        return getattr(np, name)
     import scipy.special  # it is slow to import and few programs need it
 
-    return operator.attrgetter(SCIPY[name])(scipy.special)  # type: ignore[no-any-return]
+    return operator.attrgetter(SCIPY[name])(scipy.special)
 
 
 def _fill_blas(name: str) -> None:
