@@ -10,7 +10,7 @@ from tapegrad.frontend import joining, reductions, shape
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.optimize.ravel import Layout
 from tapegrad.pytree import flatten
-from tapegrad.transforms.base import Transform, plain, replayable
+from tapegrad.transforms.base import Transform, replayable, without_jit
 from tapegrad.transforms.jit import Jit, jit
 
 
@@ -33,7 +33,7 @@ class _Flat(Transform):
         return (self._layout,)
 
     def _value(self, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-        return plain(self.function)(self._layout.trace(x), *args, **(kwargs or {}))
+        return without_jit(self.function)(self._layout.trace(x), *args, **(kwargs or {}))
 
 
 class FlatScalar(_Flat):

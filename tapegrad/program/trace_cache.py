@@ -1,4 +1,4 @@
-"""The recordings that a function keeps: those used last, within a bound of memory."""
+"""The traces that a function keeps: the last used ones, within a bound of memory."""
 
 import warnings
 from collections import OrderedDict
@@ -18,22 +18,22 @@ MANY_INTEGERS = 16  # recordings that differ in nothing but an integer, before t
 
 
 class Signature:
-    """The recordings for one signature of one function: one for each way through it.
+    """The traces of one signature of a function: one for each outcome of its guards.
 
     Attributes
     ----------
-    ways
-        The recordings, the latest used first.
-    surroundings
+    traces
+        The last used one first.
+    captured
         What the function sees through objects among its arguments; `None` if there are none.
     """
 
-    __slots__ = ("key", "surroundings", "traces")
+    __slots__ = ("captured", "key", "traces")
 
     def __init__(self, key: Any) -> None:
         self.key = key
         self.traces: list[Trace] = []
-        self.surroundings: CapturedState | None = None
+        self.captured: CapturedState | None = None
 
 
 class TraceCache:
@@ -69,61 +69,61 @@ class TraceCache:
             found = self._signatures.setdefault((owner, key), Signature((owner, key)))
         return found
 
-    def used(self, recorded: Trace, signature: Signature) -> None:
+    def used(self, trace: Trace, signature: Signature) -> None:
         """A recording was replayed: it is the last to go."""
-        if recorded in self._order:
+        if trace in self._order:
             try:
-                self._order.move_to_end(recorded)
+                self._order.move_to_end(trace)
             except KeyError:  # another thread has let it go
                 return
         traces = signature.traces
         with self._lock:
-            if traces and traces[0] is not recorded and recorded in traces:
-                traces.remove(recorded)
-                traces.insert(0, recorded)
-            if recorded.bytes != recorded.counted:
-                self._count(recorded)
+            if traces and traces[0] is not trace and trace in traces:
+                traces.remove(trace)
+                traces.insert(0, trace)
+            if trace.bytes != trace.counted:
+                self._count(trace)
 
-    def add(self, recorded: Trace, signature: Signature) -> None:
+    def add(self, trace: Trace, signature: Signature) -> None:
         """Keep a recording, and let go of others where there is no room."""
         with self._lock:
-            signature.traces.insert(0, recorded)
+            signature.traces.insert(0, trace)
             self._signatures[signature.key] = signature
-            self._order[recorded] = signature
-            self._count(recorded)
+            self._order[trace] = signature
+            self._count(trace)
             if len(signature.traces) > MAX_TRACES:
                 self._let_go(signature.traces[-1])
 
-    def _count(self, recorded: Trace) -> None:
+    def _count(self, trace: Trace) -> None:
         """Take up what a recording has come to occupy."""
-        if recorded not in self._order:
+        if trace not in self._order:
             return
-        self.bytes += recorded.bytes - recorded.counted
-        recorded.counted = recorded.bytes
+        self.bytes += trace.bytes - trace.counted
+        trace.counted = trace.bytes
         while self.bytes > self.memory and len(self._order) > 1:
             self._let_go(next(iter(self._order)))
 
-    def _let_go(self, recorded: Trace) -> None:
-        signature = self._order.pop(recorded)
-        self.bytes -= recorded.counted
-        recorded.counted = 0
-        if recorded in signature.traces:
-            signature.traces.remove(recorded)
+    def _let_go(self, trace: Trace) -> None:
+        signature = self._order.pop(trace)
+        self.bytes -= trace.counted
+        trace.counted = 0
+        if trace in signature.traces:
+            signature.traces.remove(trace)
         if not signature.traces:
             self._signatures.pop(signature.key, None)
 
     def drop(self, owner: Any) -> None:
         """Let go of all recordings of a function."""
         with self._lock:
-            for recorded, signature in list(self._order.items()):
+            for trace, signature in list(self._order.items()):
                 if signature.key[0] is owner:
-                    self._let_go(recorded)
+                    self._let_go(trace)
 
     def drop_signature(self, signature: Signature) -> None:
         """Let go of the recordings for a signature."""
         with self._lock:
-            for recorded in tuple(signature.traces):
-                self._let_go(recorded)
+            for trace in tuple(signature.traces):
+                self._let_go(trace)
 
     def __reduce__(self) -> Any:
         return TraceCache, (self.memory,)

@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.pytree import flatten, paths, unflatten
-from tapegrad.transforms.base import Transform, plain
+from tapegrad.transforms.base import Transform, without_jit
 from tapegrad.transforms.jit import Jit, jit
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
@@ -161,7 +161,7 @@ class _OfLeaves(Transform):
     def __call__(self, *floats: Any) -> list[Any]:
         rest = iter(floats)
         leaves = [next(rest) if is_float(leaf) else leaf for leaf in self._leaves]
-        results, _ = flatten(plain(self.function)(*unflatten(self._definition, leaves)))
+        results, _ = flatten(without_jit(self.function)(*unflatten(self._definition, leaves)))
         return [r for r in results if _is_result(r)]
 
 

@@ -1,4 +1,4 @@
-"""What all transforms have in common: they call a function, and are recorded and replayed if that one is."""
+"""Base classes of transforms. A transform of a function that is replayed is itself recorded and replayed."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -40,12 +40,12 @@ class Transform(OfFunction):
 
     @property
     def key(self) -> Any:
-        """What two transforms of one function share if they do the same."""
+        """Equal for two transforms of one function that do the same."""
         return type(self), *self.settings
 
 
 class Derivative(ABC, Generic[Result]):
-    """Something that is computed of a function in one of three ways."""
+    """A derivative of a function, which is computed in one of three ways."""
 
     def compute(self, function: Callable[..., Any], on_tensors: bool, *arguments: Any) -> Result:
         """Compute it within another transform or from Tensors, by a replay, or by running the function.
@@ -57,28 +57,28 @@ class Derivative(ABC, Generic[Result]):
         on_tensors
             Whether there are Tensors among its arguments.
         arguments
-            What each of the three ways is handed after the function.
+            The further arguments of the three ways.
         """
         if on_tensors or thread.mode.nested:
             return self._nested(function, *arguments)
-        recorded = replayable(function)
-        return self._eager(function, *arguments) if recorded is None else self._replay(recorded, *arguments)
+        replayed = replayable(function)
+        return self._eager(function, *arguments) if replayed is None else self._replay(replayed, *arguments)
 
     @abstractmethod
     def _nested(self, function: Callable[..., Any], *arguments: Any) -> Result:
-        """On the tape that the thread is appending to, as Tensors."""
+        """Compute it on the current tape of the thread, as Tensors."""
 
     @abstractmethod
     def _replay(self, function: Jit[..., Any], *arguments: Any) -> Result:
-        """By a replay of a recorded function."""
+        """Compute it by a replay."""
 
     @abstractmethod
     def _eager(self, function: Callable[..., Any], *arguments: Any) -> Result:
-        """By running the function."""
+        """Compute it by running the function."""
 
 
 class DerivativeTransform(Derivative[Any], Transform):
-    """A transform that computes a derivative, with a short way for calls with arrays like the last ones."""
+    """A transform that computes a derivative, with a fast path for calls with arrays like the last ones."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -93,14 +93,14 @@ class DerivativeTransform(Derivative[Any], Transform):
         return self._general(args, kwargs)
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The derivative for any arguments."""
+        """Compute the derivative for any arguments."""
         return self.compute(self.function, has_tensor(args, kwargs), args, kwargs)
 
 
 def replayable(function: Callable[..., Any]) -> Jit[..., Any] | None:
-    """The function to be replayed in place of `function`; `None` if it is not one that is replayed.
+    """Return the function to replay in place of `function`, or `None` if it is neither jitted nor a transform of one.
 
-    Recordings of a transform are kept with those of the function, so that it may be made anew for every call.
+    The traces of a transform are kept with those of the function, so a new transform may be made for every call.
     """
     if isinstance(function, Jit):
         return function
@@ -111,12 +111,12 @@ def replayable(function: Callable[..., Any]) -> Jit[..., Any] | None:
     known = inner.derived.get(function.key)
     if known is None:
         made: Jit[..., Any] = Jit(
-            function, inner.static.shifted(function.leading), inner.recordings, derived=True
+            function, inner.static.shifted(function.leading), inner.traces, derived=True
         )
         known = inner.derived.setdefault(function.key, made)
     return known
 
 
-def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself, where a recording of it is of no use: it is called with Tensors."""
+def without_jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function inside of a ``jit(f)``, to be called with Tensors."""
     return function.function if isinstance(function, Jit) else function

@@ -1,8 +1,8 @@
-"""The short ways through a replay: one float array in, one result out, or a value and its gradient.
+"""Fast paths of replays: one float array in, and one result out, or a value and its gradient.
 
-Whatever does not fit (another shape or dtype, a guard that does not hold, a variable of the function that has been
-bound anew) is left to the general way: the call returns `None`. Each way is written out, the taking of a workspace
-included: one more Python call was measured to cost 18 % of a small replay (1,110 -> 1,320 ns).
+A call that does not fit (another shape or dtype, a guard that does not hold, a variable of the function that was bound
+again) returns `None`, and the general path takes it. Each path is written out, the taking of a workspace included: one
+more Python call was measured to cost 18 % of a small replay (1,110 -> 1,320 ns).
 """
 
 from typing import Any
@@ -27,23 +27,19 @@ class _Path(Uncopied):
     bindings = 2
     arity = 1  # arrays that it is called with
 
-    def __init__(self, program: Any, free: list[Workspace], surroundings: Any) -> None:
+    def __init__(self, program: Any, free: list[Workspace], captured: Any) -> None:
         self._program = program
         self._free = free
-        self._holds = surroundings.holds
+        self._holds = captured.holds
         self._shape = program.bindings[-1].shape
         self._dtype = program.bindings[-1].dtype
 
     @classmethod
-    def of(cls, function: Any, recorded: Any, spec: ProgramSpec, x: Any) -> Any:
-        """The short way of calls like the one with `x`, if there is one."""
-        if (
-            type(x) is not np.ndarray
-            or not recorded.single
-            or len(recorded.program(spec).bindings) != cls.bindings
-        ):
+    def of(cls, function: Any, trace: Any, spec: ProgramSpec, x: Any) -> Any:
+        """Return the fast path of calls like the one with `x`, or `None` if there is none."""
+        if type(x) is not np.ndarray or not trace.single or len(trace.program(spec).bindings) != cls.bindings:
             return None
-        return cls(recorded.program(spec), recorded.workspaces(spec), function.surroundings)
+        return cls(trace.program(spec), trace.workspaces(spec), function.captured)
 
 
 class GradientPath(_Path):
@@ -73,8 +69,8 @@ class ResultPath(_Path):
 
     __slots__ = ("_entry",)
 
-    def __init__(self, program: Any, free: list[Workspace], surroundings: Any) -> None:
-        super().__init__(program, free, surroundings)
+    def __init__(self, program: Any, free: list[Workspace], captured: Any) -> None:
+        super().__init__(program, free, captured)
         self._entry = program.entry_of_one
 
     def __call__(self, x: Any) -> Any:

@@ -113,9 +113,9 @@ def grad(function: Callable[..., Any], argnums: Argnums | list[int] = 0) -> Call
     return Grad(function, argnums)
 
 
-def _goal(spec: ProgramSpec, recorded: Trace) -> ProgramSpec:
-    """What is replayed of a recording: its gradient, or the value of what has none."""
-    scalar = recorded.only_output >= 0 and recorded.output_shape == ()
+def _choose_spec(spec: ProgramSpec, trace: Trace) -> ProgramSpec:
+    """Choose the gradient, or the value alone for a result that has no gradient."""
+    scalar = trace.only_output >= 0 and trace.output_shape == ()
     return spec if scalar else _FORWARD
 
 
@@ -131,21 +131,21 @@ class ValueAndGrad(DerivativeTransform):
         return (self._argnums,)
 
     def _replay(self, function: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The gradient of a recorded function."""
+        """Replay value and gradient."""
         arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)
         spec = ProgramSpec(VALUE_AND_GRAD, selection.inputs(arguments))
-        recorded, results = function.run(arguments, functools.partial(_goal, spec))
-        if _goal(spec, recorded) is not spec:
-            return _constant(recorded.result(arguments.arrays, results)), selection.zeros()
+        trace, results = function.run(arguments, functools.partial(_choose_spec, spec))
+        if _choose_spec(spec, trace) is not spec:
+            return _constant(trace.result(arguments.arrays, results)), selection.zeros()
         value, *gradients = results
         if len(args) == 1 and not kwargs and self._argnums == 0:
-            self._fast = GradientPath.of(function, recorded, spec, args[0])
+            self._fast = GradientPath.of(function, trace, spec, args[0])
         return value[()], selection.unflatten_results([numpy_scalar(g) for g in gradients])
 
     @restoring
     def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The gradient by running the function on the eager tape."""
+        """Run the function on the eager tape, and sweep back."""
         selection = select(args, self._argnums)
         with eager_mode():
             given = [new_leaf(leaf) for leaf in selection.leaves]
@@ -154,11 +154,11 @@ class ValueAndGrad(DerivativeTransform):
                 value = call(function, selection.substitute(given), kwargs)
             to_output = _constant(value)
             if is_tensor(value):
-                pull_back(value, leaves)  # its Tensors go, and the graph with them
+                pull_back(value, leaves)  # the graph is freed with its Tensors
         return to_output, selection.unflatten_results([_gradient_of(t) for t in leaves])
 
     def _nested(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The gradient as Tensors, on the tape that the thread is appending to."""
+        """Compute value and gradient as Tensors, on the current tape of the thread."""
         selection = select(args, self._argnums)
         run = NestedCall(function, selection, kwargs)
         _constant(run.value)
@@ -188,7 +188,7 @@ def _gradient_of(tensor: Any) -> Any:
 
 
 def _constant(value: Any) -> Any:
-    """A scalar result as a NumPy scalar; an error if it is none."""
+    """Return a scalar result as a NumPy scalar, or raise if it is none."""
     array = one_array("grad", value)
     check_scalar("grad", array)
     return array[()]

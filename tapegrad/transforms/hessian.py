@@ -135,7 +135,7 @@ class HessianProduct(DerivativeTransform):
         directions: list[Any],
         kwargs: dict[str, Any],
     ) -> Any:
-        """The tangent of the gradient, as a Tensor."""
+        """Compute the tangent of the gradient as a Tensor."""
         return jvp.nested_jvp(functools.partial(function, **kwargs), selection, directions)[1]
 
     def _eager(
@@ -145,11 +145,11 @@ class HessianProduct(DerivativeTransform):
         directions: list[Any],
         kwargs: dict[str, Any],
     ) -> Any:
-        """The tangent of the gradient, by a sweep over the eager tape."""
+        """Compute the tangent of the gradient by a sweep over the eager tape."""
         return jvp.eager_jvp(functools.partial(function, **kwargs), selection, directions)[1]
 
     def _backwards(self, selection: Selection, directions: list[Any], kwargs: dict[str, Any]) -> Any:
-        """The gradient of the gradient's inner product with the direction: the same, for a Hessian is symmetric."""
+        """Differentiate the inner product of gradient and direction: the same product, as the Hessian is symmetric."""
         shifted = tuple(number + 1 for number in selection.numbers)
         argnums = shifted if isinstance(self._argnums, tuple) else shifted[0]
         return Grad(_AlongDirection(self.function, self._argnums), argnums)(
@@ -159,17 +159,17 @@ class HessianProduct(DerivativeTransform):
     def _replay(
         self, function: Jit[..., Any], selection: Selection, directions: list[Any], kwargs: dict[str, Any]
     ) -> Any:
-        """The tangent of the recorded gradient."""
+        """Replay the tangent of the gradient."""
         arguments = function.arguments(selection.args, kwargs)
         spec = ProgramSpec(JVP, selection.inputs(arguments))
-        recorded, results = function.run(arguments, spec, check_forward_rules, given=directions)
+        trace, results = function.run(arguments, spec, check_forward_rules, given=directions)
         if len(selection.args) == 1 and not kwargs and self._argnums == 0:
-            self._fast = DirectionPath.of(function, recorded, spec, selection.args[0])
-        return recorded.tangents(arguments.arrays, results)
+            self._fast = DirectionPath.of(function, trace, spec, selection.args[0])
+        return trace.tangents(arguments.arrays, results)
 
 
 class _OfGradient(Transform):
-    """Something made of a function's gradient."""
+    """A function made of the gradient of another one."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         super().__init__(function)
@@ -180,12 +180,12 @@ class _OfGradient(Transform):
         return self._gradient.settings
 
     def _leaves(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """The gradient's leaves."""
+        """Return the leaves of the gradient."""
         return flatten(self._gradient(*args, **kwargs))[0]
 
 
 class _AlongDirection(_OfGradient):
-    """The inner product of a function's gradient with a direction, which is the first argument: a list of leaves."""
+    """The inner product of the gradient with a direction, the first argument, which is a list of leaves."""
 
     def __call__(self, directions: list[Any], *args: Any, **kwargs: Any) -> Any:
         leaves = self._leaves(*args, **kwargs)
@@ -218,7 +218,7 @@ class Hessian(Transform):
         return self._taken_apart(selection, columns, definition)
 
     def _taken_apart(self, selection: Selection, columns: list[Any], definition: Any) -> Any:
-        """The rows that belong to each leaf, as a structure of structures."""
+        """Split the Hessian by leaves into a structure of structures."""
         blocks, start = [], 0
         for leaf in selection.leaves:
             stop = start + math.prod(np.shape(leaf))
@@ -229,7 +229,7 @@ class Hessian(Transform):
 
 
 class _FlatGradient(_OfGradient):
-    """The gradient with all its leaves end to end."""
+    """The gradient with all its leaves in one vector."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves = self._leaves(*args, **kwargs)

@@ -127,7 +127,7 @@ class Jacobian(DerivativeTransform):
         return self._argnums, self._mode
 
     def _nested(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The Jacobian as a Tensor on the thread's tape, one sweep for each row or column."""
+        """Compute the Jacobian as a Tensor on the current tape, by one sweep for each row or column."""
         selection = select(args, self._argnums)
         run = NestedCall(function, selection, kwargs)
         array = one_array("jacobian", run.value)
@@ -140,41 +140,41 @@ class Jacobian(DerivativeTransform):
         return selection.unflatten_results(run.to_output(run.jacobian(forward), has_tensor(args, kwargs)))
 
     def _replay(self, function: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The Jacobian of a recorded function."""
+        """Replay the Jacobian."""
         arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)
-        choose = functools.partial(self._spec, selection.inputs(arguments))
-        recorded, results = function.run(arguments, choose)
-        if len(args) == 1 and not kwargs and self._argnums == 0 and recorded.only_output >= 0:
-            self._fast = ResultPath.of(function, recorded, choose(recorded), args[0])
-        return _arranged(selection, recorded, arguments, results)
+        choose = functools.partial(self._choose_spec, selection.inputs(arguments))
+        trace, results = function.run(arguments, choose)
+        if len(args) == 1 and not kwargs and self._argnums == 0 and trace.only_output >= 0:
+            self._fast = ResultPath.of(function, trace, choose(trace), args[0])
+        return _to_output(selection, trace, arguments, results)
 
     def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The Jacobian of a function that is not replayed: of its run with these arguments."""
+        """Record the function with these arguments, and replay that trace once."""
         selection = select(args, self._argnums)
         arguments = flatten_args(tuple(selection.leaves), {})
 
         def of_leaves(*leaves: Any) -> Any:
             return function(*selection.substitute(list(leaves)), **kwargs)
 
-        recorded = Trace(of_leaves, arguments)
-        results = run_once(recorded, arguments, functools.partial(self._spec, tuple(arguments.places)))
-        return _arranged(selection, recorded, arguments, results)
+        trace = Trace(of_leaves, arguments)
+        results = run_once(trace, arguments, functools.partial(self._choose_spec, tuple(arguments.places)))
+        return _to_output(selection, trace, arguments, results)
 
-    def _spec(self, wrt: tuple[int, ...], recorded: Any) -> ProgramSpec:
-        """By columns or by rows; forward sweeps are the cheaper ones where there are as many of both."""
-        if recorded.only_output < 0:
+    def _choose_spec(self, wrt: tuple[int, ...], trace: Any) -> ProgramSpec:
+        """Choose columns (forward) or rows (reverse), whichever are fewer. Forward sweeps are cheaper for as many."""
+        if trace.only_output < 0:
             return ProgramSpec(FORWARD)
         if self._mode != "auto":
             return ProgramSpec(JACFWD if self._mode == "forward" else JACREV, wrt)
-        inputs = sum(math.prod(recorded.input_shape(k)) for k in wrt)
-        forward = inputs <= math.prod(recorded.output_shape) and all_have_forward_rules(recorded.recording)
+        inputs = sum(math.prod(trace.input_shape(k)) for k in wrt)
+        forward = inputs <= math.prod(trace.output_shape) and all_have_forward_rules(trace.recording)
         return ProgramSpec(JACFWD if forward else JACREV, wrt)
 
 
-def _arranged(selection: Selection, recorded: Trace, arguments: Arguments, results: list[Any]) -> Any:
-    """The Jacobians among a replay's results; zeros if the function's result depends on no float."""
-    if recorded.only_output < 0:
-        return selection.zeros(one_array("jacobian", recorded.result(arguments.arrays, results)).shape)
+def _to_output(selection: Selection, trace: Trace, arguments: Arguments, results: list[Any]) -> Any:
+    """Return the Jacobians of a replay; zeros if the result depends on no float argument."""
+    if trace.only_output < 0:
+        return selection.zeros(one_array("jacobian", trace.result(arguments.arrays, results)).shape)
     count = len(selection.leaves)
     return selection.unflatten_results([numpy_scalar(array) for array in results[len(results) - count :]])

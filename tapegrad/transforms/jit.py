@@ -1,4 +1,4 @@
-"""Record once, replay after: a function as a program without Python between its instructions."""
+"""`jit`: record a function once, then replay it without Python between its instructions."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -38,24 +38,24 @@ class Jit(OfFunction, Generic[P, R]):
         self,
         function: Callable[..., Any],
         static: Static = NOTHING,
-        recordings: TraceCache | None = None,
+        traces: TraceCache | None = None,
         derived: bool = False,
     ) -> None:
         self.function = function
         # To transforms, Tensors in closures are constants; called itself, a recorded function keeps their gradient.
         self._check = None if derived else _keep_gradients
         self.static = static
-        self.recordings = TraceCache(MEMORY) if recordings is None else recordings
+        self.traces = TraceCache(MEMORY) if traces is None else traces
         self._lock = lock()
-        self.derived: dict[Any, Jit[..., Any]] = {}  # recorded transforms of this function, by what they are
+        self.derived: dict[Any, Jit[..., Any]] = {}  # recorded transforms of this function, by their key
         self._fast: ResultPath | None = None
-        self.direction: ValueAndDirectionPath | None = None  # the short way of its jvp
-        self.surroundings: CapturedState | None = None  # taken when it is recorded
+        self.direction: ValueAndDirectionPath | None = None  # the fast path of its jvp
+        self.captured: CapturedState | None = None  # from its last recording
         functools.update_wrapper(self, function, updated=())
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        return self.static, TraceCache(self.recordings.memory)
+        return self.static, TraceCache(self.traces.memory)
 
     def __repr__(self) -> str:
         return f"jit({self.function!r})"
@@ -81,7 +81,7 @@ class Jit(OfFunction, Generic[P, R]):
         return self._general(args, kwargs)
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the function instead of replaying it, so that its instructions can be looked at."""
+        """Run the function instead of replaying it, so that each instruction can be checked."""
         results, definition = flatten(self.function(*args, **kwargs))
         if not has_tensor(args, kwargs):
             results = [value.data_or_traced()[()] if is_tensor(value) else value for value in results]
@@ -92,13 +92,13 @@ class Jit(OfFunction, Generic[P, R]):
             return self.function(*args, **kwargs)
         arguments = self.arguments(args, kwargs)
         try:
-            recorded, outputs = self.run(arguments, _FORWARD, self._check)
-        except OuterTensorError:  # it closes over a Tensor of what goes on around it
+            trace, outputs = self.run(arguments, _FORWARD, self._check)
+        except OuterTensorError:  # it closes over a Tensor of an outer transform
             return self.function(*args, **kwargs)
-        keeps = self._check is not None and recorded.recording.closes_over_leaf
+        keeps = self._check is not None and trace.recording.closes_over_leaf
         if len(args) == 1 and not kwargs and len(outputs) == 1 and not keeps:
-            self._fast = ResultPath.of(self, recorded, _FORWARD, args[0])
-        return recorded.result(arguments.arrays, outputs)
+            self._fast = ResultPath.of(self, trace, _FORWARD, args[0])
+        return trace.result(arguments.arrays, outputs)
 
     def tape(self, *args: Any, **kwargs: Any) -> RecordedTape:
         """Return the tape that a call with these arguments replays; record it if there is none yet.
@@ -124,51 +124,51 @@ class Jit(OfFunction, Generic[P, R]):
           2  v2 = sum(v1)              () f64
         outputs   v2 () f64
         """
-        recorded, _ = self.run(self.arguments(args, kwargs), _FORWARD)
-        return recorded.recording
+        trace, _ = self.run(self.arguments(args, kwargs), _FORWARD)
+        return trace.recording
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """The arguments of a call, taken apart."""
+        """Flatten the arguments of a call."""
         return flatten_args(args, kwargs, self.static)
 
     def refresh(self) -> None:
-        """Drop all recordings if something that the function sees has changed."""
-        seen = self.surroundings
+        """Drop all traces if something that the function sees has changed."""
+        seen = self.captured
         if seen is None or seen.holds():
             return
-        with self._lock:  # a thread that is just recording may have changed them, and will take them anew
-            if self.surroundings is seen and seen.changed():
-                self.surroundings = seen.renewed()
-                if self.surroundings is None:
-                    self.recordings.drop(self)
+        with self._lock:  # another thread that records may have replaced it
+            if self.captured is seen and seen.changed():
+                self.captured = seen.renewed()
+                if self.captured is None:
+                    self.traces.drop(self)
 
     def _signature(self, arguments: Arguments) -> Signature:
-        """The recordings for a signature, dropped if something that the function sees has changed."""
+        """Return the traces of a signature, without those that a change of what the function sees has invalidated."""
         self.refresh()
-        signature = self.recordings.signature(self, arguments.key)
-        seen = signature.surroundings
+        signature = self.traces.signature(self, arguments.key)
+        seen = signature.captured
         if seen is not None and seen.changed():
-            signature.surroundings = seen.renewed()
-            if signature.surroundings is None:
-                self.recordings.drop_signature(signature)
-                return self.recordings.signature(self, arguments.key)
+            signature.captured = seen.renewed()
+            if signature.captured is None:
+                self.traces.drop_signature(signature)
+                return self.traces.signature(self, arguments.key)
         return signature
 
     def _record_unless(self, tried: list[Trace], signature: Signature, arguments: Arguments) -> Trace | None:
-        """Record the way that these arguments take, unless another thread has recorded one that was not tried."""
+        """Record a trace for these arguments, unless another thread has added one that was not tried."""
         with self._lock:
-            if any(way not in tried for way in signature.traces):
+            if any(trace not in tried for trace in signature.traces):
                 return None
-            self.recordings.tell(self, arguments, signature)
-            recorded = Trace(self.function, arguments)
-            # Taken anew, for the function may itself have bound a name or filled a list while it ran.
-            self.surroundings = CapturedState((self.function,))
-            seen = self.surroundings
+            self.traces.tell(self, arguments, signature)
+            trace = Trace(self.function, arguments)
+            # Captured after the run, for the function may itself have bound a name or filled a list.
+            self.captured = CapturedState((self.function,))
+            seen = self.captured
             if arguments.objects:
-                seen = signature.surroundings = CapturedState(arguments.objects, seen)
-            recorded.watch_arrays(self.function, seen.reach, arguments.objects)
-            self.recordings.add(recorded, signature)
-        return recorded
+                seen = signature.captured = CapturedState(arguments.objects, seen)
+            trace.watch_arrays(self.function, seen.reach, arguments.objects)
+            self.traces.add(trace, signature)
+        return trace
 
     def run(
         self,
@@ -178,11 +178,10 @@ class Jit(OfFunction, Generic[P, R]):
         given: Sequence[np.ndarray] = (),
         by: Callable[..., tuple[list[Any] | None, int]] | None = None,
     ) -> tuple[Trace, list[Any]]:
-        """Replay the recording whose guards hold, or make it. Returns it and the arrays of its output ports.
+        """Replay the trace whose guards hold, or record one. Return it and the arrays of its results.
 
-        `spec` may be a function that says it of a recording. `check` is called with a recording before its
-        program is made; `given` are arrays for the ports that follow the inputs. `by` is what executes a
-        recording, if it is not `execute`.
+        `spec` may be a function that chooses the spec for a trace. `check` is called with a trace before its program is
+        made. `given` are arrays for the bindings after the inputs. `by` executes a trace, by default `execute`.
         """
         by = by or execute
         signature = self._signature(arguments)
@@ -191,41 +190,41 @@ class Jit(OfFunction, Generic[P, R]):
         tried: list[Trace] = []
         fresh: Trace | None = None
         while fresh is None:
-            for recorded in [way for way in traces if way not in tried]:
-                tried.append(recorded)
-                if any(recorded.outcomes[: len(prefix)] == prefix for prefix in refuted):
+            for trace in [trace for trace in traces if trace not in tried]:
+                tried.append(trace)
+                if any(trace.outcomes[: len(prefix)] == prefix for prefix in refuted):
                     continue
-                outputs, stopped = by(recorded, arguments, spec, check, given)
+                outputs, stopped = by(trace, arguments, spec, check, given)
                 if outputs is not None:
-                    self.recordings.used(recorded, signature)
-                    return recorded, outputs
-                refuted.append(recorded.outcomes[: stopped + 1])
+                    self.traces.used(trace, signature)
+                    return trace, outputs
+                refuted.append(trace.outcomes[: stopped + 1])
             fresh = self._record_unless(tried, signature, arguments)
         outputs = run_once(fresh, arguments, spec, check, given, by)
-        self.recordings.used(fresh, signature)
+        self.traces.used(fresh, signature)
         return fresh, outputs
 
 
 def run_once(
-    recorded: Trace,
+    trace: Trace,
     arguments: Arguments,
     goal: Goal,
     check: Any = None,
     given: Sequence[np.ndarray] = (),
     by: Callable[..., tuple[list[Any] | None, int]] | None = None,
 ) -> list[Any]:
-    """Replay a recording with the arguments that it was made with; the arrays of its output ports."""
-    outputs, _ = (by or execute)(recorded, arguments, goal, check, given)
+    """Replay a trace with the arguments that it was recorded with. Return the arrays of its results."""
+    outputs, _ = (by or execute)(trace, arguments, goal, check, given)
     if outputs is None:
         raise RuntimeError(
-            "a recorded function took another way when it was replayed with the same arguments"
+            "a recorded function took another branch when it was replayed with the same arguments"
         )
     return outputs
 
 
-def _keep_gradients(recorded: Trace) -> None:
-    """Refuse to replay what closes over an eager Tensor that a gradient can flow back to from the result."""
-    if recorded.recording.closes_over_leaf and thread.mode.differentiate:
+def _keep_gradients(trace: Trace) -> None:
+    """Raise if the function closes over an eager Tensor that gets a gradient, which a replay would lose."""
+    if trace.recording.closes_over_leaf and thread.mode.differentiate:
         raise OuterTensorError(
             "a recorded function closes over a Tensor that can be differentiated by: a replay would lose its gradient."
             " Pass the Tensor as an argument, or detach() it"
@@ -233,26 +232,28 @@ def _keep_gradients(recorded: Trace) -> None:
 
 
 def execute(
-    recorded: Trace, arguments: Arguments, goal: Goal, check: Any, given: Sequence[np.ndarray]
+    trace: Trace, arguments: Arguments, goal: Goal, check: Any, given: Sequence[np.ndarray]
 ) -> tuple[list[Any] | None, int]:
-    """Run one recording's program; the arrays of its output ports, or `None` and the guard that did not hold.
+    """Run the program of a trace. Return the arrays of its results, or `None` and the guard that did not hold.
 
-    For a program that differentiates backwards, the value of the output comes first.
+    Of a program with a reverse sweep, the first result is the value.
     """
     if check is not None:
-        check(recorded)
-    spec = goal if isinstance(goal, ProgramSpec) else goal(recorded)
-    program = recorded.program(spec)
-    workspace = recorded.take_workspace(spec)
+        check(trace)
+    spec = goal if isinstance(goal, ProgramSpec) else goal(trace)
+    program = trace.program(spec)
+    workspace = trace.take_workspace(spec)
     results = [np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
     arrays = [*arguments.arrays, *given, *results]
     ids = np.array([id(array) for array in arrays], np.int64)
-    status = getattr(replay, program.entry)(workspace.address, id(ids))  # by name: the first call replaces it
+    status = getattr(replay, program.entry)(
+        workspace.address, id(ids)
+    )  # looked up: the first call replaces it
     stopped = program.guards.get(workspace.stopped_at, -1) if status == GUARD_FAILED else -1
     value = workspace.value
     if status == 0 and value is not None:
         results.insert(0, value.copy())
-    recorded.workspaces(spec).append(workspace)
+    trace.workspaces(spec).append(workspace)
     if status == 0:
         return results, -1
     if status == GUARD_FAILED:
@@ -261,7 +262,7 @@ def execute(
 
 
 def error_of(status: int) -> BaseException:
-    """The exception for a kernel's status."""
+    """Return the exception for the status of a kernel."""
     if status == CALL_FAILED:
         return failure()
     if status == OUT_OF_RANGE:
@@ -328,6 +329,6 @@ def jit(
     """
     if isinstance(function, Jit) and static_argnums is None and static_argnames is None:
         return function
-    plain = function.function if isinstance(function, Jit) else function
-    static = static_arguments(plain, static_argnums, static_argnames)
-    return Jit(plain, static, TraceCache(memory))
+    inner = function.function if isinstance(function, Jit) else function
+    static = static_arguments(inner, static_argnums, static_argnames)
+    return Jit(inner, static, TraceCache(memory))

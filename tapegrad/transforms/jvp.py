@@ -105,7 +105,7 @@ def directions(selection: Selection, given: Any, name: str) -> list[Any]:
 
 
 def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
-    """A tangent of the primal's shape and dtype: a Tensor, or an array in C order."""
+    """Return a tangent in the primal's shape and dtype: a Tensor, or an array in C order."""
     primal, array = (each if is_tensor(each) else np.asarray(each) for each in (leaf, value))
     check_real(f"{name}: the tangent of argument {k}", array, value)
     if array.dtype.kind != "f":
@@ -119,7 +119,7 @@ def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
     if is_tensor(array):
         return array
     dtype = primal.dtype.newbyteorder("=") if primal.dtype.kind == "f" else array.dtype
-    # Not by np.array, which may take over an equal dtype object: compiled code knows dtypes by address.
+    # Not by np.array, which may keep an equal dtype object: compiled code compares dtypes by address.
     direction = np.empty(array.shape, np.float32 if dtype == np.float32 else np.float64)
     direction[...] = array
     return direction
@@ -129,7 +129,7 @@ def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
 
 
 def nested_jvp(function: Callable[..., Any], selection: Selection, directions: list[Any]) -> tuple[Any, Any]:
-    """Value and tangent as Tensors, on the tape that the thread is appending to."""
+    """Compute value and tangent as Tensors, on the current tape of the thread."""
     run = NestedCall(function, selection)
     results, definition = flatten(run.value)
     check_numbers("jvp", results)
@@ -144,16 +144,16 @@ def nested_jvp(function: Callable[..., Any], selection: Selection, directions: l
 def _replayed_jvp(
     function: Jit[..., Any], selection: Selection, directions: list[np.ndarray]
 ) -> tuple[Any, Any]:
-    """Value and tangent of a recorded function."""
+    """Replay value and tangent."""
     arguments = function.arguments(selection.args, {})
     spec = ProgramSpec(JVP, selection.inputs(arguments), values=True)
-    recorded, results = function.run(arguments, spec, given=directions)
+    trace, results = function.run(arguments, spec, given=directions)
     half = len(results) // 2
     if len(selection.args) == 1 and half == 1:
-        function.direction = ValueAndDirectionPath.of(function, recorded, spec, selection.args[0])
-    value = recorded.result(arguments.arrays, results[:half])
+        function.direction = ValueAndDirectionPath.of(function, trace, spec, selection.args[0])
+    value = trace.result(arguments.arrays, results[:half])
     check_numbers("jvp", flatten(value)[0])
-    return value, recorded.tangents(arguments.arrays, results[half:])
+    return value, trace.tangents(arguments.arrays, results[half:])
 
 
 # --- by a sweep over the eager tape ------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def _replayed_jvp(
 def eager_jvp(
     function: Callable[..., Any], selection: Selection, directions: list[np.ndarray]
 ) -> tuple[Any, Any]:
-    """Value and tangent of a function that is run with Tensors on the eager tape."""
+    """Run the function on the eager tape, and compute the tangent by a sweep over it."""
     with eager_mode():
         leaves = [
             from_array(np.array(leaf, x_dot.dtype, order="C"), constant=False)
@@ -181,7 +181,7 @@ def eager_jvp(
 
 
 def push(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) -> list[np.ndarray]:
-    """The tangents of eager Tensors for those of leaf Tensors, each of which is the whole of its buffer."""
+    """Return the tangents of eager results, given those of leaves, each of which is a whole buffer."""
     tangents = [np.zeros(y.shape, y.dtype) for y in results]
     addresses = [_ids(directions), _ids(tangents)]
     slots = [np.array([t._slot_on(EAGER) for t in group], np.int64) for group in (leaves, results)]
@@ -209,7 +209,7 @@ def push(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) ->
 
 
 def _push_by_rules(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) -> list[np.ndarray]:
-    """`push` where users' functions are called, during which anything may happen to the tape."""
+    """Do the same as `push` through custom ops, whose functions may change the tape meanwhile."""
     roots, inputs = ([t._slot_on(EAGER) for t in group] for group in (results, leaves))
     with no_grad():
         dots = tensor_sweeps.forward(

@@ -24,7 +24,7 @@ from tapegrad.ops import COPY
 from tapegrad.program.calling import call
 from tapegrad.program.signature import numpy_scalar
 from tapegrad.transforms.argnums import Selection, native
-from tapegrad.transforms.base import plain
+from tapegrad.transforms.base import without_jit
 
 
 class NestedCall:
@@ -49,7 +49,7 @@ class NestedCall:
         # The function may write to its arguments in place; these Tensors stay on the slots from before.
         self._leaves = [tensor_on(self.tape, copy._slot) for copy in copies]
         with differentiating(self._leaves):
-            self.value = call(plain(function), selection.substitute(copies), kwargs)
+            self.value = call(without_jit(function), selection.substitute(copies), kwargs)
 
     @property
     def slots(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""The primals of one forward sweep of a replay, kept for reverse sweeps."""
+"""The primals of a replayed forward sweep, which the reverse sweeps of a pullback read."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ from tapegrad.transforms.jit import error_of
 
 
 class Primals(Uncopied):
-    """A workspace of a pullback's program, with what the forward sweep has left for some arguments.
+    """A workspace of a pullback's program, with the primals for some arguments.
 
-    It goes back to the others when nobody can ask for a pullback any more.
+    The workspace is returned to the free ones when the pullback is collected.
     """
 
     __slots__ = ("_alone", "_free", "_inputs", "_workspace", "program")
@@ -30,7 +30,7 @@ class Primals(Uncopied):
         self.program = program
         self._workspace = workspace
         self._free = free
-        self._inputs = inputs  # the reverse sweep reads them where they lie
+        self._inputs = inputs  # the reverse sweep reads these arrays themselves
         self._alone = lock()
 
     def __del__(self) -> None:
@@ -38,13 +38,13 @@ class Primals(Uncopied):
 
     @classmethod
     def computed(
-        cls, recorded: Trace, arguments: Arguments, spec: ProgramSpec, *_: Any
+        cls, trace: Trace, arguments: Arguments, spec: ProgramSpec, *_: Any
     ) -> tuple[list[Any] | None, int]:
-        """A forward sweep by a recording: the primals, or `None` and the guard that did not hold."""
-        program = recorded.program(spec)
+        """Run the forward sweep of a trace. Return the primals, or `None` and the guard that did not hold."""
+        program = trace.program(spec)
         assert isinstance(program, PullbackProgram)
-        workspace = recorded.take_workspace(spec)
-        made = cls(program, workspace, recorded.workspaces(spec), arguments.arrays)
+        workspace = trace.take_workspace(spec)
+        made = cls(program, workspace, trace.workspaces(spec), arguments.arrays)
         ids = _ids(arguments.arrays)
         status = replay.replay_forward(made._workspace.address, id(ids))
         if status == GUARD_FAILED:
@@ -55,11 +55,11 @@ class Primals(Uncopied):
         return [made], -1
 
     def outputs(self) -> list[np.ndarray]:
-        """Copies of the function's outputs."""
+        """Return copies of the outputs of the function."""
         return [output.copy() for output in self._workspace.outputs]
 
     def pull(self, cotangents: list[np.ndarray]) -> list[np.ndarray]:
-        """The cotangents of the inputs for those of the float outputs: a reverse sweep."""
+        """Run a reverse sweep. Return the cotangents of the inputs, given those of the float outputs."""
         bindings = self.program.bindings[self.program.given :]
         seeds = [
             _copied(bar, binding.shape, binding.dtype)
@@ -75,7 +75,7 @@ class Primals(Uncopied):
 
 
 def _copied(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """A copy with this very dtype object, by which compiled code knows it: `np.array` may take over an equal one."""
+    """Return a copy with this dtype object: compiled code compares dtypes by address, and `np.array` may change it."""
     copy = np.empty(shape, dtype)
     copy[...] = value
     return copy

@@ -80,7 +80,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:
 
 
 def _checked(y_bar: Any, shapes: list[tuple[int, ...]], definition: Any) -> list[Any]:
-    """The leaves of a cotangent, which must look like those of the value: Tensors, or arrays of real numbers."""
+    """Return the leaves of a cotangent as Tensors or arrays, or raise if they do not fit the value."""
     given, own = flatten(y_bar)
     if own != definition:
         raise ValueError("pullback: the cotangent has another structure than the function's value")
@@ -96,7 +96,7 @@ def _checked(y_bar: Any, shapes: list[tuple[int, ...]], definition: Any) -> list
 
 
 def _per_primal(selection: Selection, cotangents: list[Any]) -> tuple[Any, ...]:
-    """The cotangents of the leaves as one for each primal."""
+    """Return the cotangents of the leaves as one for each primal."""
     pulled: tuple[Any, ...] = selection.unflatten_results(cotangents)
     return pulled
 
@@ -106,10 +106,10 @@ def _shapes(values: list[Any]) -> list[tuple[int, ...]]:
 
 
 class _Vjp(Derivative[tuple[Any, Pullback]]):
-    """Value and pullback."""
+    """Compute value and pullback."""
 
     def _nested(self, function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
-        """On the tape that the thread is appending to."""
+        """Run the function on the current tape of the thread."""
         run = NestedCall(function, selection)
         values, definition = flatten(run.value)
         check_numbers("vjp", values)
@@ -124,13 +124,13 @@ class _Vjp(Derivative[tuple[Any, Pullback]]):
 
     @restoring
     def _eager(self, function: Callable[..., Any], selection: Selection) -> tuple[Any, Pullback]:
-        """On the eager tape, which is swept at each call of the pullback."""
+        """Run the function on the eager tape, which each call of the pullback sweeps."""
         with eager_mode():
             run = NestedCall(function, selection)
             values, definition = flatten(run.value)
             check_numbers("vjp", values)
             to_output = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in values]
-        alone, shapes = lock(), _shapes(to_output)  # the sweep leaves its gradients in the leaves of the run
+        alone, shapes = lock(), _shapes(to_output)  # one sweep at a time: its gradients are in the leaves
 
         @restoring
         def pullback(y_bar: Any) -> tuple[Any, ...]:
@@ -144,16 +144,16 @@ class _Vjp(Derivative[tuple[Any, Pullback]]):
         return unflatten(definition, to_output), Pullback(pullback)
 
     def _replay(self, function: Jit[..., Any], selection: Selection) -> tuple[Any, Pullback]:
-        """By replays: a forward sweep now, and a reverse sweep at each call of the pullback."""
+        """Replay the forward sweep now, and the reverse sweep at each call of the pullback."""
         arguments = function.arguments(selection.args, {})
         arguments.arrays[:] = [array.copy() for array in arguments.arrays]  # the caller's may change
         spec = ProgramSpec(VJP, selection.inputs(arguments))
-        recorded, (primals,) = function.run(arguments, spec, by=Primals.computed)
-        value = recorded.result(arguments.arrays, primals.outputs())
+        trace, (primals,) = function.run(arguments, spec, by=Primals.computed)
+        value = trace.result(arguments.arrays, primals.outputs())
         values, definition = flatten(value)
         check_numbers("vjp", values)
         shapes = _shapes(values)
-        seeded = [recorded.computed[k] for k in primals.program.seeded]
+        seeded = [trace.computed[k] for k in primals.program.seeded]
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             bars = _checked(y_bar, shapes, definition)

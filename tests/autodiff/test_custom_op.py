@@ -280,7 +280,7 @@ def test_a_replay_reads_integers_as_they_are_then() -> None:
         expected = pick_vjp(np.ones(4), None, X, np.array(rows), flags)[0]
         np.testing.assert_array_equal(tg.grad(outside)(X), expected)
         np.testing.assert_array_equal(tg.grad(inside)(X, np.array(rows), flags), expected)
-    assert len(list(inside.recordings)) == 1
+    assert len(list(inside.traces)) == 1
 
 
 @pytest.mark.parametrize("transform", [lambda f: f, tg.jit], ids=["eager", "replayed"])

@@ -160,7 +160,7 @@ def recorded(function):
     data = HELD.data = Data()
     HELD.proxy, HELD.dead = weakref.proxy(data), weakref.proxy(Data())
     replayed = tg.jit(lambda p: function(p, data))
-    return data, replayed, lambda: len(list(replayed.recordings))
+    return data, replayed, lambda: len(list(replayed.traces))
 
 
 @pytest.mark.parametrize("name", OPERANDS)
@@ -229,7 +229,7 @@ def test_what_a_function_is_bound_to_is_followed(name):
     for number in (1.0, 2.0):
         model.y[0] = number
         assert operand(X) == np.sum(X * model.y)
-    assert len(list(operand.recordings)) == 1
+    assert len(list(operand.traces)) == 1
 
 
 def value(function, data):

@@ -81,7 +81,7 @@ def test_equal_values_share(value):
     replayed = tg.jit(lambda x, k: x * described(k), static_argnums=1)
     for _ in range(4):
         replayed(2.0, copy.deepcopy(value))
-    assert len(list(replayed.recordings)) == 1
+    assert len(list(replayed.traces)) == 1
 
 
 def test_objects_that_are_equal_without_being_static():
@@ -171,7 +171,7 @@ def test_what_is_static_or_an_array_is_not_told(make):
         warnings.simplefilter("error")
         for n in range(40):
             assert f(1.0, n if f.static.numbers else np.asarray(n)) == n
-    assert len(list(f.recordings)) == (40 if f.static.numbers else 1)
+    assert len(list(f.traces)) == (40 if f.static.numbers else 1)
 
 
 def test_recordings_used_longest_ago_go_first():
@@ -187,8 +187,8 @@ def test_recordings_used_longest_ago_go_first():
         assert f(x, n) == 1000 * n
         assert f(x, 0) == 0
     assert counts[0] == 1
-    assert 1 < len(list(f.recordings)) < 50
-    assert f.recordings.bytes <= 1_000_000
+    assert 1 < len(list(f.traces)) < 50
+    assert f.traces.bytes <= 1_000_000
     assert f(x, 99) == 99_000
     assert counts[99] == 1
     assert f(x, 1) == 1000

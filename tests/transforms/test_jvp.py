@@ -198,7 +198,7 @@ def test_unknown_mode():
 
 def test_auto_takes_the_fewer_sweeps():
     def kinds(f):
-        return {p.kind for way in f.recordings for p in way._programs}
+        return {p.kind for way in f.traces for p in way._programs}
 
     tall, wide = tg.jit(lambda x: tg.concatenate([x, x])), tg.jit(lambda x: x[:1] * 2)
     tg.jacobian(tall)(np.ones(3))

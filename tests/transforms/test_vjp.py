@@ -169,7 +169,7 @@ def test_dtype_objects_of_their_own(prepare):
 def test_workspaces_come_back():
     f = tg.jit(lambda x: x * x)
     pullbacks = [tg.vjp(f, X)[1] for _ in range(3)]
-    (recorded,) = f.recordings
+    (recorded,) = f.traces
     (free,) = recorded._free.values()
     assert free == []
     del pullbacks
