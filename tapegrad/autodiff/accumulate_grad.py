@@ -49,7 +49,7 @@ def backward_on_tensors(
         for slot in targets:
             value = cotangents.of_buffer(slot)
             geometry = cotangents.geometry(slot)
-            gradient = materialize(0.0 if value is None else value, (geometry.elements,), geometry.dtype)
+            gradient = materialize(0.0 if value is None else value, geometry.flat.shape, geometry.dtype)
             _accumulate_grad(slot, gradient, create_graph, accumulate)
 
 
@@ -99,12 +99,16 @@ def gradient_tensor(slot: int) -> Tensor | None:
     geometry = Geometry.of(EAGER, slot)
     _merge_native_grad(slot, attachment, geometry)
     gradient: Tensor = attachment.gradient
-    return gradient if len(geometry.shape) == 1 and geometry.whole else view_region(gradient, *geometry.place)
+    return (
+        gradient
+        if len(geometry.shape) == 1 and geometry.covers_buffer
+        else view_region(gradient, geometry.view)
+    )
 
 
 def _merge_native_grad(slot: int, attachment: Attachment, geometry: Geometry) -> None:
     """Add what compiled sweeps have accumulated since to a gradient that is a Tensor."""
-    words = np.array([geometry.elements, geometry.dtype.itemsize], np.int64)
+    words = np.array([geometry.buffer_size, geometry.dtype.itemsize], np.int64)
     whole = slots.view_geometry(_HEADER, slot, 0, id(words))
     array = show(EAGER, whole, True)
     if array is not None:
@@ -121,4 +125,4 @@ def clear_gradient(slot: int, keep: bool) -> None:
     attachment = ensure_attachment(slot)
     whole = attachment.gradient.data_or_traced().copy()
     attachment.gradient = from_array(whole, constant=True)
-    view_region(attachment.gradient, *Geometry.of(EAGER, slot).place).data_or_traced()[...] = 0
+    view_region(attachment.gradient, Geometry.of(EAGER, slot).view).data_or_traced()[...] = 0

@@ -12,6 +12,7 @@ from typing import Any
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.regions import flatten_buffer, materialize, scatter_regions, view_region
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.engine.tape.view import View
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.tensor import Tensor
 from tapegrad.frontend.writes import setitem
@@ -44,23 +45,22 @@ class Accumulator:
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
         self.geometry: Callable[[int], Geometry] = _Geometries(tape).__getitem__
-        self._values: dict[int, dict[Any, tuple[Geometry, Value]]] = {}  # by buffer, then by view
+        self._values: dict[int, dict[View, tuple[Geometry, Value]]] = {}  # by buffer, then by view
 
     def add(self, slot: int, value: Value) -> None:
         """Add a value of a slot's shape."""
         geometry = self.geometry(slot)
         values = self._values.setdefault(geometry.buffer, {})
-        place = geometry.place
-        if place in values:
-            value = values[place][1] + value
-        values[place] = (geometry, value)
+        if geometry.view in values:
+            value = values[geometry.view][1] + value
+        values[geometry.view] = (geometry, value)
 
     def set_buffer(self, slot: int, value: Value) -> None:
         """Set the value of the whole buffer of a slot, given in any shape with its elements in order."""
         geometry = self.geometry(slot)
-        flat = self._flat(geometry)
+        flat = geometry.flat
         value = value if isinstance(value, float) else flatten_buffer(value, geometry)
-        self._values[geometry.buffer] = {flat.place: (flat, value)}
+        self._values[geometry.buffer] = {flat.view: (flat, value)}
 
     def get(self, slot: int) -> Value | None:
         """Return the sum for a slot, or `None` if its buffer has no value."""
@@ -71,10 +71,10 @@ class Accumulator:
         values = self._values.get(geometry.buffer)
         if not values:
             return None
-        if len(values) == 1 and geometry.place in values and not geometry.overlaps:
-            return values[geometry.place][1]
+        if len(values) == 1 and geometry.view in values and not geometry.view.overlaps:
+            return values[geometry.view][1]
         whole = self._merge(geometry)
-        return whole if isinstance(whole, float) else view_region(whole, *geometry.place)
+        return whole if isinstance(whole, float) else view_region(whole, geometry.view)
 
     def of_buffer(self, slot: int) -> Value | None:
         """Return the sum for the whole buffer of a slot, flat or one float; `None` if it has no value."""
@@ -83,22 +83,18 @@ class Accumulator:
 
     def replace(self, geometry: Geometry, value: Tensor) -> None:
         """Replace the sum for a view."""
-        flat = self._flat(geometry)
+        flat = geometry.flat
         known = self.of_view(flat)
         whole = materialize(0.0 if known is None else known, flat.shape, flat.dtype)
         copy = unary(COPY, whole)
-        setitem(view_region(copy, *geometry.place), ..., value)
-        self._values[geometry.buffer] = {flat.place: (flat, copy)}
-
-    def _flat(self, like: Geometry) -> Geometry:
-        """Return the geometry of the whole buffer in one dimension."""
-        return like._replace(offset=0, shape=(like.elements,), strides=(like.dtype.itemsize,))
+        setitem(view_region(copy, geometry.view), ..., value)
+        self._values[geometry.buffer] = {flat.view: (flat, copy)}
 
     def _merge(self, like: Geometry) -> Value:
         """Merge the values of all views into one for the whole buffer, flat or one float, and keep that."""
         number, whole, others = 0.0, None, []  # type: float, Any, list[tuple[Geometry, Value]]
         for geometry, value in self._values[like.buffer].values():
-            if not geometry.whole:
+            if not geometry.covers_buffer:
                 others.append((geometry, value))
             elif isinstance(value, float):
                 number += value
@@ -107,12 +103,12 @@ class Accumulator:
                 whole = buffer if whole is None else whole + buffer
         if whole is None and not others:
             return number
-        flat = self._flat(like)
+        flat = like.flat
         if number != 0.0:
             others.append((flat, number))
         if others:
             whole = scatter_regions(self._tape, whole, others)
-        self._values[like.buffer] = {flat.place: (flat, whole)}
+        self._values[like.buffer] = {flat.view: (flat, whole)}
         return whole
 
 

@@ -1,30 +1,19 @@
 """The part of a tape that lies between some results and some inputs, as Python sees it."""
 
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.sweep import subgraph
-from tapegrad.engine.sweep.bind_recording import hold
-from tapegrad.engine.tape import memory
-from tapegrad.engine.tape.layout import DIFFERENTIABLE, E_FREED, F32, NONE
-from tapegrad.engine.tape.memory import (
-    D_BUFFER,
-    D_BYTES,
-    D_DTYPE,
-    D_FLAGS,
-    D_GEOMETRY,
-    D_NDIM,
-    D_OFFSET,
-    D_PRODUCER,
-    DESCRIPTION_WORDS,
-)
-from tapegrad.engine.tape.tape import DTYPES, Tape
+from tapegrad.engine.sweep import bind_recording, subgraph
+from tapegrad.engine.tape.layout import DIFFERENTIABLE, E_FREED, NONE
+from tapegrad.engine.tape.memory import D_BUFFER, D_BYTES, D_PRODUCER
+from tapegrad.engine.tape.tape import Tape
+from tapegrad.engine.tape.view import View
 from tapegrad.errors import FreedGraphError
 from tapegrad.frontend.arrays import show
+from tapegrad.frontend.description import Description
 from tapegrad.frontend.tensor import Tensor, from_slot
 
 FREED = (
@@ -57,66 +46,48 @@ class Instruction(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """Where the elements of a slot lie in its buffer."""
+    """A slot of a graph: the buffer that it lies on, and the view of it."""
 
     buffer: int
     bytes: int  # of the buffer
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: np.dtype[Any]
+    view: View
     differentiable: bool
     number: float | None = None  # that a constant scalar of the engine's own is
 
     @classmethod
     def of(cls, tape: Tape, slot: int) -> "Geometry":
-        words = np.empty(DESCRIPTION_WORDS, np.int64)
-        memory.describe(tape.header, slot, id(words), 0, 0)
-        ndim = int(words[D_NDIM])
-        known = words[: D_GEOMETRY + 2 * ndim].tolist()
-        literal = ndim == 0 and known[D_FLAGS] == 0 and known[D_PRODUCER] == NONE and known[D_DTYPE] <= F32
-        return cls(
-            known[D_BUFFER],
-            known[D_BYTES],
-            known[D_OFFSET],
-            tuple(known[D_GEOMETRY : D_GEOMETRY + ndim]),
-            tuple(known[D_GEOMETRY + ndim :]),
-            DTYPES[known[D_DTYPE]],
-            known[D_FLAGS] & DIFFERENTIABLE != 0,
-            _number(tape, slot) if literal else None,
-        )
+        """Read what the engine knows of a slot."""
+        described = Description(tape.header, slot)
+        view, flags = described.view, described.flags
+        scalar = view.shape == () and view.dtype.kind == "f"
+        constant = scalar and flags == 0 and described[D_PRODUCER] == NONE
+        number = _number(tape, slot) if constant else None
+        return cls(described[D_BUFFER], described[D_BYTES], view, flags & DIFFERENTIABLE != 0, number)
 
     @property
-    def place(self) -> tuple[Any, ...]:
-        """What two slots on one buffer must share to be the same elements."""
-        return self.offset, self.shape, self.strides
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        return self.view.shape
 
     @property
-    def overlaps(self) -> bool:
-        """Whether an element is seen more than once, as in a broadcast."""
-        return 0 in self.strides and any(
-            s == 0 and e > 1 for s, e in zip(self.strides, self.shape, strict=True)
-        )
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the elements."""
+        return self.view.dtype
 
     @property
-    def elements(self) -> int:
+    def buffer_size(self) -> int:
         """Elements of the buffer."""
         return self.bytes // self.dtype.itemsize
 
     @property
-    def in_order(self) -> bool:
-        """Whether its elements lie side by side in C order."""
-        expected = self.dtype.itemsize
-        for extent, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
-            if extent != 1 and stride != expected:
-                return 0 in self.shape
-            expected *= extent
-        return True
+    def covers_buffer(self) -> bool:
+        """Whether it is all elements of the buffer in C order."""
+        return self.view.covers(self.bytes)
 
     @property
-    def whole(self) -> bool:
-        """Whether it is all elements of the buffer in C order."""
-        return self.in_order and math.prod(self.shape) == self.elements
+    def flat(self) -> "Geometry":
+        """All of the buffer in one dimension."""
+        return self._replace(view=View.in_c_order((self.buffer_size,), self.dtype))
 
 
 def _number(tape: Tape, slot: int) -> float | None:
@@ -127,7 +98,7 @@ def _number(tape: Tape, slot: int) -> float | None:
 
 def tensor_on(tape: Tape, slot: int) -> Tensor:
     """Another Tensor on a slot."""
-    hold(tape.header, slot)
+    bind_recording.hold(tape.header, slot)
     return from_slot(tape, slot)
 
 

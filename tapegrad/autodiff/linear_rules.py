@@ -10,10 +10,10 @@ from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.autodiff import transposes
 from tapegrad.autodiff.accumulator import Value
-from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.step import Step
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.engine.tape.view import View
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.record_structural import allocate, record_out, record_reduction
 from tapegrad.frontend.shape import contiguous
@@ -29,13 +29,13 @@ def forward(step: Step, dots: list[Value | None]) -> Tensor:
         for j, x_dot in enumerate(dots)
     ]
     if row.kind in ("broadcast_sum", "reduction"):
-        axes = sum(1 << d for d, stride in enumerate(like.strides) if stride == 0)
+        axes = sum(1 << d for d, stride in enumerate(like.view.strides) if stride == 0)
         return record_reduction(CODES[row.name], operands[0], axes, False, row.name)
     if row.params is None:
         return _record(row, operands, None, allocate(step.tape, like.dtype, like.shape, row.name))
-    places = [step.geometry(slot) for slot in step.operands]
+    places = [step.geometry(slot).view for slot in step.operands]
     operands = [_laid_out(step.tape, x, place) for x, place in zip(operands, places, strict=True)]
-    return _record(row, operands, step.params, _empty(step.tape, like))
+    return _record(row, operands, step.params, _empty(step.tape, like.view))
 
 
 def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
@@ -62,11 +62,11 @@ def _record(row: Row, operands: list[Tensor], params: Any, result: Tensor) -> Te
 # --- memory ----------------------------------------------------------------------------------------------------
 
 
-def _laid_out(tape: Tape, value: Tensor, place: Geometry) -> Tensor:
+def _laid_out(tape: Tape, value: Tensor, place: View) -> Tensor:
     """A value that lies in memory as a slot does, of whose strides parameters may speak: itself, or a recorded copy."""
-    if _steps(value.shape, value.data_or_traced().strides) == _steps(place.shape, place.strides):
+    if View(0, value.shape, value.data_or_traced().strides, place.dtype).steps == place.steps:
         return value
-    if place.in_order:
+    if place.contiguous:
         return contiguous(value)
     copy = _empty(tape, place)
     once = tuple(slice(1) if stride == 0 else slice(None) for stride in place.strides)
@@ -76,17 +76,11 @@ def _laid_out(tape: Tape, value: Tensor, place: Geometry) -> Tensor:
     return copy
 
 
-def _steps(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[int]:
-    """Strides, 0 where nothing is stepped over."""
-    return [stride if extent > 1 else 0 for extent, stride in zip(shape, strides, strict=True)]
-
-
-def _empty(tape: Tape, like: Geometry) -> Tensor:
+def _empty(tape: Tape, like: View) -> Tensor:
     """A Tensor with nothing in it yet that lies in memory as a slot does."""
-    if like.in_order:
+    if like.contiguous:
         return allocate(tape, like.dtype, like.shape, "empty")
-    item = like.dtype.itemsize
-    reach = [stride * max(extent - 1, 0) for extent, stride in zip(like.shape, like.strides, strict=True)]
-    first = -sum(min(step, 0) for step in reach)
-    memory = allocate(tape, like.dtype, ((first + sum(max(step, 0) for step in reach)) // item + 1,), "empty")
-    return view_of(memory, as_strided(memory.data_or_traced()[first // item :], like.shape, like.strides))
+    low, high = like.bounds
+    memory = allocate(tape, like.dtype, ((high - low) // like.itemsize,), "empty")
+    first = memory.data_or_traced()[(like.offset - low) // like.itemsize :]
+    return view_of(memory, as_strided(first, like.shape, like.strides))

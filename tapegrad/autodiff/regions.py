@@ -7,6 +7,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.engine.tape.view import View
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.record_structural import allocate, record_out
 from tapegrad.frontend.shape import contiguous
@@ -26,49 +27,48 @@ def materialize(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Ten
 def flatten_buffer(value: Tensor, geometry: Geometry) -> Tensor:
     """Return the value of a whole buffer in one dimension."""
     value = value if value.data_or_traced().flags.c_contiguous else contiguous(value)
-    return value if value.ndim == 1 else view_of(value, value.data_or_traced().reshape(geometry.elements))
+    return value if value.ndim == 1 else view_of(value, value.data_or_traced().reshape(geometry.buffer_size))
 
 
-def view_region(buffer: Tensor, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-    """Return a view into the value of a buffer, `offset` in bytes.
+def view_region(buffer: Tensor, view: View) -> Tensor:
+    """Return a view of the value of a buffer.
 
     A value that is not in C order is copied first: a cotangent may be any view of a computed Tensor.
     """
     if not buffer.data_or_traced().flags.c_contiguous:
         buffer = contiguous(buffer)
     array = buffer.data_or_traced().reshape(-1)
-    return view_of(buffer, as_strided(array[offset // array.itemsize :], shape, strides))
+    return view_of(buffer, as_strided(array[view.offset // array.itemsize :], view.shape, view.strides))
 
 
 def scatter_regions(tape: Tape, whole: Tensor | None, values: list[tuple[Geometry, Any]]) -> Tensor:
     """Scatter values to their views in a flat buffer, and return the sum with `whole`, a value for all of it."""
-    like = values[0][0]
-    flat = (0, (like.elements,), (like.dtype.itemsize,))
-    operands = [] if whole is None else [(flat, whole)]
-    operands += [(geometry.place, materialize(value, (), like.dtype)) for geometry, value in values]
+    like = values[0][0].flat
+    operands = [] if whole is None else [(like.view, whole)]
+    operands += [(geometry.view, materialize(value, (), like.dtype)) for geometry, value in values]
     result = None
     while operands:
         room = _MAX_OPERANDS if result is None else _MAX_OPERANDS - 1
         taken, operands = operands[:room], operands[room:]
-        result = _embed(tape, like, taken if result is None else [(flat, result), *taken])
+        result = _embed(tape, like, taken if result is None else [(like.view, result), *taken])
     assert result is not None
     return result
 
 
-def _embed(tape: Tape, like: Geometry, values: list[tuple[Any, Tensor]]) -> Tensor:
+def _embed(tape: Tape, like: Geometry, values: list[tuple[View, Tensor]]) -> Tensor:
     """Record an instruction that adds up to three operands to their regions in a buffer of zeros."""
-    result = allocate(tape, like.dtype, (like.elements,), "embed")
+    result = allocate(tape, like.dtype, like.shape, "embed")
     operands, regions = [], []
-    for (offset, shape, strides), value in values:
+    for view, value in values:
         operands.append(value._slot_on(tape))
-        own = _broadcast_strides(Geometry.of(tape, operands[-1]), shape)
-        regions.append(Region(offset, shape, strides, own))
-    params = EmbedParams(like.elements, tuple(regions))
+        own = _broadcast_strides(Geometry.of(tape, operands[-1]).view, view.shape)
+        regions.append(Region(view.offset, view.shape, view.strides, own))
+    params = EmbedParams(like.buffer_size, tuple(regions))
     record_out(tape, _EMBED, result._slot, operands, params, "embed", current()[1])
     return result
 
 
-def _broadcast_strides(own: Geometry, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _broadcast_strides(own: View, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides of a slot that is broadcast to a shape."""
     lead = len(shape) - len(own.shape)
     within = zip(own.shape, own.strides, shape[lead:], strict=True)

@@ -131,9 +131,10 @@ class _SegmentedSweep:
     def _cotangent(self, slot: int, geometry: Geometry) -> Any:
         """Return the cotangent of a view, without a copy."""
         whole = words_at(
-            reverse_segments.fill(_HEADER, slot, id(self._column)), geometry.elements, geometry.dtype
+            reverse_segments.fill(_HEADER, slot, id(self._column)), geometry.buffer_size, geometry.dtype
         )
-        return as_strided(whole[geometry.offset // whole.itemsize :], geometry.shape, geometry.strides)
+        view = geometry.view
+        return as_strided(whole[view.offset // whole.itemsize :], view.shape, view.strides)
 
 
 def _check(status: int) -> None:

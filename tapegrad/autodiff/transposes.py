@@ -12,12 +12,14 @@ import numpy as np
 from tapegrad.autodiff.accumulator import Value
 from tapegrad.autodiff.regions import view_region
 from tapegrad.autodiff.step import Step
+from tapegrad.engine.tape.view import View
 from tapegrad.frontend import reductions
 from tapegrad.frontend.record import apply, unary
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import Tensor
 from tapegrad.frontend.writes import setitem
 from tapegrad.ops import CODES, COPY
+from tapegrad.ops.params import Region
 
 _MASKED_MULTIPLY = CODES["masked_multiply"]
 
@@ -46,7 +48,11 @@ def views_of_the_regions(step: Step, y_bar: Value) -> dict[int, Value]:
     if isinstance(y_bar, float):
         return {j: step.dense(y_bar, j) for j in asked}
     regions = step.params.regions
-    return {j: view_region(y_bar, *regions[j][:3]) for j in asked}
+    return {j: view_region(y_bar, _view_of(regions[j], y_bar)) for j in asked}
+
+
+def _view_of(region: Region, buffer: Tensor) -> View:
+    return View(region.offset, region.extents, region.strides, buffer.dtype)
 
 
 # --- in-place writes -------------------------------------------------------------------------------------------
@@ -55,12 +61,12 @@ def views_of_the_regions(step: Step, y_bar: Value) -> dict[int, Value]:
 def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Value]:
     """Of a write into a region: the old contents have the rest of the cotangent, the value has the region's."""
     bars: dict[int, Value] = {}
-    y_bar, region = step.dense(y_bar, -1), step.params.region[:3]
+    y_bar, region = step.dense(y_bar, -1), step.params.region
     if step.asks(1):
-        bars[1] = view_region(y_bar, *region)
+        bars[1] = view_region(y_bar, _view_of(region, y_bar))
     if step.asks(0):
         bars[0] = unary(COPY, y_bar)
-        setitem(view_region(bars[0], *region), ..., 0.0)
+        setitem(view_region(bars[0], _view_of(region, y_bar)), ..., 0.0)
     return bars
 
 

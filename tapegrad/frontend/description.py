@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape import memory
-from tapegrad.engine.tape.memory import D_DTYPE, D_FLAGS, D_GEOMETRY, D_NDIM, DESCRIPTION_WORDS
+from tapegrad.engine.tape.memory import D_DTYPE, D_FLAGS, D_GEOMETRY, D_NDIM, D_OFFSET, DESCRIPTION_WORDS
 from tapegrad.engine.tape.tape import DTYPES
+from tapegrad.engine.tape.view import View
 
 
 class Description:
@@ -24,9 +25,11 @@ class Description:
         return tuple(self.words[D_GEOMETRY : D_GEOMETRY + ndim].tolist())
 
     @property
-    def strides(self) -> tuple[int, ...]:
+    def view(self) -> View:
+        """Where its elements lie in its buffer."""
         ndim = int(self.words[D_NDIM])
-        return tuple(self.words[D_GEOMETRY + ndim : D_GEOMETRY + 2 * ndim].tolist())
+        geometry = self.words[D_GEOMETRY : D_GEOMETRY + 2 * ndim].tolist()
+        return View(int(self.words[D_OFFSET]), tuple(geometry[:ndim]), tuple(geometry[ndim:]), self.dtype)
 
     @property
     def dtype(self) -> np.dtype[Any]:

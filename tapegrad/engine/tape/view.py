@@ -64,6 +64,13 @@ class View(NamedTuple):
         return True
 
     @property
+    def steps(self) -> tuple[int, ...]:
+        """The strides, 0 along axes that nothing is stepped over."""
+        return tuple(
+            stride if extent > 1 else 0 for extent, stride in zip(self.shape, self.strides, strict=True)
+        )
+
+    @property
     def overlaps(self) -> bool:
         """Whether an element is seen more than once, as in a broadcast."""
         return 0 in self.strides and any(
