@@ -251,7 +251,8 @@ def words_of(params: Any) -> Sequence[int]:
     """The words of a record, in the order of its fields."""
     record: Any = type(params)
     if _one_word_each(record):
-        return params  # type: ignore[no-any-return]
+        fields: Sequence[int] = params
+        return fields
     words: list[int] = []
     for value in params:
         if isinstance(value, Region):
