@@ -45,7 +45,7 @@ def _variables() -> Iterator[int]:
 
 
 def numba_limit() -> int:
-    """Address of what tells a thread's own limit, ``numba.set_num_threads``; 0 while nobody can have set one."""
+    """Return the address of the function that returns the limit of ``numba.set_num_threads``; 0 if none is set."""
     return address_of_symbol("get_num_threads") or 0 if numba_threads._is_initialized else 0
 
 
@@ -88,7 +88,7 @@ def _set_word(address: int, value: int) -> None:
 
 
 def _signal() -> int:
-    """A lock that is taken: who acquires it sleeps until somebody releases it."""
+    """Return an acquired lock: a thread that acquires it sleeps until another one releases it."""
     made = _new_lock()
     if not made:
         raise MemoryError("no memory for a lock")

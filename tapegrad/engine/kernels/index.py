@@ -230,7 +230,7 @@ def scatter_write_forward_b8(frame: int, loops: int) -> int:
 
 @always_inline
 def _old_cotangent(frame: int, params: Any, zero: Any) -> int:
-    """Accumulate Y_BAR to X_BAR[0], leaving out the rows written: they are put aside and put back."""
+    """Accumulate Y_BAR to X_BAR[0], without the rows that were written: they are saved and restored."""
     count, x_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
     indexes, store = load_i64(frame, X + 2), load_i64(frame, STORE) & 1
     size, length = size_of(zero), params.length

@@ -33,7 +33,7 @@ class Announcer:
         self._quiet = False
 
     def be_quiet(self) -> None:
-        """Say nothing: whoever calls this shows progress of his own."""
+        """Turn announcements off, for a caller that shows its own progress."""
         self._quiet = True
 
     def expect(self, names: Iterable[Name]) -> None:

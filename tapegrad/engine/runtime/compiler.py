@@ -21,7 +21,7 @@ compiling = threading.RLock()
 
 
 def _finish_compiling() -> None:
-    """Let nobody be in the middle of a compilation when the process forks: the child could never compile."""
+    """Acquire the compiler locks before ``fork()``, so that the child does not inherit them held."""
     compiling.acquire()
     global_compiler_lock.acquire()
 
@@ -147,7 +147,7 @@ def compile_kernel(function: Callable[..., Any], **flags: Any) -> int:
 
 
 def compile_call(function: Callable[..., Any]) -> CFunc:
-    """A kernel made at run time for a user's functions, which no cache knows; whoever uses it keeps it alive."""
+    """A kernel made at run time for a user's functions, which no cache knows; its user keeps it alive."""
     signature = types.int64(types.int64, types.int64)
     options = {"nopython": True, "error_model": "numpy"}
     compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)

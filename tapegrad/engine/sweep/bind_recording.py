@@ -29,7 +29,7 @@ def hold(header, slot):
 
 @entry_point(group=EVERY_RECORDING)
 def forget_results(header):
-    """Let go of what the instructions have computed: a replay computes it anew, in a workspace."""
+    """Release the results of the instructions: a replay computes them in a workspace."""
     for i in range(load_i64(header, INSTRUCTIONS)):
         if get_op(header, i) == DEAD_OP:
             continue

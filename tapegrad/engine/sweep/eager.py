@@ -119,7 +119,7 @@ def _wrong_dtypes(header, op, a, b, c, dtype):
 
 @inline_njit
 def _lacks_driver(header, op, geometry, ndim):
-    """Whether a result is large enough for the parallel driver, and nobody has loaded that yet."""
+    """Whether a result needs the parallel driver, which is not loaded yet."""
     parallel_threshold = op_word(header, op, OP_THRESHOLD)
     if parallel_threshold == 0 or load_i64(load_i64(header, CONTROL), DRIVER) != 0:
         return False

@@ -1,4 +1,4 @@
-"""The pool of threads: the chunks of a launch are claimed one by one, by whoever is running.
+"""The pool of threads: running threads claim the chunks of a launch one by one.
 
 The caller publishes a range of chunks for each thread, goes through its own, then through what is left of the
 others'. It waits for chunks that a helper has begun, never for a helper that the system has not let run yet, so a

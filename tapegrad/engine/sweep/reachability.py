@@ -1,4 +1,4 @@
-"""Mark the instructions of an eager tape that a reverse sweep goes through."""
+"""Mark the instructions of an eager tape that a reverse sweep visits."""
 
 from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit

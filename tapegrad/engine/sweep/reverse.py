@@ -1,4 +1,4 @@
-"""The reverse sweep over an eager tape: mark what the root depends on, walk it backwards, deliver, let go."""
+"""Reverse sweep over the eager tape: mark needed instructions, propagate cotangents, accumulate, free the graph."""
 
 import numba
 
@@ -110,7 +110,7 @@ def _stash_gradients(header, slot, aside, count):
 
 @inline_njit
 def _set_aside_all(header, root, low, high):
-    """Set aside the gradients of all results that the sweep will go through."""
+    """Stash the gradients of all results that the sweep visits."""
     aside, count = _stash_gradients(header, root, 0, 0)
     for i in range(low, high + 1):
         if get_mark(header, i):
@@ -120,7 +120,7 @@ def _set_aside_all(header, root, low, high):
 
 @inline_njit
 def _restore_gradients(header, aside, count, options):
-    """Add what was set aside to what the sweep has left, in the old memory, which NumPy arrays may show."""
+    """Add the stashed gradients to those of the sweep, in the old memory, which NumPy arrays may show."""
     for k in range(count):
         buffer, gradient = load_i64(aside, 3 * k), load_i64(aside, 3 * k + 1)
         new = get_cotangent(header, buffer)

@@ -222,7 +222,7 @@ def _drop(header, slot, column):
 
 @entry_point()
 def drop(header, root, entries, count, column):
-    """Let go of the cotangents that are left."""
+    """Release the remaining cotangents."""
     _drop(header, root, array_data(column))
     for k in range(count):
         entry = array_data(entries) + 8 * ENTRY_WORDS * k

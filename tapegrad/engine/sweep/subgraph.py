@@ -145,7 +145,7 @@ def list_graph(header, roots, wanted, entries, capacity):
 
 @entry_point()
 def release_listed(header, entries, count):
-    """Let go of what `list_graph` holds."""
+    """Release what `list_graph` holds."""
     entries = array_data(entries)
     for k in range(count):
         for word in range(G_RESULT, G_PARAMS):

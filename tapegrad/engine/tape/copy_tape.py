@@ -159,7 +159,7 @@ def _flag_free_buffers(header, free, head):
 
 @inline_njit
 def _flag_free(header, free_slots, free_buffers):
-    """Flag everything that is free; where a list goes wrong, else ALRIGHT."""
+    """Flag free entries. Return the first invalid entry of a free list, or ALRIGHT."""
     broken = _flag_free_slots(header, free_slots)
     if broken == ALRIGHT:
         broken = _flag_free_buffers(header, free_buffers, FREE_BUFFER)

@@ -139,7 +139,7 @@ def _take(header, free_word, count_word, capacity_word, columns, next_free):
 
 @inline_njit
 def new_buffer(header, primal, bytes_, flags):
-    """A buffer nobody uses yet."""
+    """Make a buffer without references."""
     head = load_i64(header, FREE_BUFFER)
     next_free = get_producer(header, head) if head != NONE else NONE
     buffer = _take(header, FREE_BUFFER, BUFFERS, BUFFER_CAPACITY, BUFFER_COLUMNS, next_free)
@@ -334,7 +334,7 @@ def first_writer(header, buffer):
 
 @inline_njit
 def _kill_buffer(header, buffer, pending):
-    """Free a buffer that nobody uses and queue the instructions that write it."""
+    """Free a buffer without references, and queue the instructions that write it."""
     last = get_producer(header, buffer)
     if last >= 0:
         for i in range(first_writer(header, buffer), last + 1):
@@ -360,7 +360,7 @@ def _drop_use(header, slot, pending):
 
 @inline_njit
 def _settle(header, pending):
-    """Let go of the operands of the queued dead instructions, and so on; a loop, however long the chain."""
+    """Release the operands of queued dead instructions, and those of instructions that die by that, in one loop."""
     while pending != NONE:
         i = pending
         pending = get_params(header, i)
@@ -416,7 +416,7 @@ def _tidy(header):
 
 @inline_njit
 def _squeeze(header):
-    """Close the gaps that dead instructions left. Slots keep their numbers, so nobody needs to know."""
+    """Close the gaps that dead instructions left. Slots keep their numbers."""
     to = 0
     for i in range(load_i64(header, INSTRUCTIONS)):
         if get_op(header, i) == DEAD_OP:

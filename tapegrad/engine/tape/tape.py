@@ -55,7 +55,7 @@ class Tape(Uncopied):
             entries.close_tape(header)
 
     def drop_orphans(self) -> None:
-        """Let go of the arrays on whose memory no buffer lies any more."""
+        """Release the arrays whose memory no buffer uses any more."""
         if sys.is_finalizing():
             return
         while (buffer := entries.next_orphan(self.header)) != NONE:

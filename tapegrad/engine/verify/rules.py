@@ -34,7 +34,7 @@ def lists_end(t: TapeView, _: int = 0) -> str:
 
 
 def slot_is_held(t: TapeView, s: int) -> str:
-    """A slot that is not free is held by somebody."""
+    """A slot that is not free has a reference."""
     return (
         ""
         if t.slots[s].refs > 0
