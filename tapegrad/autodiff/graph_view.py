@@ -1,4 +1,4 @@
-"""The part of a tape that lies between some results and some inputs, as Python sees it."""
+"""The part of a tape between some results and some inputs, as Python objects."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ _FEW = 64  # entries for which there is room at once
 
 
 class Instruction(NamedTuple):
-    """An instruction by its slots.
+    """An instruction, given by its slots.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Instruction(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """A slot of a graph: the buffer that it lies on, and the view of it."""
+    """A slot of a graph: its buffer, and the view of it."""
 
     buffer: int
     bytes: int  # of the buffer
@@ -76,7 +76,7 @@ class Geometry(NamedTuple):
 
     @property
     def buffer_size(self) -> int:
-        """Elements of the buffer."""
+        """Number of elements of the buffer."""
         return self.bytes // self.dtype.itemsize
 
     @property
@@ -91,7 +91,7 @@ class Geometry(NamedTuple):
 
 
 def _number(tape: Tape, slot: int) -> float | None:
-    """What a scalar holds; `None` if it has been let go, because no derivative reads it."""
+    """Return the value of a scalar, or `None` if it was released because no derivative reads it."""
     array = show(tape, slot, False)
     return None if array is None else float(array)
 
@@ -103,18 +103,18 @@ def tensor_on(tape: Tape, slot: int) -> Tensor:
 
 
 def slot_numbers(slots: Iterable[int] | None) -> np.ndarray | None:
-    """Slots as the engine takes them."""
+    """Return slots as an array for the engine."""
     return None if slots is None else np.fromiter(slots, np.int64)
 
 
 def id_of(array: np.ndarray | None) -> int:
-    """What the engine knows an array by; 0 if there is none."""
+    """Return the id by which the engine takes an array, 0 for `None`."""
     return 0 if array is None else id(array)
 
 
 @contextmanager
 def entries_of(tape: Tape, roots: list[int], wanted: np.ndarray | None) -> Iterator[np.ndarray]:
-    """The entries of the instructions from the slots `wanted` (`None`: from anywhere) to the slots `roots`.
+    """List the entries of the instructions from the slots `wanted` (`None`: from all leaves) to the slots `roots`.
 
     Their slots are held meanwhile.
 
@@ -140,7 +140,7 @@ def entries_of(tape: Tape, roots: list[int], wanted: np.ndarray | None) -> Itera
 
 @contextmanager
 def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[list[Instruction]]:
-    """The instructions of `entries_of`."""
+    """List the same as `entries_of`, as instructions."""
     with entries_of(tape, roots, slot_numbers(wanted)) as entries:
         yield [_instruction(row) for row in entries.tolist()]
 

@@ -1,7 +1,7 @@
-"""The derivatives of linear structural ops, from their rows: nothing is stated of them but a transpose.
+"""The derivatives of linear structural ops, of which the row states a transpose and nothing else.
 
-The tangent of the result is the op itself, applied to tangents. The cotangents are what the transpose makes of the
-cotangent of the result, and that is most often another op, with the same parameters.
+The tangent of the result is the op itself, applied to the tangents. The cotangents are the transpose, applied to the
+cotangent of the result. Most often the transpose is another op with the same parameters.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from tapegrad.ops import CODES, COPY, Row
 
 
 def forward(step: Step, dots: list[Value | None]) -> Tensor:
-    """The tangent of the result: the op of the tangents, zeros where there is none."""
+    """Return the tangent of the result: the op applied to the tangents, with zeros for a missing one."""
     row, like = step.row, step.geometry(step.result)
     operands = [
         step.x(j) if row.reads[j] is None else step.dense(0.0 if x_dot is None else x_dot, j)
@@ -39,7 +39,7 @@ def forward(step: Step, dots: list[Value | None]) -> Tensor:
 
 
 def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    """The cotangents of the operands: the transpose of the op, of the cotangent of the result."""
+    """Return the cotangents of the operands: the transpose of the op, applied to the cotangent of the result."""
     transpose = step.row.transpose or ""
     if transpose not in CODES:
         return transposes.RULES[transpose](step, y_bar)

@@ -43,10 +43,10 @@ class Rules(NamedTuple):
 
 
 def products_of_others(x: Tensor) -> Tensor:
-    """For each element of a line, the product of all others, without a division.
+    """Return for each element of a line the product of all others, without a division.
 
-    Neighbours are multiplied up a tree, and what lies beside each branch down again, so that it is right, and has
-    the right derivatives of all orders, where elements are zero.
+    Neighbours are multiplied up a tree, and the product beside each branch is multiplied down again. So the result and
+    its derivatives of all orders are right where elements are zero.
     """
     n = x.shape[-1]
     if n <= 1:
@@ -60,12 +60,12 @@ def products_of_others(x: Tensor) -> Tensor:
 
 
 def _others(step: Step) -> Tensor:
-    """The derivative of a product by each of its factors."""
+    """Return the derivative of a product by each of its factors."""
     return products_of_others(step.x(0))
 
 
 def _shares(step: Step) -> Tensor:
-    """The share of each element in the extreme of its line; a NaN in the line takes all of it."""
+    """Return the share of each element in the extreme of its line. NaNs in the line share all of it."""
     x, y = step.x(0), step.y
     where, dtype = elementwise.where, x.dtype
     one, zero = np.ones((), dtype), np.zeros((), dtype)
@@ -74,7 +74,7 @@ def _shares(step: Step) -> Tensor:
 
 
 def _weighted(weights: Weights) -> Rules:
-    """The rules of a reduction along lines whose derivative by each element is a weight."""
+    """Make the rules of a reduction along lines from its derivative by each element."""
     return Rules(
         lambda step, y_bar: {0: apply(_MASKED_MULTIPLY, weights(step), step.dense(y_bar, -1))},
         lambda step, x_dot: reductions.sum(apply(_MASKED_MULTIPLY, weights(step), step.dense(x_dot, 0)), -1),
@@ -127,12 +127,12 @@ RULES: dict[str, Rules] = {
 
 
 def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    """For each operand that is asked for, what is added to its cotangent."""
+    """Return the contribution to the cotangent of each operand that needs one."""
     return linear_rules.reverse(step, y_bar) if step.row.linear else _stated(step).reverse(step, y_bar)
 
 
 def forward(step: Step, dots: list[Value | None]) -> Value:
-    """The tangent of the result from those of the operands; `None` where one is zero or there is none."""
+    """Return the tangent of the result, given those of the operands; `None` stands for zero."""
     return linear_rules.forward(step, dots) if step.row.linear else _stated(step).forward(step, *dots)
 
 

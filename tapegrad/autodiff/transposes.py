@@ -43,7 +43,7 @@ def cast_back(step: Step, y_bar: Value) -> dict[int, Value]:
 
 
 def views_of_the_regions(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of operands laid into regions of a buffer."""
+    """Of operands that are scattered to regions of a buffer."""
     asked = [j for j in range(len(step.operands)) if step.asks(j)]
     if isinstance(y_bar, float):
         return {j: step.dense(y_bar, j) for j in asked}
@@ -59,7 +59,7 @@ def _view_of(region: Region, buffer: Tensor) -> View:
 
 
 def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of a write into a region: the old contents have the rest of the cotangent, the value has the region's."""
+    """Of a write to a region: the value gets the cotangent of the region, the old contents get the rest."""
     bars: dict[int, Value] = {}
     y_bar, region = step.dense(y_bar, -1), step.params.region
     if step.asks(1):
@@ -71,7 +71,7 @@ def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Valu
 
 
 def outside_and_inside_of_the_rows(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of a write to elements that are listed, which no argument of a recording decides."""
+    """Of a write to listed elements. The list is constant in a recording."""
     bars: dict[int, Value] = {}
     rows, y_bar = step.x(2).data_or_traced(), step.dense(y_bar, -1)
     if step.asks(1):
@@ -83,7 +83,7 @@ def outside_and_inside_of_the_rows(step: Step, y_bar: Value) -> dict[int, Value]
 
 
 def _of_the_values(rows: np.ndarray, y_bar: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The cotangent of the values written: of several writes to one element the last counts."""
+    """Return the cotangent of the written values: of several writes to one element the last counts."""
     last = np.zeros(y_bar.size, np.int64)
     last[rows] = np.arange(len(rows))
     counts = (last[rows] == np.arange(len(rows))).astype(y_bar.dtype)
