@@ -5,7 +5,8 @@ In reading order:
     reach                          the walk over everything that a function can see
     code, objects, origin          names in code; attributes of objects; which code belongs to a library
     places                         the places that are compared before each replay
-    follow, flow, acts, leads      which arrays a function's bytecode may read other than as operands
+    follow, flow, reader, leads    which arrays a function's bytecode may read other than as operands
+    acts, acts_on_containers       what each instruction of the bytecode does to values
 
 It imports `recording`, and the rooms below `program`.
 """

@@ -1,79 +1,15 @@
-"""What each instruction of Python's bytecode does to the values on the stack of code that is followed."""
+"""What the instructions for variables, attributes, operators, calls and jumps do to the values on the stack."""
 
 import dis
 import sys
 import types
-from collections.abc import Callable
 
-import numpy as np
-
-from tapegrad.program.watch.flow import Flow, instructions
-from tapegrad.program.watch.leads import Box, Leads, Local, joined, lead, part, parts
-
-
-class Reader:
-    """Code that is read, instruction by instruction.
-
-    Parameters
-    ----------
-    flow
-        What is known of all code, and grows.
-    code
-        The code.
-
-    Attributes
-    ----------
-    instructions
-        Its instructions.
-    number
-        The number of the instruction at an offset.
-    names
-        How many arguments of the next call are given by name.
-    """
-
-    def __init__(self, flow: Flow, code: types.CodeType) -> None:
-        self.flow = flow
-        self.code = code
-        self.instructions = instructions(code)
-        self.number = {i.offset: k for k, i in enumerate(self.instructions)}
-        self.names = 0
-
-    def instruction_before(self, i: dis.Instruction) -> dis.Instruction:
-        """The instruction before another one."""
-        return self.instructions[self.number[i.offset] - 1]
-
-
-Act = Callable[[Reader, dis.Instruction, list[Leads]], list[Leads] | None]
-
-
-# What takes values from the stack, or pushes what no array comes from; all else that is not known may load anything.
-_HARMLESS = frozenset({
-    "BEFORE_WITH", "BUILD_STRING", "CALL_INTRINSIC_1", "CHECK_EXC_MATCH", "CONVERT_VALUE", "DELETE_ATTR",
-    "DELETE_SUBSCR", "FORMAT_WITH_SPEC", "LIST_TO_TUPLE", "LOAD_ASSERTION_ERROR", "POP_EXCEPT",
-    "PUSH_EXC_INFO", "WITH_EXCEPT_START",
-})  # fmt: skip
-
-
-def give_up(at: Reader, i: dis.Instruction, stack: list[Leads]) -> list[Leads]:
-    """An instruction that is not followed: it may read all that is on the stack."""
-    at.flow.lost |= i.opname not in _HARMLESS
-    at.flow.use(value for each in stack for value in each.values())
-    argument = i.arg if i.opcode >= dis.HAVE_ARGUMENT else None
-    here, there = (len(stack) + dis.stack_effect(i.opcode, argument, jump=jump) for jump in (False, True))
-    stack[:] = [{}] * max(here, 0)
-    return [{}] * max(there, 0)
-
+from tapegrad.program.watch.leads import Leads, Local, joined, lead, parts
+from tapegrad.program.watch.reader import Act, Reader, register_in
 
 _NULL: Leads = {}  # what is pushed where no object is
 ACTS: dict[str, Act] = {}  # by the names of instructions
-
-
-def _act(*names: str) -> Callable[[Act], Act]:
-    def register(act: Act) -> Act:
-        ACTS.update(dict.fromkeys(names, act))
-        return act
-
-    return register
+_act = register_in(ACTS)
 
 
 @_act(
@@ -245,119 +181,6 @@ def _branch_with_value(at: Reader, i: dis.Instruction, stack: list[Leads]) -> li
     kept = list(stack)
     stack.pop()
     return kept
-
-
-@_act("BINARY_SUBSCR")
-def _subscript(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    key, value = stack.pop(), stack.pop()
-    at.flow.use(key.values())
-    before = at.instruction_before(i)
-    whole = before.opname == "BUILD_SLICE" or (
-        before.opname == "LOAD_CONST" and isinstance(before.argval, slice)
-    )
-    found: Leads = {}
-    for each in value.values():
-        known = part(each, before.argval) if before.opname == "LOAD_CONST" else None
-        if whole and isinstance(each, np.ndarray):
-            known = lead(each)
-        found.update(at.flow.elements(lead(each)) if known is None else known)
-    stack.append(found)
-
-
-@_act("BINARY_SLICE")
-def _subscript_by_slice(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    start, stop = stack.pop(), stack.pop()
-    at.flow.consume(at.code, i.offset, start, stop)
-    found: Leads = {}
-    for each in stack.pop().values():
-        found.update(lead(each) if isinstance(each, np.ndarray) else at.flow.elements(lead(each)))
-    stack.append(found)
-
-
-@_act("STORE_SUBSCR")
-def _store_part(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    key, held, value = stack.pop(), stack.pop(), stack.pop()
-    at.flow.use(key.values())
-    boxes = [each for each in held.values() if isinstance(each, Box)]
-    for box in boxes:
-        at.flow.fill(box, value)
-    if not boxes:
-        at.flow.consume(at.code, i.offset, value)
-
-
-@_act("STORE_ATTR", "STORE_GLOBAL")
-def _store_away(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    if i.opname == "STORE_ATTR":
-        stack.pop()
-    at.flow.use(stack.pop().values())
-
-
-@_act("BUILD_SLICE")
-def _slice(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    values = stack[-(i.arg or 2) :]
-    del stack[-(i.arg or 2) :]
-    at.flow.consume(at.code, i.offset, *values)
-    stack.append({})
-
-
-@_act("BUILD_TUPLE", "BUILD_LIST", "BUILD_SET", "BUILD_MAP")
-def _build(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    count = (i.arg or 0) * (2 if i.opname == "BUILD_MAP" else 1)
-    values = stack[len(stack) - count :]
-    del stack[len(stack) - count :]
-    if i.opname == "BUILD_TUPLE":
-        stack.append(at.flow.row((at.code, i.offset), values))
-    else:
-        stack.append(at.flow.box((at.code, i.offset), joined(values)))
-
-
-@_act("BUILD_CONST_KEY_MAP")
-def _build_map(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    stack.pop()
-    _build(at, i, stack)
-
-
-@_act("LIST_APPEND", "SET_ADD")
-def _append(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    value = stack.pop()
-    for box in stack[-(i.arg or 1)].values():
-        if isinstance(box, Box):
-            at.flow.fill(box, value)
-
-
-@_act("LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE")
-def _extend(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    value = at.flow.elements(stack.pop())
-    for box in stack[-(i.arg or 1)].values():
-        if isinstance(box, Box):
-            at.flow.fill(box, value)
-
-
-@_act("UNPACK_SEQUENCE")
-def _unpack(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    count, value = i.arg or 0, stack.pop()
-    fields: list[Leads] = [{} for _ in range(count)]
-    for each in value.values():
-        sized = len(each.fields) == count if isinstance(each, Box) else isinstance(each, tuple | list)
-        rest = {} if sized else at.flow.elements(lead(each))
-        for k, field in enumerate(fields):
-            field.update((part(each, k) or {}) if sized else rest)
-    stack.extend(reversed(fields))
-
-
-@_act("GET_ITER", "GET_LEN")
-def _iterate(at: Reader, i: dis.Instruction, stack: list[Leads]) -> None:
-    if i.opname == "GET_LEN":
-        stack.append({})
-    else:
-        stack.append(at.flow.box((at.code, i.offset), at.flow.elements(stack.pop())))
-
-
-@_act("FOR_ITER")
-def _next(at: Reader, i: dis.Instruction, stack: list[Leads]) -> list[Leads]:
-    without = [*stack, {}] if "END_FOR" in dis.opmap else stack[:-1]
-    stack.append(at.flow.elements(stack[-1]))
-    return without
 
 
 @_act("MAKE_FUNCTION")

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from tapegrad.program.recording import Sites
-from tapegrad.program.watch.acts import ACTS, Reader, give_up
+from tapegrad.program.watch import acts, acts_on_containers
 from tapegrad.program.watch.flow import Flow
 from tapegrad.program.watch.leads import Leads, joined
 from tapegrad.program.watch.reach import Reach
+from tapegrad.program.watch.reader import Reader, give_up
 
 Stack = tuple[Leads, ...]
 
+_ACTS = acts.ACTS | acts_on_containers.ACTS
 _ROUNDS = 12  # through all code, until nothing new is found
 _MOST_BYTES = 60_000  # of code that is followed
 _ENDS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS"})
@@ -108,7 +110,7 @@ class _Run:
             return
         jumps = instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs
         try:
-            there = ACTS.get(name, give_up)(self._reader, instruction, stack)
+            there = _ACTS.get(name, give_up)(self._reader, instruction, stack)
         except (LookupError, TypeError, ValueError):  # a Python whose instruction of this name is another one
             self._flow.lost = True
             return
