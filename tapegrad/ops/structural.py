@@ -1,4 +1,14 @@
-"""The structural ops, in one row each: their kernels are written by hand."""
+"""The structural ops, in one row each: their kernels are written by hand.
+
+An op is added in four places, and tests say which is missing:
+
+1. a row here, with a record in `params` if the op has parameters, and with a transpose if it is linear;
+2. the kernels that the row names, in `engine.kernels`;
+3. a function in `frontend` that records it: `record_reduction`, `record_scan` or `record_out`;
+4. a case in ``tests/autodiff/test_structural_rules.py``, which compares kernels and derivatives of all orders.
+
+The derivatives of an op that is not linear are stated in `autodiff.structural_rules`.
+"""
 
 from tapegrad.ops import params
 from tapegrad.ops.row import Structural
