@@ -2,7 +2,8 @@
 
 from tapegrad.autodiff.graph_view import Instruction, listed
 from tapegrad.engine.kernel_table import op_name
-from tapegrad.engine.tape.checksums import READS, changed_read
+from tapegrad.engine.tape import checksums
+from tapegrad.engine.tape.checksums import READS
 from tapegrad.engine.tape.layout import DIFFERENTIABLE
 from tapegrad.engine.tape.memory import D_BUFFER, D_EXTERNAL
 from tapegrad.errors import ChangedValueError, FreedGraphError
@@ -32,7 +33,7 @@ def check_unchanged(root: int, wanted: list[int] | None) -> None:
 
 def _check(instruction: Instruction) -> None:
     a, b, c = (*instruction.operands, -1, -1)[:3]
-    k = changed_read(EAGER.header, a, b, c, instruction.result)
+    k = checksums.changed_read(EAGER.header, a, b, c, instruction.result)
     if k < 0:
         return
     slot = instruction.result if k == _RESULT else instruction.operands[k]

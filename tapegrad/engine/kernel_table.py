@@ -106,7 +106,7 @@ def tables() -> dict[int, int]:
     return {
         layout.KERNELS: int(_kernels.ctypes.data),
         layout.OP_TABLE: int(_op_table.ctypes.data),
-        layout.LOOPS: library_loops.table(),
+        layout.LIBRARY: library_loops.table(),
         layout.CONTROL: int(_control.ctypes.data),
     }
 

@@ -76,8 +76,8 @@ class Buffer(NamedTuple):
     cotangent: int
     bytes: int
     users: int
-    handles: int
-    keeps: int
+    tensor_refs: int
+    saved_for_backward: int
     producer: int
     flags: int
     content: int  # the first eight bytes, if there are no more

@@ -73,7 +73,7 @@ def ensure_attachment(slot: int) -> Attachment:
         if len(attachments) >= _FEW:
             _forget_outlived()
         make_ready(
-            subgraph.mark_attachment, subgraph.attachment_buffer, subgraph.handles, slots.is_used
+            subgraph.mark_attachment, subgraph.attachment_buffer, subgraph.tensor_refs, slots.is_used
         )  # for Tensors that go
         subgraph.mark_attachment(_HEADER, slot, 1)
         known = attachments[subgraph.attachment_buffer(_HEADER, slot)] = Attachment()
@@ -102,7 +102,7 @@ def forget(slot: int) -> Attachment | None:
 def last_tensor_dropped(slot: int) -> None:
     """Release the gradient, and the hooks if no instruction uses the buffer."""
     attachment = attachment_of(slot)
-    if attachment is None or subgraph.handles(_HEADER, slot) > 1:
+    if attachment is None or subgraph.tensor_refs(_HEADER, slot) > 1:
         return
     attachment.gradient = None
     if not (attachment.hooks and slots.is_used(_HEADER, slot)):

@@ -158,7 +158,7 @@ def _take_over(base: Tensor) -> tuple[int, int]:
     header = tape.header
     old_buffer = base._describe()[memory.D_BUFFER]
     base.data_or_traced()
-    new = memory.move_on(header, base._slot)
+    new = memory.begin_write(header, base._slot)
     if new < 0:
         raise MemoryError("setitem: not enough memory for a copy of the old contents")
     described = Description(header, new)
@@ -242,7 +242,7 @@ def _write_constant(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value
 def _is_kept(base: Tensor) -> bool:
     """Whether the reverse sweep of an instruction of the eager tape reads the contents."""
     base._slot_on(EAGER)
-    return base._describe()[memory.D_KEEPS] > 0
+    return base._describe()[memory.D_SAVED] > 0
 
 
 def _write_undifferentiated(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> None:

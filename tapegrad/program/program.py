@@ -15,9 +15,9 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import bind_recording
 from tapegrad.engine.sweep.bind import OUTER_WORDS
+from tapegrad.engine.tape.columns import COLUMNS
 from tapegrad.engine.tape.layout import (
     BUFFERS,
-    COLUMNS,
     DIFFERENTIABLE,
     NONE,
     OP_THRESHOLD,
@@ -259,7 +259,7 @@ def _program_columns(tape: TapeView, slots: int) -> dict[str, np.ndarray]:
     buffer_of[list(tape.slots)] = [slot.buffer for slot in tape.slots.values()]
     operands = np.array([_padded(each) for each in tape.instructions], np.int32).reshape(-1, 3)
     columns = {f"operand{j}": np.ascontiguousarray(operands[:, j]) for j in range(3)}
-    return columns | {"slot_buffer": buffer_of}
+    return columns | {"buffer": buffer_of}
 
 
 def _padded(instruction: Instruction) -> tuple[int, ...]:

@@ -11,7 +11,8 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.runtime.compiler import make_ready
 from tapegrad.engine.sweep import bind_recording, eager
 from tapegrad.engine.tape import entries, slots
-from tapegrad.engine.tape.layout import B8, COLUMNS, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
+from tapegrad.engine.tape.columns import COLUMNS
+from tapegrad.engine.tape.layout import B8, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.engine.tape.memory import D_BUFFER
 from tapegrad.engine.tape.tape import DTYPE_CODES, words_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
@@ -110,7 +111,7 @@ class RecordedTape(Recorder):
     @property
     def occupied(self) -> int:
         """Memory that the tape occupies, with the arrays that it alone has."""
-        entries = sum(width * max(len(self), 256) for _, width in COLUMNS.values())
+        entries = sum(width * max(len(self), 256) for _, width, _ in COLUMNS.values())
         own: list[np.ndarray] = [*self.owners.values(), *self.expected, *(array for _, array in self._narrow)]
         return entries + sum(array.nbytes for array in own if sys.getrefcount(array) <= _OWN_REFERENCES)
 

@@ -9,7 +9,7 @@ from tapegrad.engine.guard_pages import fenced_pages
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import replay
-from tapegrad.engine.tape.layout import CONTROL, LOOPS
+from tapegrad.engine.tape.layout import CONTROL, LIBRARY
 from tapegrad.engine.tape.view import View
 from tapegrad.program.program import Program
 from tapegrad.program.stream import RANGE_SHIFT, InstructionStream
@@ -65,7 +65,7 @@ class Workspace(Uncopied):
         words[replay.BINDINGS], words[replay.BINDING_COUNT] = bindings.ctypes.data, len(bindings)
         words[replay.INPUTS] = program.given
         tables = kernel_table.tables()
-        words[replay.LOOPS], words[replay.CONTROL] = tables[LOOPS], tables[CONTROL]
+        words[replay.LIBRARY], words[replay.CONTROL] = tables[LIBRARY], tables[CONTROL]
         for number, value in program.workspace_words(self.base).items():
             words[number] = value
 

@@ -1024,7 +1024,7 @@ def test_nothing_is_left_behind() -> None:
 
     work(500)
     gc.collect()
-    slots, buffers, known = len(EAGER.column("slot_buffer")), len(EAGER.column("bytes")), len(calls._calls)
+    slots, buffers, known = len(EAGER.column("buffer")), len(EAGER.column("bytes")), len(calls._calls)
     tracemalloc.start()
     work(100)
     gc.collect()
@@ -1035,7 +1035,7 @@ def test_nothing_is_left_behind() -> None:
     tracemalloc.stop()
     assert after - before < 40_000  # an object left behind by each would be more
     assert len(calls._calls) <= known + 2
-    assert len(EAGER.column("slot_buffer")) <= slots + 20
+    assert len(EAGER.column("buffer")) <= slots + 20
     assert len(EAGER.column("bytes")) <= buffers + 20
 
 

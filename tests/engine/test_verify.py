@@ -13,6 +13,7 @@ import pytest
 import tapegrad as tg
 from tapegrad.engine import verify
 from tapegrad.engine.tape import layout
+from tapegrad.engine.tape.columns import COLUMNS, SLOT
 from tapegrad.engine.tape.layout import DIFFERENTIABLE, EXTERNAL, F32, I64
 from tapegrad.engine.tape.tape import Tape, words_at
 from tapegrad.engine.tape_view import read_tape
@@ -46,8 +47,8 @@ class Case:
         return next(i for i in self.live if self.t.instructions[i].op == CODES[name])
 
     def column(self, name: str, k: int) -> Place:
-        word, width = layout.COLUMNS.get(name) or (layout._MARK, 1)
-        return words_at(int(self.tape.words[word]), k + 1, _WIDTHS[width]), k
+        column = COLUMNS[name]
+        return words_at(int(self.tape.words[column.word]), k + 1, _WIDTHS[column.bytes]), k
 
     def of_instruction(self, name: str, op: str) -> Place:
         return self.column(name, self.find(op))
@@ -55,11 +56,11 @@ class Case:
     def of_operand(self, name: str, op: str, j: int = 0) -> Place:
         """A column of the slot of an operand, or of the buffer that it lies on."""
         s = self.t.instructions[self.find(op)].operands[j]
-        return self.column(name, s if name.startswith("slot_") else self.t.slots[s].buffer)
+        return self.column(name, s if COLUMNS[name].kind == SLOT else self.t.slots[s].buffer)
 
     def of_result(self, name: str, op: str) -> Place:
         s = self.t.instructions[self.find(op)].result
-        return self.column(name, s if name.startswith("slot_") else self.t.slots[s].buffer)
+        return self.column(name, s if COLUMNS[name].kind == SLOT else self.t.slots[s].buffer)
 
     def geometry(self, op: str, word: int) -> Place:
         """A word of the extents and strides of a result."""
@@ -97,14 +98,14 @@ def spoilt(place: Place, value: int) -> Iterator[None]:
 BROKEN: list[tuple[str, Callable[[Case], Place], int]] = [
     ("lists_end", lambda c: (c.tape.words, layout.FREE_SLOT), 10**6),
     ("lists_end", lambda c: (c.tape.words, layout.FREE_BUFFER), 10**6),
-    ("slot_is_held", lambda c: c.of_operand("slot_refs", "sin"), 0),
-    ("slot_lies_on_a_buffer", lambda c: c.of_operand("slot_buffer", "sin"), 10**6),
-    ("slot_has_a_geometry", lambda c: c.of_operand("slot_dtype", "sin"), 9),
-    ("slot_has_a_geometry", lambda c: c.of_operand("slot_ndim", "sin"), 40),
+    ("slot_is_held", lambda c: c.of_operand("refs", "sin"), 0),
+    ("slot_lies_on_a_buffer", lambda c: c.of_operand("buffer", "sin"), 10**6),
+    ("slot_has_a_geometry", lambda c: c.of_operand("dtype", "sin"), 9),
+    ("slot_has_a_geometry", lambda c: c.of_operand("ndim", "sin"), 40),
     ("slot_has_a_geometry", lambda c: c.geometry("sin", 0), -1),
     ("slot_stays_inside_its_buffer", lambda c: c.geometry("sin", 0), 3),
     ("slot_stays_inside_its_buffer", lambda c: c.geometry("sin", 2), -24),
-    ("slot_stays_inside_its_buffer", lambda c: c.of_result("slot_offset", "sin"), 8),
+    ("slot_stays_inside_its_buffer", lambda c: c.of_result("offset", "sin"), 8),
     ("slot_stays_inside_its_buffer", lambda c: c.of_result("bytes", "sin"), 40),
     ("op_is_known", lambda c: c.of_instruction("op", "sin"), 9999),
     ("op_is_known", lambda c: c.of_instruction("op", "sin"), -2),
@@ -114,9 +115,9 @@ BROKEN: list[tuple[str, Callable[[Case], Place], int]] = [
     ("slots_are_live", lambda c: c.of_instruction("operand0", "sin"), 10**6),
     ("slots_are_live", lambda c: c.of_instruction("result", "sin"), 10**6),
     ("no_mark_is_left", lambda c: c.of_instruction("mark", "sin"), 1),
-    ("kernel_has_the_dtype", lambda c: c.of_operand("slot_dtype", "sin"), I64),
-    ("operands_have_the_dtypes_of_the_row", lambda c: c.of_result("slot_dtype", "sin"), F32),
-    ("result_has_the_dtype_of_the_row", lambda c: c.of_result("slot_dtype", "tanh"), F32),
+    ("kernel_has_the_dtype", lambda c: c.of_operand("dtype", "sin"), I64),
+    ("operands_have_the_dtypes_of_the_row", lambda c: c.of_result("dtype", "sin"), F32),
+    ("result_has_the_dtype_of_the_row", lambda c: c.of_result("dtype", "tanh"), F32),
     ("shapes_fit", lambda c: c.geometry("sin", 0), 1),
     ("shapes_fit", lambda c: c.geometry("sin", 2), 0),
     ("shapes_fit", lambda c: c.geometry("max_reduce", 2), 0),
@@ -141,9 +142,9 @@ BROKEN: list[tuple[str, Callable[[Case], Place], int]] = [
     ("derivatives_come_from_an_operand", lambda c: c.of_operand("flags", "sin"), 0),
     ("only_floats_have_derivatives", lambda c: c.of_operand("flags", "gather", 1), EXTERNAL | DIFFERENTIABLE),
     ("users_are_counted", lambda c: c.of_operand("users", "sin"), 99),
-    ("users_are_counted", lambda c: c.of_operand("handles", "sin"), 99),
-    ("users_are_counted", lambda c: c.of_operand("slot_refs", "sin"), 99),
-    ("keeps_are_counted", lambda c: c.of_operand("keeps", "sin"), 99),
+    ("users_are_counted", lambda c: c.of_operand("tensor_refs", "sin"), 99),
+    ("users_are_counted", lambda c: c.of_operand("refs", "sin"), 99),
+    ("saved_are_counted", lambda c: c.of_operand("saved_for_backward", "sin"), 99),
     ("kept_primal_is_there", lambda c: c.of_operand("primal", "sin"), 0),
 ]
 
@@ -284,6 +285,6 @@ def test_switched_off_nothing_is_checked(monkeypatch: pytest.MonkeyPatch) -> Non
     x = tg.tensor([1.0, 2.0])
     y = tg.sin(x)
     case = Case(tg.tape())
-    with spoilt(case.of_operand("keeps", "sin"), 99):
+    with spoilt(case.of_operand("saved_for_backward", "sin"), 99):
         y.backward(retain_graph=True)
     assert x.grad is not None

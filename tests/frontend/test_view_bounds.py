@@ -72,10 +72,10 @@ TRICKS = {
 def test_tricks(name, make):
     x = make()
     x._slot_on(EAGER)
-    before = len(EAGER), EAGER.column("slot_refs").sum()
+    before = len(EAGER), EAGER.column("refs").sum()
     with pytest.raises(ValueError, match=BEYOND):
         view_of(x, TRICKS[name](x.data))
-    assert (len(EAGER), EAGER.column("slot_refs").sum()) == before
+    assert (len(EAGER), EAGER.column("refs").sum()) == before
     assert slots.offset_in(EAGER.header, x._slot_on(EAGER), id(TRICKS[name](x.data))) == E_OUTSIDE
 
 

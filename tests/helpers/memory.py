@@ -9,10 +9,10 @@ from tapegrad.engine.tape.layout import (
     BUFFERS,
     FREE_BUFFER,
     FREE_SLOT,
-    LITERAL_ENTRIES,
-    LITERAL_WORDS,
     NONE,
     SCALAR_CACHE,
+    SCALAR_CACHE_ENTRIES,
+    SCALAR_CACHE_WORDS,
     SLOTS,
 )
 from tapegrad.engine.tape.tape import words_at
@@ -35,13 +35,13 @@ def free_entries(word, column):
 
 def literals():
     """Numbers that the tape keeps in its table of those used last."""
-    table = words_at(int(EAGER.words[SCALAR_CACHE]), LITERAL_ENTRIES * LITERAL_WORDS)
-    return np.count_nonzero(table.reshape(-1, LITERAL_WORDS)[:, 2])
+    table = words_at(int(EAGER.words[SCALAR_CACHE]), SCALAR_CACHE_ENTRIES * SCALAR_CACHE_WORDS)
+    return np.count_nonzero(table.reshape(-1, SCALAR_CACHE_WORDS)[:, 2])
 
 
 def live():
     """Live instructions, slots and buffers but for literals, and arrays that the tape keeps alive."""
     gc.collect()
-    slots = EAGER.words[SLOTS] - free_entries(FREE_SLOT, "slot_buffer") - literals()
+    slots = EAGER.words[SLOTS] - free_entries(FREE_SLOT, "buffer") - literals()
     buffers = EAGER.words[BUFFERS] - free_entries(FREE_BUFFER, "producer") - literals()
     return len(EAGER), int(slots), int(buffers), len(EAGER.owners)

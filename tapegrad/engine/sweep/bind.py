@@ -6,6 +6,7 @@ from tapegrad.engine.kernels.frame import COUNT, OUTER, PARAMS, STORE, STRIDE, X
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.control_words import ITEM_SHIFT
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.entries import differentiable
 from tapegrad.engine.tape.geometry import broadcast_stride, extent, item_size, size
 from tapegrad.engine.tape.layout import (
@@ -20,12 +21,6 @@ from tapegrad.engine.tape.layout import (
     OPAQUE,
     REDUCTION,
     SCAN,
-    get_buffer,
-    get_cotangent,
-    get_dtype,
-    get_ndim,
-    get_offset,
-    get_primal,
 )
 
 # A nest of loops: the extents, then the strides of each role, MAX_NDIM words apart.
@@ -54,8 +49,8 @@ def primal_address(header, slot):
     """Address of a slot's first primal element; 0 if the primal is gone or there is no slot."""
     if slot < 0:
         return 0
-    primal = get_primal(header, get_buffer(header, slot))
-    return primal + get_offset(header, slot) if primal != 0 else 0
+    primal = col.primal(header, col.buffer(header, slot))
+    return primal + col.offset(header, slot) if primal != 0 else 0
 
 
 @inline_njit
@@ -63,8 +58,8 @@ def cotangent_address(header, slot):
     """Address of a slot's first cotangent element; 0 where none flows."""
     if not differentiable(header, slot):
         return 0
-    cotangent = get_cotangent(header, get_buffer(header, slot))
-    return cotangent + get_offset(header, slot) if cotangent != 0 else 0
+    cotangent = col.cotangent(header, col.buffer(header, slot))
+    return cotangent + col.offset(header, slot) if cotangent != 0 else 0
 
 
 @inline_njit
@@ -85,7 +80,7 @@ def _strides(header, slots, d, ndim):
 
 @inline_njit
 def _unit_stride(header, slot):
-    return item_size(get_dtype(header, slot)) if slot >= 0 else 8
+    return item_size(col.dtype(header, slot)) if slot >= 0 else 8
 
 
 @inline_njit
@@ -135,7 +130,7 @@ def _coalesce(header, slots, shape, nest, ndim, fixed):
     The last `fixed` dimensions are left as they are. Returns the number of loops, -1 if there is nothing to do.
     """
     m = 0
-    total = get_ndim(header, shape)
+    total = col.ndim(header, shape)
     for d in range(ndim):
         count = extent(header, shape, d)
         if count == 0:
@@ -182,7 +177,7 @@ def _set_outer(frame, outer, nest, m):
 @inline_njit
 def bind_loops(header, slots, shape, kind, frame, outer):
     """Fill in the loops over the shape of a slot for the slots in the four roles."""
-    ndim, none = get_ndim(header, shape), Roles(0, 0, 0, 0)
+    ndim, none = col.ndim(header, shape), Roles(0, 0, 0, 0)
     if kind == MATMUL:
         _bind_batch(header, slots, shape, frame, outer)
         return
@@ -212,7 +207,7 @@ def bind_loops(header, slots, shape, kind, frame, outer):
 def _bind_empty_lines(header, slots, shape, frame, outer):
     """Lines of no elements still have a result each, unless there are no lines."""
     nest = stack_words(_NEST_WORDS)
-    m = _coalesce(header, slots, shape, nest, get_ndim(header, shape) - 1, 0)
+    m = _coalesce(header, slots, shape, nest, col.ndim(header, shape) - 1, 0)
     _set_inner(header, frame, 0, slots, Roles(0, 0, 0, 0))
     if m > 0:
         _set_outer(frame, outer, nest, m)
@@ -224,7 +219,7 @@ def _bind_empty_lines(header, slots, shape, frame, outer):
 def _bind_batch(header, slots, shape, frame, outer):
     """Loops over the leading dimensions of a batch of matrices; the last two belong to the kernel."""
     nest = stack_words(_NEST_WORDS)
-    m = _coalesce(header, slots, shape, nest, get_ndim(header, shape) - 2, 0)
+    m = _coalesce(header, slots, shape, nest, col.ndim(header, shape) - 2, 0)
     store_i64(frame, COUNT, -1 if m < 0 else 1)
     store_i64(frame, OUTER, 0)
     if m > 0:
@@ -242,7 +237,7 @@ def clear_addresses(frame):
 def variant(header, instruction):
     """Dtype code that chooses the kernel of an instruction: that of one of its operands."""
     j = op_word(header, instruction.op, OP_VARIANT)
-    return get_dtype(header, instruction.a if j == 0 else (instruction.b if j == 1 else instruction.c))
+    return col.dtype(header, instruction.a if j == 0 else (instruction.b if j == 1 else instruction.c))
 
 
 @inline_njit

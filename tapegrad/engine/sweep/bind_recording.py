@@ -5,38 +5,29 @@ from tapegrad.engine.runtime.compiler import EVERY_RECORDING, entry_point
 from tapegrad.engine.sweep.bind import bind_forward, bind_reverse, variant
 from tapegrad.engine.sweep.bind_tangent import bind_tangent
 from tapegrad.engine.sweep.reverse import covers_buffer, operand_slot, reaches_all, shares_buffer
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import release_block
-from tapegrad.engine.tape.entries import add_handle
+from tapegrad.engine.tape.entries import add_tensor_ref
 from tapegrad.engine.tape.instruction import instruction_at
-from tapegrad.engine.tape.layout import (
-    DEAD_OP,
-    EXTERNAL,
-    INSTRUCTIONS,
-    get_buffer,
-    get_flags,
-    get_op,
-    get_primal,
-    get_result,
-    set_primal,
-)
+from tapegrad.engine.tape.layout import DEAD_OP, EXTERNAL, INSTRUCTIONS
 
 
 @entry_point(group=EVERY_RECORDING)
 def hold(header, slot):
     """Add a handle that stays until the tape is closed."""
-    add_handle(header, slot)
+    add_tensor_ref(header, slot)
 
 
 @entry_point(group=EVERY_RECORDING)
 def forget_results(header):
     """Release the results of the instructions: a replay computes them in a workspace."""
     for i in range(load_i64(header, INSTRUCTIONS)):
-        if get_op(header, i) == DEAD_OP:
+        if col.op(header, i) == DEAD_OP:
             continue
-        buffer = get_buffer(header, get_result(header, i))
-        if get_primal(header, buffer) != 0 and get_flags(header, buffer) & EXTERNAL == 0:
-            release_block(get_primal(header, buffer))
-            set_primal(header, buffer, 0)
+        buffer = col.buffer(header, col.result(header, i))
+        if col.primal(header, buffer) != 0 and col.flags(header, buffer) & EXTERNAL == 0:
+            release_block(col.primal(header, buffer))
+            col.set_primal(header, buffer, 0)
 
 
 @entry_point(group=EVERY_RECORDING)

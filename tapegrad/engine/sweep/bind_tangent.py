@@ -13,13 +13,8 @@ from tapegrad.engine.sweep.bind import (
     primal_address,
 )
 from tapegrad.engine.sweep.control_words import TANGENT
-from tapegrad.engine.tape.layout import (
-    BROADCAST_SUM,
-    F32,
-    OP_KIND,
-    OP_LINEAR,
-    get_dtype,
-)
+from tapegrad.engine.tape import columns as col
+from tapegrad.engine.tape.layout import BROADCAST_SUM, F32, OP_KIND, OP_LINEAR
 
 
 @inline_njit
@@ -27,7 +22,7 @@ def _tangent_or_primal(header, slot):
     """What a linear op's forward kernel is given in place of an operand's primal: row numbers stay what they are."""
     if slot < 0:
         return 0
-    return cotangent_address(header, slot) if get_dtype(header, slot) <= F32 else primal_address(header, slot)
+    return cotangent_address(header, slot) if col.dtype(header, slot) <= F32 else primal_address(header, slot)
 
 
 @inline_njit

@@ -19,7 +19,7 @@ from tapegrad.engine.sweep.control_words import ITEM_SHIFT, TANGENT
 from tapegrad.engine.sweep.execute import copy_frame, move, move_along, run_nested
 
 # Words of a launch.
-KERNEL, FRAME, LOOPS, TOTAL, LENGTH, SPLIT, CELLS = range(7)
+KERNEL, FRAME, LIBRARY, TOTAL, LENGTH, SPLIT, CELLS = range(7)
 LAUNCH_WORDS = 7
 # Which loop is cut: the inner one, the outermost, or none.
 INNER, OUTERMOST, SERIAL = range(3)
@@ -91,7 +91,7 @@ def gather_sums(frame, cells, chunks):
 def run_chunk(launch, c):
     """Run chunk `c` of a launch."""
     local = stack_words(WORDS)
-    kernel, loops, split = load_i64(launch, KERNEL), load_i64(launch, LOOPS), load_i64(launch, SPLIT)
+    kernel, loops, split = load_i64(launch, KERNEL), load_i64(launch, LIBRARY), load_i64(launch, SPLIT)
     start = c * load_i64(launch, LENGTH)
     count = min(load_i64(launch, LENGTH), load_i64(launch, TOTAL) - start)
     if count <= 0:

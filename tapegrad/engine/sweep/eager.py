@@ -11,7 +11,8 @@ from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inl
 from tapegrad.engine.sweep.bind import OUTER_WORDS, bind_forward, op_word, variant
 from tapegrad.engine.sweep.control_words import DRIVER
 from tapegrad.engine.sweep.execute import execute
-from tapegrad.engine.tape.entries import add_handle, append, drop_handle, new_slot
+from tapegrad.engine.tape import columns as col
+from tapegrad.engine.tape.entries import add_tensor_ref, append, drop_tensor_ref, new_slot
 from tapegrad.engine.tape.geometry import array_data, broadcast_extent, extent
 from tapegrad.engine.tape.instruction import Instruction
 from tapegrad.engine.tape.layout import (
@@ -29,7 +30,7 @@ from tapegrad.engine.tape.layout import (
     E_STATUS,
     F32,
     KERNELS,
-    LOOPS,
+    LIBRARY,
     MAX_NDIM,
     NONE,
     OP_DTYPE,
@@ -37,15 +38,9 @@ from tapegrad.engine.tape.layout import (
     OP_KIND,
     OP_THRESHOLD,
     TRACED,
-    get_buffer,
-    get_dtype,
-    get_flags,
-    get_geometry,
-    get_ndim,
-    set_flags,
 )
 from tapegrad.engine.tape.parameters import free_params, new_params
-from tapegrad.engine.tape.slots import literal, result_slot
+from tapegrad.engine.tape.slots import result_slot, scalar_constant
 
 
 @inline_njit
@@ -57,11 +52,11 @@ def kernel_of(header, op, dtype, direction):
 @inline_njit
 def _flags(header, instruction, recording):
     """Flags of a result: differentiable and traced are inherited from the operands."""
-    flags = get_flags(header, get_buffer(header, instruction.a))
+    flags = col.flags(header, col.buffer(header, instruction.a))
     if instruction.b >= 0:
-        flags |= get_flags(header, get_buffer(header, instruction.b))
+        flags |= col.flags(header, col.buffer(header, instruction.b))
     if instruction.c >= 0:
-        flags |= get_flags(header, get_buffer(header, instruction.c))
+        flags |= col.flags(header, col.buffer(header, instruction.c))
     return flags & ((DIFFERENTIABLE | TRACED) if recording else TRACED)
 
 
@@ -88,17 +83,17 @@ def _run(header, instruction, dtype):
     bind_forward(header, instruction, frame, outer)
     kernel = kernel_of(header, instruction.op, dtype, 0)
     parallel_threshold = op_word(header, instruction.op, OP_THRESHOLD)
-    return execute(kernel, frame, load_i64(header, LOOPS), parallel_threshold, load_i64(header, CONTROL))
+    return execute(kernel, frame, load_i64(header, LIBRARY), parallel_threshold, load_i64(header, CONTROL))
 
 
 @inline_njit
 def _commit(header, instruction, recording):
     """Give the result its flags, and append the instruction if it will be asked for."""
     flags = _flags(header, instruction, recording)
-    if get_dtype(header, instruction.result) > F32:  # no derivative, whatever it was made from
+    if col.dtype(header, instruction.result) > F32:  # no derivative, whatever it was made from
         flags &= ~DIFFERENTIABLE
-    buffer = get_buffer(header, instruction.result)
-    set_flags(header, buffer, get_flags(header, buffer) | flags)
+    buffer = col.buffer(header, instruction.result)
+    col.set_flags(header, buffer, col.flags(header, buffer) | flags)
     if flags & DIFFERENTIABLE or load_i64(header, ALL_LIVE):
         append(header, instruction)
         return True
@@ -110,11 +105,11 @@ def _wrong_dtypes(header, op, a, b, c, dtype):
     """Whether an operand is not of the kernel's dtype. Only the first may differ, where the row says so."""
     first = op_word(header, op, OP_FIRST)
     if first >= 0:
-        if get_dtype(header, a) != first:
+        if col.dtype(header, a) != first:
             return True
-    elif get_dtype(header, a) != dtype:
+    elif col.dtype(header, a) != dtype:
         return True
-    return (b >= 0 and get_dtype(header, b) != dtype) or (c >= 0 and get_dtype(header, c) != dtype)
+    return (b >= 0 and col.dtype(header, b) != dtype) or (c >= 0 and col.dtype(header, c) != dtype)
 
 
 @inline_njit
@@ -136,11 +131,11 @@ def _elementwise(header, op, a, b, c, recording):
         return E_DTYPES
     if kernel_of(header, op, dtype, 0) == 0:
         return E_KERNEL
-    ndim = get_ndim(header, a)
+    ndim = col.ndim(header, a)
     if b >= 0:
-        ndim = max(ndim, get_ndim(header, b))
+        ndim = max(ndim, col.ndim(header, b))
     if c >= 0:
-        ndim = max(ndim, get_ndim(header, c))
+        ndim = max(ndim, col.ndim(header, c))
     geometry = stack_words(MAX_NDIM)
     if not _broadcast(header, a, b, c, ndim, geometry):
         return E_SHAPES
@@ -153,7 +148,7 @@ def _elementwise(header, op, a, b, c, recording):
     instruction = Instruction(op, result, a, b, c, 0)
     _run(header, instruction, dtype)
     _commit(header, instruction, recording)
-    add_handle(header, result)
+    add_tensor_ref(header, result)
     return result
 
 
@@ -166,10 +161,10 @@ def record_elementwise(header, op, a, b, c, recording):
 @entry_point(floats=("value",))
 def record_with_number(header, op, a, value, number_first, recording):
     """Record and run a binary op of a slot and a Python number, which takes the slot's dtype."""
-    dtype = get_dtype(header, a)
+    dtype = col.dtype(header, a)
     if dtype > F32:
         return E_DTYPES
-    number = literal(header, value, dtype)
+    number = scalar_constant(header, value, dtype)
     if number_first:
         return _elementwise(header, op, number, a, NONE, recording)
     return _elementwise(header, op, a, number, NONE, recording)
@@ -178,9 +173,9 @@ def record_with_number(header, op, a, value, number_first, recording):
 @inline_njit
 def _reduced_view(header, y, x, axes, keepdims):
     """A slot on y's buffer with x's extents and strides of 0 along the reduced `axes` (a bit mask)."""
-    ndim = get_ndim(header, x)
-    view = new_slot(header, get_buffer(header, y), get_dtype(header, y), ndim, 0)
-    own = get_geometry(header, view)
+    ndim = col.ndim(header, x)
+    view = new_slot(header, col.buffer(header, y), col.dtype(header, y), ndim, 0)
+    own = col.geometry(header, view)
     k = 0
     for d in range(ndim):
         store_i64(own, d, extent(header, x, d))
@@ -188,7 +183,7 @@ def _reduced_view(header, y, x, axes, keepdims):
         if reduced:
             store_i64(own, ndim + d, 0)
         else:
-            store_i64(own, ndim + d, load_i64(get_geometry(header, y), get_ndim(header, y) + k))
+            store_i64(own, ndim + d, load_i64(col.geometry(header, y), col.ndim(header, y) + k))
         if keepdims or not reduced:
             k += 1
     return view
@@ -201,11 +196,11 @@ def record_reduction(header, op, x, axes, keepdims, recording):
     A sum adds into the result seen with x's shape and strides of 0. Other reductions go line by line along the
     last axis, which must be the only one in the mask.
     """
-    dtype = get_dtype(header, x)
+    dtype = col.dtype(header, x)
     if kernel_of(header, op, dtype, 0) == 0:
         return E_KERNEL
-    ndim = get_ndim(header, x)
-    if _lacks_driver(header, op, get_geometry(header, x), ndim):
+    ndim = col.ndim(header, x)
+    if _lacks_driver(header, op, col.geometry(header, x), ndim):
         return E_PARALLEL
     geometry = stack_words(MAX_NDIM)
     kept = 0
@@ -217,13 +212,13 @@ def record_reduction(header, op, x, axes, keepdims, recording):
     y = result_slot(header, dtype, kept, geometry, op_word(header, op, OP_KIND) == BROADCAST_SUM)
     if y == NONE:
         return E_MEMORY
-    add_handle(header, y)
+    add_tensor_ref(header, y)
     view = _reduced_view(header, y, x, axes, keepdims)
-    add_handle(header, view)
+    add_tensor_ref(header, view)
     instruction = Instruction(op, view, x, NONE, NONE, 0)
     _run(header, instruction, dtype)
     _commit(header, instruction, recording)
-    drop_handle(header, view)
+    drop_tensor_ref(header, view)
     return y
 
 
@@ -253,11 +248,11 @@ def record_segments(header, op, results, operands, count, recording):
     """
     results, operands = array_data(results), array_data(operands)
     for k in range(count):
-        if kernel_of(header, op, get_dtype(header, load_i64(operands, k)), 0) == 0:
+        if kernel_of(header, op, col.dtype(header, load_i64(operands, k)), 0) == 0:
             return E_KERNEL
     for k in range(count):
         instruction = Instruction(op, load_i64(results, k), load_i64(operands, k), NONE, NONE, 0)
-        _run(header, instruction, get_dtype(header, instruction.a))
+        _run(header, instruction, col.dtype(header, instruction.a))
         _commit(header, instruction, recording)
     return 0
 

@@ -13,19 +13,9 @@ from numba.np.arrayobj import make_array, populate_array
 from tapegrad.engine.kernels.llvm_types import i64
 from tapegrad.engine.kernels.raw_memory import load_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit, register
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import release_block, retain
-from tapegrad.engine.tape.layout import (
-    DTYPE_COUNT,
-    EXTERNAL,
-    get_buffer,
-    get_cotangent,
-    get_dtype,
-    get_flags,
-    get_geometry,
-    get_ndim,
-    get_offset,
-    get_primal,
-)
+from tapegrad.engine.tape.layout import DTYPE_COUNT, EXTERNAL
 
 NOTHING = -1  # there is no memory to show
 BORROWED = -2  # the memory is a NumPy array's
@@ -77,16 +67,16 @@ def hold_to_show(header, slot, cotangent):
     memory = _memory(header, slot, cotangent)
     if memory == 0:
         return NOTHING
-    if not cotangent and get_flags(header, get_buffer(header, slot)) & EXTERNAL:
+    if not cotangent and col.flags(header, col.buffer(header, slot)) & EXTERNAL:
         return BORROWED
     retain(memory)
-    return get_ndim(header, slot) * DTYPE_COUNT + get_dtype(header, slot)
+    return col.ndim(header, slot) * DTYPE_COUNT + col.dtype(header, slot)
 
 
 @inline_njit
 def _memory(header, slot, cotangent):
-    buffer = get_buffer(header, slot)
-    return get_cotangent(header, buffer) if cotangent else get_primal(header, buffer)
+    buffer = col.buffer(header, slot)
+    return col.cotangent(header, buffer) if cotangent else col.primal(header, buffer)
 
 
 def _shower(name, element, ndim):
@@ -95,7 +85,7 @@ def _shower(name, element, ndim):
 
     def show(header, slot, cotangent, destructor):
         memory = _memory(header, slot, cotangent)
-        return make(memory, memory + get_offset(header, slot), get_geometry(header, slot), destructor)
+        return make(memory, memory + col.offset(header, slot), col.geometry(header, slot), destructor)
 
     return register(name, show)
 

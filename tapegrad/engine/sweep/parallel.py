@@ -12,7 +12,7 @@ from tapegrad.engine.sweep.chunks import (
     KERNEL,
     LAUNCH_WORDS,
     LENGTH,
-    LOOPS,
+    LIBRARY,
     OUTERMOST,
     SERIAL,
     SPLIT,
@@ -141,7 +141,7 @@ def parallel_driver(kernel, frame, loops, control, parallel_threshold):
     launch = stack_words(LAUNCH_WORDS)
     store_i64(launch, KERNEL, kernel)
     store_i64(launch, FRAME, frame)
-    store_i64(launch, LOOPS, loops)
+    store_i64(launch, LIBRARY, loops)
     store_i64(launch, TOTAL, n)
     store_i64(launch, LENGTH, length)
     store_i64(launch, SPLIT, split)

@@ -4,24 +4,10 @@ from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import variant
 from tapegrad.engine.sweep.eager import kernel_of
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.entries import differentiable, first_writer
 from tapegrad.engine.tape.instruction import instruction_at
-from tapegrad.engine.tape.layout import (
-    E_FREED,
-    FREED,
-    INSTRUCTIONS,
-    NONE,
-    WANTED,
-    get_buffer,
-    get_flags,
-    get_mark,
-    get_operand0,
-    get_operand1,
-    get_operand2,
-    get_producer,
-    get_result,
-    set_mark,
-)
+from tapegrad.engine.tape.layout import E_FREED, FREED, INSTRUCTIONS, NONE, WANTED
 
 REACHABLE = 1  # the root depends on the instruction
 NEEDED = 2  # and so does an input that was asked for
@@ -30,14 +16,14 @@ NEEDED = 2  # and so does an input that was asked for
 @inline_njit
 def mark_writers(header, buffer):
     """Mark the instructions that write `buffer`; how many are new, or E_FREED."""
-    last = get_producer(header, buffer)
+    last = col.producer(header, buffer)
     if last == FREED:
         return E_FREED
-    if last < 0 or get_mark(header, last):
+    if last < 0 or col.mark(header, last):
         return 0
     first = first_writer(header, buffer)
     for i in range(first, last + 1):
-        set_mark(header, i, REACHABLE)
+        col.set_mark(header, i, REACHABLE)
     return last + 1 - first
 
 
@@ -46,7 +32,7 @@ def _mark_operand(header, slot, waiting, freed_is_constant):
     """Mark the writers of an operand; the number of marked instructions still to be visited, or E_FREED."""
     if not differentiable(header, slot):
         return waiting
-    new = mark_writers(header, get_buffer(header, slot))
+    new = mark_writers(header, col.buffer(header, slot))
     if new >= 0:
         return waiting + new
     return waiting if freed_is_constant else E_FREED
@@ -59,9 +45,9 @@ def _visit(header, i, waiting, freed_is_constant):
     `waiting` is the number of marked instructions that have not been visited.
     """
     while waiting > 0:
-        if get_mark(header, i):
+        if col.mark(header, i):
             waiting -= 1
-            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+            for slot in (col.operand0(header, i), col.operand1(header, i), col.operand2(header, i)):
                 waiting = _mark_operand(header, slot, waiting, freed_is_constant)
                 if waiting < 0:
                     return E_FREED
@@ -72,11 +58,11 @@ def _visit(header, i, waiting, freed_is_constant):
 @inline_njit
 def mark(header, root):
     """Mark every instruction that the root depends on; the lowest of them, or E_FREED."""
-    buffer = get_buffer(header, root)
+    buffer = col.buffer(header, root)
     waiting = mark_writers(header, buffer)
     if waiting < 0:
         return E_FREED
-    below = _visit(header, get_producer(header, buffer), waiting, False)
+    below = _visit(header, col.producer(header, buffer), waiting, False)
     return E_FREED if below == E_FREED else below + 1
 
 
@@ -94,7 +80,7 @@ def mark_all(header, roots, count, span, freed_is_constant):
         if waiting < 0:
             return E_FREED
         if differentiable(header, root):
-            high = max(high, get_producer(header, get_buffer(header, root)))
+            high = max(high, col.producer(header, col.buffer(header, root)))
     below = _visit(header, high, waiting, freed_is_constant)
     if below == E_FREED:
         return E_FREED
@@ -106,7 +92,7 @@ def mark_all(header, roots, count, span, freed_is_constant):
 @inline_njit
 def unmark(header, low, high):
     for i in range(low, high + 1):
-        set_mark(header, i, 0)
+        col.set_mark(header, i, 0)
 
 
 @inline_njit
@@ -114,37 +100,37 @@ def operand_is_useful(header, slot):
     """Whether a cotangent has to be computed for an operand, when only some inputs are asked for."""
     if not differentiable(header, slot):
         return False
-    buffer = get_buffer(header, slot)
-    producer = get_producer(header, buffer)
-    return get_flags(header, buffer) & WANTED != 0 or (producer >= 0 and get_mark(header, producer) == NEEDED)
+    buffer = col.buffer(header, slot)
+    producer = col.producer(header, buffer)
+    return col.flags(header, buffer) & WANTED != 0 or (producer >= 0 and col.mark(header, producer) == NEEDED)
 
 
 @inline_njit
 def _continues(header, i):
     """Whether the instruction before `i` is useful and writes another piece of the same result."""
-    same = get_buffer(header, get_result(header, i - 1)) == get_buffer(header, get_result(header, i))
-    return get_mark(header, i - 1) == NEEDED and same
+    same = col.buffer(header, col.result(header, i - 1)) == col.buffer(header, col.result(header, i))
+    return col.mark(header, i - 1) == NEEDED and same
 
 
 @inline_njit
 def mark_needed(header, low, high, only_wanted):
     """Raise the mark of the instructions on a way from the root to a tensor that gets a gradient."""
     for i in range(low, high + 1):
-        if get_mark(header, i) == REACHABLE:
+        if col.mark(header, i) == REACHABLE:
             useful = not only_wanted
             if only_wanted:
-                for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+                for slot in (col.operand0(header, i), col.operand1(header, i), col.operand2(header, i)):
                     useful |= operand_is_useful(header, slot)
                 useful |= i > low and _continues(header, i)
             if useful:
-                set_mark(header, i, NEEDED)
+                col.set_mark(header, i, NEEDED)
 
 
 @inline_njit
 def missing_kernel(header, low, high):
     """First useful instruction whose reverse kernel is not loaded, NONE if all are."""
     for i in range(low, high + 1):
-        if get_mark(header, i) == NEEDED:
+        if col.mark(header, i) == NEEDED:
             instruction = instruction_at(header, i)
             if kernel_of(header, instruction.op, variant(header, instruction), 1) == 0:
                 return i
@@ -154,4 +140,4 @@ def missing_kernel(header, low, high):
 @inline_njit
 def unmark_all(header):
     for i in range(load_i64(header, INSTRUCTIONS)):
-        set_mark(header, i, 0)
+        col.set_mark(header, i, 0)

@@ -38,7 +38,7 @@ from tapegrad.engine.tape.layout import F32
     REVERSE_COUNT,
     BINDINGS,  # address of the ports
     BINDING_COUNT,
-    LOOPS,
+    LIBRARY,
     CONTROL,
     SEED,  # address of the cotangent of the output that is differentiated
     SEED_COUNT,
@@ -105,7 +105,7 @@ def _bind(program, k, array):
 @inline_njit
 def run_stream(program, stream, count):
     """Run the rows of a stream until one returns a status."""
-    loops, control = load_i64(program, LOOPS), load_i64(program, CONTROL)
+    loops, control = load_i64(program, LIBRARY), load_i64(program, CONTROL)
     for i in range(count):
         row = stream + 8 * STREAM_WORDS * i
         status = execute(load_i64(row, 0), load_i64(row, 1), loops, load_i64(row, 2), control)

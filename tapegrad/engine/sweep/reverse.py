@@ -1,4 +1,4 @@
-"""Reverse sweep over the eager tape: mark needed instructions, propagate cotangents, accumulate, free the graph."""
+"""The reverse sweep over an eager tape: mark what the root depends on, walk it backwards, deliver, let go."""
 
 import numba
 
@@ -28,6 +28,7 @@ from tapegrad.engine.sweep.reachability import (
     unmark,
     unmark_all,
 )
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import add_block, new_block, new_zero_block, release_block
 from tapegrad.engine.tape.entries import differentiable, first_writer, free_cotangent, free_instruction, trim
 from tapegrad.engine.tape.geometry import (
@@ -50,7 +51,7 @@ from tapegrad.engine.tape.layout import (
     E_STATUS,
     F32,
     HAS_ATTACHMENT,
-    LOOPS,
+    LIBRARY,
     MATMUL,
     MAX_NDIM,
     NONE,
@@ -61,25 +62,6 @@ from tapegrad.engine.tape.layout import (
     REDUCTION,
     SCAN,
     WANTED,
-    get_buffer,
-    get_bytes,
-    get_cotangent,
-    get_dtype,
-    get_flags,
-    get_geometry,
-    get_handles,
-    get_mark,
-    get_ndim,
-    get_offset,
-    get_op,
-    get_operand0,
-    get_operand1,
-    get_operand2,
-    get_producer,
-    get_result,
-    set_cotangent,
-    set_flags,
-    set_mark,
 )
 
 KEEP_GRAPH = 1  # bits of the options of `reverse_sweep`
@@ -93,60 +75,60 @@ STOP_AT_ATTACHMENTS = 16  # buffers that Python keeps something about are for th
 
 
 @inline_njit
-def _stash_gradients(header, slot, aside, count):
+def _stash_gradients(header, slot, stash, count):
     """Move a gradient from an earlier sweep out of the way, so that only the new cotangent flows on."""
-    buffer = get_buffer(header, slot)
-    gradient = get_cotangent(header, buffer)
+    buffer = col.buffer(header, slot)
+    gradient = col.cotangent(header, buffer)
     if gradient == 0:
-        return aside, count
+        return stash, count
     if count % 64 == 0:
-        aside = realloc(aside, 24 * (count + 64))
-    store_i64(aside, 3 * count, buffer)
-    store_i64(aside, 3 * count + 1, gradient)
-    store_i64(aside, 3 * count + 2, get_dtype(header, slot))
-    set_cotangent(header, buffer, 0)
-    return aside, count + 1
+        stash = realloc(stash, 24 * (count + 64))
+    store_i64(stash, 3 * count, buffer)
+    store_i64(stash, 3 * count + 1, gradient)
+    store_i64(stash, 3 * count + 2, col.dtype(header, slot))
+    col.set_cotangent(header, buffer, 0)
+    return stash, count + 1
 
 
 @inline_njit
-def _set_aside_all(header, root, low, high):
-    """Stash the gradients of all results that the sweep visits."""
-    aside, count = _stash_gradients(header, root, 0, 0)
+def _stash_all_gradients(header, root, low, high):
+    """Set stash the gradients of all results that the sweep will go through."""
+    stash, count = _stash_gradients(header, root, 0, 0)
     for i in range(low, high + 1):
-        if get_mark(header, i):
-            aside, count = _stash_gradients(header, get_result(header, i), aside, count)
-    return aside, count
+        if col.mark(header, i):
+            stash, count = _stash_gradients(header, col.result(header, i), stash, count)
+    return stash, count
 
 
 @inline_njit
-def _restore_gradients(header, aside, count, options):
-    """Add the stashed gradients to those of the sweep, in the old memory, which NumPy arrays may show."""
+def _restore_gradients(header, stash, count, options):
+    """Add what was set stash to what the sweep has left, in the old memory, which NumPy arrays may show."""
     for k in range(count):
-        buffer, gradient = load_i64(aside, 3 * k), load_i64(aside, 3 * k + 1)
-        new = get_cotangent(header, buffer)
+        buffer, gradient = load_i64(stash, 3 * k), load_i64(stash, 3 * k + 1)
+        new = col.cotangent(header, buffer)
         replaced = options & OVERWRITE and delivered(header, buffer, options)
         if new != 0 and replaced:
             release_block(gradient)
             continue
         if new != 0:
-            add_block(new, gradient, get_bytes(header, buffer), load_i64(aside, 3 * k + 2))
+            add_block(new, gradient, col.bytes(header, buffer), load_i64(stash, 3 * k + 2))
             release_block(new)
-        set_cotangent(header, buffer, gradient)
-    if aside != 0:
-        free(aside)
+        col.set_cotangent(header, buffer, gradient)
+    if stash != 0:
+        free(stash)
 
 
 @inline_njit
 def _clear_leaves(header, low, high, only_wanted):
     """Forget the gradients of the leaves that the sweep will give new ones."""
     for i in range(low, high + 1):
-        if get_mark(header, i) == NEEDED:
-            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+        if col.mark(header, i) == NEEDED:
+            for slot in (col.operand0(header, i), col.operand1(header, i), col.operand2(header, i)):
                 if (
                     _takes_cotangent(header, slot, only_wanted)
-                    and get_producer(header, get_buffer(header, slot)) < 0
+                    and col.producer(header, col.buffer(header, slot)) < 0
                 ):
-                    free_cotangent(header, get_buffer(header, slot))
+                    free_cotangent(header, col.buffer(header, slot))
 
 
 # --- the sweep -------------------------------------------------------------------------------------------------
@@ -155,20 +137,20 @@ def _clear_leaves(header, low, high, only_wanted):
 @inline_njit
 def delivered(header, buffer, options):
     """Whether a tensor will show the buffer's cotangent as its gradient."""
-    asked = options & ONLY_WANTED == 0 or get_flags(header, buffer) & WANTED != 0
-    return asked and get_handles(header, buffer) > 0
+    asked = options & ONLY_WANTED == 0 or col.flags(header, buffer) & WANTED != 0
+    return asked and col.tensor_refs(header, buffer) > 0
 
 
 @inline_njit
 def _is_noted(header, slot):
-    return slot >= 0 and get_flags(header, get_buffer(header, slot)) & HAS_ATTACHMENT != 0
+    return slot >= 0 and col.flags(header, col.buffer(header, slot)) & HAS_ATTACHMENT != 0
 
 
 @inline_njit
 def _has_notes(header, i):
     """Whether Python keeps something about a buffer of an instruction's."""
-    found = _is_noted(header, get_result(header, i)) or _is_noted(header, get_operand0(header, i))
-    return found or _is_noted(header, get_operand1(header, i)) or _is_noted(header, get_operand2(header, i))
+    found = _is_noted(header, col.result(header, i)) or _is_noted(header, col.operand0(header, i))
+    return found or _is_noted(header, col.operand1(header, i)) or _is_noted(header, col.operand2(header, i))
 
 
 @inline_njit
@@ -178,8 +160,8 @@ def _calls_python(header, root, low, high, options):
     found = attachments and _is_noted(header, root)
     if calls or attachments:
         for i in range(low, high + 1):
-            if get_mark(header, i) == NEEDED:
-                found |= op_word(header, get_op(header, i), OP_KIND) == CALLBACK
+            if col.mark(header, i) == NEEDED:
+                found |= op_word(header, col.op(header, i), OP_KIND) == CALLBACK
                 found |= attachments and _has_notes(header, i)
     return found
 
@@ -194,17 +176,17 @@ def _takes_cotangent(header, slot, only_wanted):
 @inline_njit
 def taken(header, i, only_wanted):
     """Operands of a marked instruction into which cotangents flow, as bits."""
-    first = _takes_cotangent(header, get_operand0(header, i), only_wanted)
-    second = _takes_cotangent(header, get_operand1(header, i), only_wanted)
-    third = _takes_cotangent(header, get_operand2(header, i), only_wanted)
+    first = _takes_cotangent(header, col.operand0(header, i), only_wanted)
+    second = _takes_cotangent(header, col.operand1(header, i), only_wanted)
+    third = _takes_cotangent(header, col.operand2(header, i), only_wanted)
     return (1 if first else 0) | (2 if second else 0) | (4 if third else 0)
 
 
 @inline_njit
 def covers_buffer(header, slot):
     """Whether a slot is the whole of its buffer, element for element."""
-    bytes_ = get_bytes(header, get_buffer(header, slot))
-    return size(header, slot) * item_size(get_dtype(header, slot)) == bytes_ and is_contiguous(header, slot)
+    bytes_ = col.bytes(header, col.buffer(header, slot))
+    return size(header, slot) * item_size(col.dtype(header, slot)) == bytes_ and is_contiguous(header, slot)
 
 
 @inline_njit
@@ -215,7 +197,7 @@ def operand_slot(instruction, j):
 
 @inline_njit
 def _same_buffer(header, slot, other):
-    return other >= 0 and get_buffer(header, slot) == get_buffer(header, other)
+    return other >= 0 and col.buffer(header, slot) == col.buffer(header, other)
 
 
 @inline_njit
@@ -244,13 +226,13 @@ def reaches_all(header, instruction, j):
 def _make_cotangent(header, instruction, j):
     """Give the buffer of operand `j` a cotangent. 1 if the kernel may write to it, 0 if it must add to zeros."""
     slot = operand_slot(instruction, j)
-    buffer = get_buffer(header, slot)
-    if get_cotangent(header, buffer) != 0:
+    buffer = col.buffer(header, slot)
+    if col.cotangent(header, buffer) != 0:
         return 0
     unshared = not shares_buffer(header, instruction, j)
     store = unshared and reaches_all(header, instruction, j) and covers_buffer(header, slot)
-    bytes_ = get_bytes(header, buffer)
-    set_cotangent(header, buffer, new_block(bytes_) if store else new_zero_block(bytes_))
+    bytes_ = col.bytes(header, buffer)
+    col.set_cotangent(header, buffer, new_block(bytes_) if store else new_zero_block(bytes_))
     return 1 if store else 0
 
 
@@ -278,11 +260,11 @@ def reverse_kernel(header, i):
 def step(header, i, takes, frame, outer):
     """Run one instruction backwards; the kernel's status."""
     bind_step(header, i, takes, frame, outer)
-    parallel_threshold = op_word(header, get_op(header, i), OP_THRESHOLD)
+    parallel_threshold = op_word(header, col.op(header, i), OP_THRESHOLD)
     return execute(
         reverse_kernel(header, i),
         frame,
-        load_i64(header, LOOPS),
+        load_i64(header, LIBRARY),
         parallel_threshold,
         load_i64(header, CONTROL),
     )
@@ -296,10 +278,10 @@ def _walk(header, low, high, options):
     """
     frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
     for i in range(high, low - 1, -1):
-        if get_mark(header, i) != NEEDED:
+        if col.mark(header, i) != NEEDED:
             continue
-        buffer = get_buffer(header, get_result(header, i))
-        if get_cotangent(header, buffer) != 0:
+        buffer = col.buffer(header, col.result(header, i))
+        if col.cotangent(header, buffer) != 0:
             status = step(header, i, taken(header, i, options & ONLY_WANTED != 0), frame, outer)
             if status != 0:
                 return status
@@ -312,30 +294,30 @@ def _walk(header, low, high, options):
 def _forget_new(header, low, high):
     """After a kernel has failed: drop the cotangents of the marked instructions' results."""
     for i in range(low, high + 1):
-        if get_mark(header, i):
-            free_cotangent(header, get_buffer(header, get_result(header, i)))
+        if col.mark(header, i):
+            free_cotangent(header, col.buffer(header, col.result(header, i)))
 
 
 @inline_njit
 def release_graph(header, low, high):
     for i in range(high, low - 1, -1):
-        if get_op(header, i) != DEAD_OP and get_mark(header, i):
+        if col.op(header, i) != DEAD_OP and col.mark(header, i):
             free_instruction(header, i)
-        set_mark(header, i, 0)  # also of those that died meanwhile: a mark must not outlive its sweep
+        col.set_mark(header, i, 0)  # also of those that died meanwhile: a mark must not outlive its sweep
     trim(header)
 
 
 @inline_njit
 def add_seed(header, root, seed):
     """Add the seed, an array of the root's shape in C order (0: ones), to the root's cotangent."""
-    buffer = get_buffer(header, root)
-    if get_cotangent(header, buffer) == 0:
-        set_cotangent(header, buffer, new_zero_block(get_bytes(header, buffer)))
-    ndim, geometry = get_ndim(header, root), get_geometry(header, root)
+    buffer = col.buffer(header, root)
+    if col.cotangent(header, buffer) == 0:
+        col.set_cotangent(header, buffer, new_zero_block(col.bytes(header, buffer)))
+    ndim, geometry = col.ndim(header, root), col.geometry(header, root)
     index, strides = stack_words(MAX_NDIM), geometry + 8 * ndim
     begin_index(index, ndim)
-    address = get_cotangent(header, buffer) + get_offset(header, root)
-    single = get_dtype(header, root) == F32
+    address = col.cotangent(header, buffer) + col.offset(header, root)
+    single = col.dtype(header, root) == F32
     for k in range(size(header, root)):
         if single:
             store_f32(
@@ -362,14 +344,14 @@ def flag_wanted(header, wanted, flag):
     if wanted == 0:
         return
     for k in range(load_i64(load_i64(wanted, ARRAY_EXTENTS), 0)):
-        buffer = get_buffer(header, load_i64(array_data(wanted), k))
-        flags = get_flags(header, buffer) & ~WANTED
-        set_flags(header, buffer, flags | (WANTED if flag else 0))
+        buffer = col.buffer(header, load_i64(array_data(wanted), k))
+        flags = col.flags(header, buffer) & ~WANTED
+        col.set_flags(header, buffer, flags | (WANTED if flag else 0))
 
 
 @inline_njit
 def _sweep(header, root, seed, options, missing):
-    high = get_producer(header, get_buffer(header, root))
+    high = col.producer(header, col.buffer(header, root))
     low = mark(header, root)
     if low == E_FREED:
         unmark_all(header)
@@ -382,19 +364,19 @@ def _sweep(header, root, seed, options, missing):
     if lacking != NONE or options & ONLY_LOOK:
         unmark(header, low, high)
         return 0 if lacking == NONE else report_missing(header, lacking, missing)
-    aside, count = _set_aside_all(header, root, low, high)
+    stash, count = _stash_all_gradients(header, root, low, high)
     if options & OVERWRITE:
         _clear_leaves(header, low, high, options & ONLY_WANTED != 0)
     add_seed(header, root, array_data(seed) if seed != 0 else 0)
     status = _walk(header, low, high, options)
     if status != 0:
         _forget_new(header, low, high)
-        _restore_gradients(header, aside, count, 0)
+        _restore_gradients(header, stash, count, 0)
         unmark(header, low, high)
         return E_STATUS - status
-    if not delivered(header, get_buffer(header, root), options):
-        free_cotangent(header, get_buffer(header, root))
-    _restore_gradients(header, aside, count, options)
+    if not delivered(header, col.buffer(header, root), options):
+        free_cotangent(header, col.buffer(header, root))
+    _restore_gradients(header, stash, count, options)
     if options & KEEP_GRAPH:
         unmark(header, low, high)
     else:

@@ -29,29 +29,12 @@ from tapegrad.engine.sweep.subgraph import (
     SHOWN,
     TAKEN,
 )
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import add_block, new_zero_block, release_block
+from tapegrad.engine.tape.columns import COTANGENTS
 from tapegrad.engine.tape.entries import first_writer, free_cotangent
 from tapegrad.engine.tape.geometry import array_data
-from tapegrad.engine.tape.layout import (
-    COTANGENTS,
-    DEAD_OP,
-    E_CALLS,
-    E_FREED,
-    E_STATUS,
-    INSTRUCTIONS,
-    NONE,
-    WANTED,
-    get_buffer,
-    get_bytes,
-    get_cotangent,
-    get_dtype,
-    get_flags,
-    get_op,
-    get_params,
-    get_producer,
-    get_result,
-    set_cotangent,
-)
+from tapegrad.engine.tape.layout import DEAD_OP, E_CALLS, E_FREED, E_STATUS, INSTRUCTIONS, NONE, WANTED
 
 NOTHING_FLOWS = 1
 
@@ -67,8 +50,8 @@ def _use(header, column):
 @inline_njit
 def _is_listed(header, i, entry):
     """Whether an instruction is that of an entry."""
-    same = get_op(header, i) == load_i64(entry, G_OP) and get_result(header, i) == load_i64(entry, G_RESULT)
-    return same and get_params(header, i) == load_i64(entry, G_PARAMS)
+    same = col.op(header, i) == load_i64(entry, G_OP) and col.result(header, i) == load_i64(entry, G_RESULT)
+    return same and col.params(header, i) == load_i64(entry, G_PARAMS)
 
 
 @inline_njit
@@ -77,9 +60,9 @@ def _place(header, entry):
     i = load_i64(entry, G_INDEX)
     if i < load_i64(header, INSTRUCTIONS) and _is_listed(header, i, entry):
         return i
-    buffer = get_buffer(header, load_i64(entry, G_RESULT))
-    i = get_producer(header, buffer)
-    while i >= 0 and get_op(header, i) != DEAD_OP and get_buffer(header, get_result(header, i)) == buffer:
+    buffer = col.buffer(header, load_i64(entry, G_RESULT))
+    i = col.producer(header, buffer)
+    while i >= 0 and col.op(header, i) != DEAD_OP and col.buffer(header, col.result(header, i)) == buffer:
         if _is_listed(header, i, entry):
             return i
         i -= 1
@@ -97,8 +80,8 @@ def seed(header, root, values, column):
 @inline_njit
 def _step_back(header, i, flags, frame, outer, missing):
     """Go through an instruction, if a cotangent flows into its result; 0 or an error."""
-    buffer = get_buffer(header, get_result(header, i))
-    if get_cotangent(header, buffer) == 0:
+    buffer = col.buffer(header, col.result(header, i))
+    if col.cotangent(header, buffer) == 0:
         return 0
     if reverse_kernel(header, i) == 0:
         return report_missing(header, i, missing)
@@ -153,7 +136,7 @@ def bind(header, entries, k, column, frame, outer):
     i = _place(header, entry)
     if i == NONE:
         return E_FREED
-    if load_i64(array_data(column), get_buffer(header, get_result(header, i))) == 0:
+    if load_i64(array_data(column), col.buffer(header, col.result(header, i))) == 0:
         return NOTHING_FLOWS
     own = _use(header, array_data(column))
     bind_step(header, i, load_i64(entry, G_FLAGS) & TAKEN, array_data(frame), array_data(outer))
@@ -164,33 +147,33 @@ def bind(header, entries, k, column, frame, outer):
 @entry_point()
 def fill(header, slot, column):
     """Give a buffer a cotangent of zeros if it has none; the address."""
-    buffer = get_buffer(header, slot)
+    buffer = col.buffer(header, slot)
     if load_i64(array_data(column), buffer) == 0:
-        store_i64(array_data(column), buffer, new_zero_block(get_bytes(header, buffer)))
+        store_i64(array_data(column), buffer, new_zero_block(col.bytes(header, buffer)))
     return load_i64(array_data(column), buffer)
 
 
 @inline_njit
 def _deliver(header, slot, column, overwrite):
     """Add a buffer's cotangent to its gradient, in the memory that NumPy arrays may show, or put it in its place."""
-    buffer = get_buffer(header, slot)
-    new, old = load_i64(column, buffer), get_cotangent(header, buffer)
+    buffer = col.buffer(header, slot)
+    new, old = load_i64(column, buffer), col.cotangent(header, buffer)
     if new == 0:
-        new = new_zero_block(get_bytes(header, buffer))
+        new = new_zero_block(col.bytes(header, buffer))
     store_i64(column, buffer, NONE)
     if old == 0 or overwrite:
         free_cotangent(header, buffer)
-        set_cotangent(header, buffer, new)
+        col.set_cotangent(header, buffer, new)
     else:
-        add_block(new, old, get_bytes(header, buffer), get_dtype(header, slot))
+        add_block(new, old, col.bytes(header, buffer), col.dtype(header, slot))
         release_block(new)
 
 
 @inline_njit
 def _deliver_to(header, slot, column, wanted, overwrite):
     """`_deliver` to what was asked for and has not got its own."""
-    buffer = get_buffer(header, slot)
-    asked = wanted == 0 or get_flags(header, buffer) & WANTED != 0
+    buffer = col.buffer(header, slot)
+    asked = wanted == 0 or col.flags(header, buffer) & WANTED != 0
     if asked and load_i64(column, buffer) != NONE:
         _deliver(header, slot, column, overwrite)
 
@@ -214,10 +197,10 @@ def deliver(header, root, entries, count, column, wanted, overwrite):
 @inline_njit
 def _drop(header, slot, column):
     if slot >= 0:
-        cotangent = load_i64(column, get_buffer(header, slot))
+        cotangent = load_i64(column, col.buffer(header, slot))
         if cotangent != 0 and cotangent != NONE:
             release_block(cotangent)
-        store_i64(column, get_buffer(header, slot), 0)
+        store_i64(column, col.buffer(header, slot), 0)
 
 
 @entry_point()

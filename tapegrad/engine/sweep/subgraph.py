@@ -5,8 +5,9 @@ from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.bind import op_word
 from tapegrad.engine.sweep.reachability import NEEDED, mark, mark_all, mark_needed, unmark, unmark_all
 from tapegrad.engine.sweep.reverse import ONLY_WANTED, delivered, flag_wanted, release_graph, taken
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import add_block, new_zero_block
-from tapegrad.engine.tape.entries import add_handle, differentiable, drop_handle
+from tapegrad.engine.tape.entries import add_tensor_ref, differentiable, drop_tensor_ref
 from tapegrad.engine.tape.geometry import ARRAY_EXTENTS, array_data, array_length
 from tapegrad.engine.tape.layout import (
     CALLBACK,
@@ -17,23 +18,6 @@ from tapegrad.engine.tape.layout import (
     NONE,
     OP_KIND,
     WANTED,
-    get_buffer,
-    get_bytes,
-    get_cotangent,
-    get_dtype,
-    get_flags,
-    get_handles,
-    get_mark,
-    get_op,
-    get_operand0,
-    get_operand1,
-    get_operand2,
-    get_params,
-    get_primal,
-    get_producer,
-    get_result,
-    set_cotangent,
-    set_flags,
 )
 from tapegrad.engine.tape.parameters import count_params
 
@@ -64,19 +48,19 @@ CALLED = 32  # which is to call a user's function
 @inline_njit
 def _hold(header, slot):
     if slot >= 0:
-        add_handle(header, slot)
+        add_tensor_ref(header, slot)
 
 
 @inline_njit
 def _flags_of(header, i, only_wanted):
     """The flags of the entry of instruction `i`."""
-    buffer = get_buffer(header, get_result(header, i))
+    buffer = col.buffer(header, col.result(header, i))
     flags = taken(header, i, only_wanted)
     if delivered(header, buffer, ONLY_WANTED if only_wanted else 0):
         flags |= SHOWN
-    if get_flags(header, buffer) & HAS_ATTACHMENT:
+    if col.flags(header, buffer) & HAS_ATTACHMENT:
         flags |= PAUSE
-    if op_word(header, get_op(header, i), OP_KIND) == CALLBACK:
+    if op_word(header, col.op(header, i), OP_KIND) == CALLBACK:
         flags |= PAUSE | CALLED
     return flags
 
@@ -84,13 +68,13 @@ def _flags_of(header, i, only_wanted):
 @inline_njit
 def _enter(header, i, only_wanted, entry):
     """Write the entry of instruction `i`."""
-    slots = (get_result(header, i), get_operand0(header, i), get_operand1(header, i), get_operand2(header, i))
-    store_i64(entry, G_OP, get_op(header, i))
+    slots = (col.result(header, i), col.operand0(header, i), col.operand1(header, i), col.operand2(header, i))
+    store_i64(entry, G_OP, col.op(header, i))
     for k in range(4):
         store_i64(entry, G_RESULT + k, slots[k])
-        shown = differentiable(header, slots[k]) and get_handles(header, get_buffer(header, slots[k])) > 0
-        store_i64(entry, G_SHOWN + k, get_buffer(header, slots[k]) if shown else NONE)
-    store_i64(entry, G_PARAMS, get_params(header, i))
+        shown = differentiable(header, slots[k]) and col.tensor_refs(header, col.buffer(header, slots[k])) > 0
+        store_i64(entry, G_SHOWN + k, col.buffer(header, slots[k]) if shown else NONE)
+    store_i64(entry, G_PARAMS, col.params(header, i))
     store_i64(entry, G_INDEX, i)
     store_i64(entry, G_FLAGS, _flags_of(header, i, only_wanted))
 
@@ -117,11 +101,11 @@ def _list(header, roots, wanted, entries, capacity):
     mark_needed(header, low, high, only_wanted)
     found = 0
     for i in range(low, high + 1):
-        found += get_mark(header, i) == NEEDED
+        found += col.mark(header, i) == NEEDED
     if found <= capacity:
         k = 0
         for i in range(low, high + 1):
-            if get_mark(header, i) == NEEDED:
+            if col.mark(header, i) == NEEDED:
                 _enter(header, i, only_wanted, array_data(entries) + 8 * ENTRY_WORDS * k)
                 k += 1
         _hold_listed(header, array_data(entries), found)
@@ -151,7 +135,7 @@ def release_listed(header, entries, count):
         for word in range(G_RESULT, G_PARAMS):
             slot = load_i64(entries, ENTRY_WORDS * k + word)
             if slot >= 0:
-                drop_handle(header, slot)
+                drop_tensor_ref(header, slot)
 
 
 @entry_point()
@@ -160,10 +144,10 @@ def read_params(header, result, address, out):
 
     It is the one with these parameters among those that write the buffer of the slot `result`; 0 if it has been freed.
     """
-    buffer = get_buffer(header, result)
-    i = get_producer(header, buffer)
-    while i >= 0 and get_buffer(header, get_result(header, i)) == buffer:
-        if get_op(header, i) != DEAD_OP and get_params(header, i) == address:
+    buffer = col.buffer(header, result)
+    i = col.producer(header, buffer)
+    while i >= 0 and col.buffer(header, col.result(header, i)) == buffer:
+        if col.op(header, i) != DEAD_OP and col.params(header, i) == address:
             count = count_params(address)
             if count <= array_length(out):
                 memcpy(array_data(out), address, 8 * count)
@@ -180,7 +164,7 @@ def end_sweep(header, root, keep):
     """
     if not differentiable(header, root):
         return 0
-    high = get_producer(header, get_buffer(header, root))
+    high = col.producer(header, col.buffer(header, root))
     low = mark(header, root)
     if low == E_FREED:
         unmark_all(header)
@@ -195,7 +179,7 @@ def end_sweep(header, root, keep):
 @entry_point()
 def has_primal(header, slot):
     """Whether a slot's primal is still there."""
-    return 1 if get_primal(header, get_buffer(header, slot)) != 0 else 0
+    return 1 if col.primal(header, col.buffer(header, slot)) != 0 else 0
 
 
 @inline_njit
@@ -203,8 +187,8 @@ def _is_other_leaf(header, slot):
     """Whether a slot is that of a differentiable leaf that was not asked for."""
     if not differentiable(header, slot):
         return False
-    buffer = get_buffer(header, slot)
-    return get_producer(header, buffer) < 0 and get_flags(header, buffer) & WANTED == 0
+    buffer = col.buffer(header, slot)
+    return col.producer(header, buffer) < 0 and col.flags(header, buffer) & WANTED == 0
 
 
 @inline_njit
@@ -218,8 +202,8 @@ def _other_leaf(header, root):
     low, high = load_i64(span, 0), load_i64(span, 1)
     found = 1 if _is_other_leaf(header, root) else 0
     for i in range(low, high + 1):
-        if get_mark(header, i):
-            for slot in (get_operand0(header, i), get_operand1(header, i), get_operand2(header, i)):
+        if col.mark(header, i):
+            for slot in (col.operand0(header, i), col.operand1(header, i), col.operand2(header, i)):
                 found |= 1 if _is_other_leaf(header, slot) else 0
     unmark(header, low, high)
     return found
@@ -239,43 +223,43 @@ def has_other_leaf(header, root, wanted):
 @entry_point()
 def make_differentiable(header, slot):
     """Let cotangents flow into a buffer from now on."""
-    buffer = get_buffer(header, slot)
-    set_flags(header, buffer, get_flags(header, buffer) | DIFFERENTIABLE)
+    buffer = col.buffer(header, slot)
+    col.set_flags(header, buffer, col.flags(header, buffer) | DIFFERENTIABLE)
 
 
 @entry_point()
-def handles(header, slot):
+def tensor_refs(header, slot):
     """How many Tensors there are on a slot's buffer."""
-    return get_handles(header, get_buffer(header, slot))
+    return col.tensor_refs(header, col.buffer(header, slot))
 
 
 @entry_point()
 def mark_attachment(header, slot, noted):
     """Flag a buffer of which Python keeps something, or take the flag away."""
-    buffer = get_buffer(header, slot)
-    flags = get_flags(header, buffer) & ~HAS_ATTACHMENT
-    set_flags(header, buffer, flags | (HAS_ATTACHMENT if noted else 0))
+    buffer = col.buffer(header, slot)
+    flags = col.flags(header, buffer) & ~HAS_ATTACHMENT
+    col.set_flags(header, buffer, flags | (HAS_ATTACHMENT if noted else 0))
 
 
 @entry_point()
 def attachment_buffer(header, slot):
     """The buffer of a slot if it is flagged as noted, otherwise -1."""
-    buffer = get_buffer(header, slot)
-    return buffer if get_flags(header, buffer) & HAS_ATTACHMENT else NONE
+    buffer = col.buffer(header, slot)
+    return buffer if col.flags(header, buffer) & HAS_ATTACHMENT else NONE
 
 
 @entry_point()
 def has_attachment(header, buffer):
     """Whether a buffer is flagged as noted."""
-    return get_flags(header, buffer) & HAS_ATTACHMENT
+    return col.flags(header, buffer) & HAS_ATTACHMENT
 
 
 @entry_point()
 def add_cotangent(header, slot, array):
     """Add an array of all of a buffer's elements to its cotangent."""
-    buffer = get_buffer(header, slot)
-    if get_cotangent(header, buffer) == 0:
-        set_cotangent(header, buffer, new_zero_block(get_bytes(header, buffer)))
+    buffer = col.buffer(header, slot)
+    if col.cotangent(header, buffer) == 0:
+        col.set_cotangent(header, buffer, new_zero_block(col.bytes(header, buffer)))
     add_block(
-        array_data(array), get_cotangent(header, buffer), get_bytes(header, buffer), get_dtype(header, slot)
+        array_data(array), col.cotangent(header, buffer), col.bytes(header, buffer), col.dtype(header, slot)
     )

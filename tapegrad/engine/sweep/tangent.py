@@ -16,37 +16,28 @@ from tapegrad.engine.sweep.reverse import covers_buffer, report_missing
 from tapegrad.engine.sweep.tangent_reachability import (
     RESERVED,
     has_tangent,
-    moves,
     reserve_tangents,
+    result_has_tangent,
     tangent_kernel,
 )
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import new_block, new_zero_block, release_block
+from tapegrad.engine.tape.columns import COLUMNS
 from tapegrad.engine.tape.geometry import array_data, array_length, item_size, size
 from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import (
     BROADCAST_SUM,
     BUFFERS,
-    COLUMNS,
     CONTROL,
     E_KERNEL,
     E_MEMORY,
     E_STATUS,
     F32,
-    LOOPS,
+    LIBRARY,
     MAX_NDIM,
     OP_KIND,
     OP_LINEAR,
     OP_THRESHOLD,
-    get_buffer,
-    get_bytes,
-    get_cotangent,
-    get_dtype,
-    get_geometry,
-    get_ndim,
-    get_offset,
-    get_op,
-    get_result,
-    set_cotangent,
 )
 
 _COLUMN = COLUMNS["cotangent"][0]
@@ -58,14 +49,14 @@ _COLUMN = COLUMNS["cotangent"][0]
 @inline_njit
 def _make_tangents(header, i, count):
     """Memory for the tangents of an instruction's result; zeros where the instruction does not write all of it."""
-    slot = get_result(header, i)
-    buffer = get_buffer(header, slot)
-    if get_cotangent(header, buffer) != RESERVED:
+    slot = col.result(header, i)
+    buffer = col.buffer(header, slot)
+    if col.cotangent(header, buffer) != RESERVED:
         return True
-    bytes_ = count * get_bytes(header, buffer)
-    plain = covers_buffer(header, slot) and op_word(header, get_op(header, i), OP_KIND) != BROADCAST_SUM
+    bytes_ = count * col.bytes(header, buffer)
+    plain = covers_buffer(header, slot) and op_word(header, col.op(header, i), OP_KIND) != BROADCAST_SUM
     block = new_block(bytes_) if plain else new_zero_block(bytes_)
-    set_cotangent(header, buffer, block)
+    col.set_cotangent(header, buffer, block)
     return block != 0
 
 
@@ -75,7 +66,7 @@ def _needs_zeros(header, op, slot):
     return (
         slot >= 0
         and op_word(header, op, OP_LINEAR) != 0
-        and get_dtype(header, slot) <= F32
+        and col.dtype(header, slot) <= F32
         and not has_tangent(header, slot)
     )
 
@@ -85,16 +76,16 @@ def _put_zeros(header, op, slot, frame, word):
     """Let a linear op read zeros in place of an operand's tangents; the block, 0 if none is needed."""
     if not _needs_zeros(header, op, slot):
         return 0
-    block = new_zero_block(get_bytes(header, get_buffer(header, slot)))
+    block = new_zero_block(col.bytes(header, col.buffer(header, slot)))
     if block != 0:
-        store_i64(frame, word, block + get_offset(header, slot))
+        store_i64(frame, word, block + col.offset(header, slot))
     return block
 
 
 @inline_njit
 def _bytes_to_next(header, slot):
     """Bytes from one tangent of a slot to the next, 0 where it has none."""
-    return get_bytes(header, get_buffer(header, slot)) if has_tangent(header, slot) else 0
+    return col.bytes(header, col.buffer(header, slot)) if has_tangent(header, slot) else 0
 
 
 @inline_njit
@@ -115,11 +106,11 @@ def _run(header, i, frame, outer, count):
     first, second = _put_zeros(header, op, a, frame, X), _put_zeros(header, op, b, frame, X + 1)
     third = _put_zeros(header, op, c, frame, X + 2)
     loops, parallel_threshold, control = (
-        load_i64(header, LOOPS),
+        load_i64(header, LIBRARY),
         op_word(header, op, OP_THRESHOLD),
         load_i64(header, CONTROL),
     )
-    own, kernel, status = get_bytes(header, get_buffer(header, result)), tangent_kernel(header, i), 0
+    own, kernel, status = col.bytes(header, col.buffer(header, result)), tangent_kernel(header, i), 0
     for _ in range(count):
         status = execute(kernel, frame, loops, parallel_threshold, control)
         if status != 0:
@@ -141,7 +132,7 @@ def _walk(header, low, high, count):
     """Compute the tangents from below; 0, or an error."""
     frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
     for i in range(low, high + 1):
-        if moves(header, i):
+        if result_has_tangent(header, i):
             if not _make_tangents(header, i, count):
                 return E_MEMORY
             status = _run(header, i, frame, outer, count)
@@ -157,24 +148,24 @@ def _walk(header, low, high, count):
 def _seed(header, leaves, seeds, count):
     """Give the leaves, each the whole of its buffer, their tangents; whether there was memory."""
     for k in range(array_length(leaves)):
-        buffer = get_buffer(header, load_i64(array_data(leaves), k))
-        bytes_ = count * get_bytes(header, buffer)
+        buffer = col.buffer(header, load_i64(array_data(leaves), k))
+        bytes_ = count * col.bytes(header, buffer)
         block = new_block(bytes_)
         if block == 0:
             return False
         memcpy(block, array_data(load_i64(seeds, k)), bytes_)
-        set_cotangent(header, buffer, block)
+        col.set_cotangent(header, buffer, block)
     return True
 
 
 @inline_njit
 def _copy_out(header, slot, source, target):
     """Copy the elements of a slot, of which the buffer's contents lie at `source`, to `target` in C order."""
-    ndim, geometry = get_ndim(header, slot), get_geometry(header, slot)
-    item = item_size(get_dtype(header, slot))
+    ndim, geometry = col.ndim(header, slot), col.geometry(header, slot)
+    item = item_size(col.dtype(header, slot))
     index, strides = stack_words(MAX_NDIM), geometry + 8 * ndim
     begin_index(index, ndim)
-    source += get_offset(header, slot)
+    source += col.offset(header, slot)
     for k in range(size(header, slot)):
         memcpy(target + k * item, source, item)
         source += step_to_next(geometry, strides, next_index(index, geometry, ndim), ndim)
@@ -186,11 +177,11 @@ def _hand_out(header, results, tangents, count):
     for k in range(array_length(results)):
         slot = load_i64(array_data(results), k)
         if has_tangent(header, slot):
-            buffer = get_buffer(header, slot)
+            buffer = col.buffer(header, slot)
             target = array_data(load_i64(tangents, k))
-            bytes_ = size(header, slot) * item_size(get_dtype(header, slot))
+            bytes_ = size(header, slot) * item_size(col.dtype(header, slot))
             for t in range(count):
-                source = get_cotangent(header, buffer) + t * get_bytes(header, buffer)
+                source = col.cotangent(header, buffer) + t * col.bytes(header, buffer)
                 _copy_out(header, slot, source, target + t * bytes_)
 
 

@@ -7,46 +7,33 @@ from tapegrad.engine.kernels.raw_memory import store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import op_word, variant
 from tapegrad.engine.sweep.eager import kernel_of
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.entries import differentiable
 from tapegrad.engine.tape.instruction import instruction_at
-from tapegrad.engine.tape.layout import (
-    CALLBACK,
-    E_KERNEL,
-    OP_KIND,
-    OP_LINEAR,
-    get_buffer,
-    get_cotangent,
-    get_mark,
-    get_op,
-    get_operand0,
-    get_operand1,
-    get_operand2,
-    get_result,
-    set_cotangent,
-)
+from tapegrad.engine.tape.layout import CALLBACK, E_KERNEL, OP_KIND, OP_LINEAR
 
 RESERVED = 1  # in the column: the buffer will have tangents
 
 
 @inline_njit
 def has_tangent(header, slot):
-    return differentiable(header, slot) and get_cotangent(header, get_buffer(header, slot)) != 0
+    return differentiable(header, slot) and col.cotangent(header, col.buffer(header, slot)) != 0
 
 
 @inline_njit
-def moves(header, i):
+def result_has_tangent(header, i):
     """Whether the tangent of an instruction depends on the leaves'."""
-    if get_mark(header, i) == 0 or not differentiable(header, get_result(header, i)):
+    if col.mark(header, i) == 0 or not differentiable(header, col.result(header, i)):
         return False
-    if has_tangent(header, get_operand0(header, i)) or has_tangent(header, get_operand1(header, i)):
+    if has_tangent(header, col.operand0(header, i)) or has_tangent(header, col.operand1(header, i)):
         return True
-    return has_tangent(header, get_operand2(header, i))
+    return has_tangent(header, col.operand2(header, i))
 
 
 @inline_njit
 def tangent_kernel(header, i):
     """Address of the kernel of an instruction's tangent; 0 where a user's function is called: not in this sweep."""
-    op = get_op(header, i)
+    op = col.op(header, i)
     if op_word(header, op, OP_KIND) == CALLBACK:
         return 0
     dtype = variant(header, instruction_at(header, i))
@@ -57,11 +44,11 @@ def tangent_kernel(header, i):
 def reserve_tangents(header, low, high, lacking):
     """Enter which buffers will have tangents; 0, or E_KERNEL: `lacking` receives the instruction without a kernel."""
     for i in range(low, high + 1):
-        if moves(header, i):
+        if result_has_tangent(header, i):
             if tangent_kernel(header, i) == 0:
                 store_i64(lacking, 0, i)
                 return E_KERNEL
-            buffer = get_buffer(header, get_result(header, i))
-            if get_cotangent(header, buffer) == 0:
-                set_cotangent(header, buffer, RESERVED)
+            buffer = col.buffer(header, col.result(header, i))
+            if col.cotangent(header, buffer) == 0:
+                col.set_cotangent(header, buffer, RESERVED)
     return 0

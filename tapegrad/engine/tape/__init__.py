@@ -2,7 +2,7 @@
 
 In reading order:
 
-    layout                         the columns, and where their addresses are kept
+    layout, columns                the header's words and codes; the columns, read and written by name
     blocks                         memory with a reference count
     instruction                    an instruction as one value
     entries                        entries: made, held, released, compacted

@@ -20,18 +20,9 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.geometry import item_size, size
-from tapegrad.engine.tape.layout import (
-    BUFFER_CAPACITY,
-    CHECKSUMS,
-    MAX_NDIM,
-    get_buffer,
-    get_dtype,
-    get_geometry,
-    get_ndim,
-    get_offset,
-    get_primal,
-)
+from tapegrad.engine.tape.layout import BUFFER_CAPACITY, CHECKSUMS, MAX_NDIM
 
 READS = 4  # words of an entry: three operands and the result
 _CAPACITY = 0  # word of the table; the entries follow it
@@ -52,11 +43,11 @@ def _bits(address, item):
 def checksum(header, slot):
     """A number that depends on each element of a slot's primal, never 0."""
     ndim, geometry, item = (
-        get_ndim(header, slot),
-        get_geometry(header, slot),
-        item_size(get_dtype(header, slot)),
+        col.ndim(header, slot),
+        col.geometry(header, slot),
+        item_size(col.dtype(header, slot)),
     )
-    address = get_primal(header, get_buffer(header, slot)) + get_offset(header, slot)
+    address = col.primal(header, col.buffer(header, slot)) + col.offset(header, slot)
     index, strides = stack_words(MAX_NDIM), geometry + 8 * ndim
     begin_index(index, ndim)
     result = np.int64(_SEED)
@@ -89,7 +80,7 @@ def _table(header):
 @inline_njit
 def entry_of(header, result):
     """Address of the entry of the instruction that writes a slot."""
-    return _table(header) + 8 * (1 + READS * get_buffer(header, result))
+    return _table(header) + 8 * (1 + READS * col.buffer(header, result))
 
 
 @inline_njit
@@ -106,7 +97,7 @@ def note_reads(header, instruction, mask):
 def _has_changed(header, entry, k, slot):
     """Whether operand `k` of an instruction, or its result, is not what it was; that memory is there still."""
     noted = load_i64(entry, k)
-    if noted == 0 or slot < 0 or get_primal(header, get_buffer(header, slot)) == 0:
+    if noted == 0 or slot < 0 or col.primal(header, col.buffer(header, slot)) == 0:
         return False
     return checksum(header, slot) != noted
 

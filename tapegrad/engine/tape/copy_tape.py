@@ -2,6 +2,7 @@
 
 from tapegrad.engine.kernels.raw_memory import calloc, free, load_i64, load_u8, store_i64, store_u8
 from tapegrad.engine.runtime.compiler import EVERY_RECORDING, entry_point, inline_njit
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.layout import (
     ALL_LIVE,
     BUFFERS,
@@ -15,27 +16,6 @@ from tapegrad.engine.tape.layout import (
     OP_WORDS,
     ORPHAN,
     SLOTS,
-    get_buffer,
-    get_bytes,
-    get_cotangent,
-    get_dtype,
-    get_flags,
-    get_geometry,
-    get_handles,
-    get_keeps,
-    get_mark,
-    get_ndim,
-    get_offset,
-    get_op,
-    get_operand0,
-    get_operand1,
-    get_operand2,
-    get_params,
-    get_primal,
-    get_producer,
-    get_refs,
-    get_result,
-    get_users,
 )
 from tapegrad.engine.tape.parameters import count_params
 
@@ -47,14 +27,14 @@ ALRIGHT = -2
 
 @inline_njit
 def _geometry_words(header, slot):
-    ndim = get_ndim(header, slot)
-    return 2 * ndim if get_geometry(header, slot) != 0 and 0 < ndim <= MAX_NDIM else 0
+    ndim = col.ndim(header, slot)
+    return 2 * ndim if col.geometry(header, slot) != 0 and 0 < ndim <= MAX_NDIM else 0
 
 
 @inline_njit
 def _params_words(header, i):
     """How many parameters an instruction has; none if its op has none, whatever the address says."""
-    op, params, table = get_op(header, i), get_params(header, i), load_i64(header, OP_TABLE)
+    op, params, table = col.op(header, i), col.params(header, i), load_i64(header, OP_TABLE)
     if op < 0 or op >= load_i64(table, -1) or params == 0:
         return 0
     return count_params(params) if load_i64(table, OP_WORDS * op + OP_HAS_PARAMS) else 0
@@ -70,9 +50,9 @@ def _copy_words(source, count, out, k):
 @inline_njit
 def _content(header, buffer):
     """The first eight bytes of a buffer no larger than that."""
-    primal, content = get_primal(header, buffer), 0
-    if primal != 0 and get_bytes(header, buffer) <= 8:
-        for j in range(get_bytes(header, buffer)):
+    primal, content = col.primal(header, buffer), 0
+    if primal != 0 and col.bytes(header, buffer) <= 8:
+        for j in range(col.bytes(header, buffer)):
             content |= load_u8(primal, j) << (8 * j)
     return content
 
@@ -81,17 +61,17 @@ def _content(header, buffer):
 def _copy_instructions(header, out, k, place):
     """A line for each instruction; the last word is the place of its parameters."""
     for i in range(load_i64(header, INSTRUCTIONS)):
-        store_i64(out, k, get_op(header, i))
-        store_i64(out, k + 1, get_result(header, i))
-        store_i64(out, k + 2, get_operand0(header, i))
-        store_i64(out, k + 3, get_operand1(header, i))
-        store_i64(out, k + 4, get_operand2(header, i))
-        store_i64(out, k + 5, get_params(header, i))
-        store_i64(out, k + 6, get_mark(header, i))
+        store_i64(out, k, col.op(header, i))
+        store_i64(out, k + 1, col.result(header, i))
+        store_i64(out, k + 2, col.operand0(header, i))
+        store_i64(out, k + 3, col.operand1(header, i))
+        store_i64(out, k + 4, col.operand2(header, i))
+        store_i64(out, k + 5, col.params(header, i))
+        store_i64(out, k + 6, col.mark(header, i))
         length = _params_words(header, i)
         store_i64(out, k + 7, place)
         store_i64(out, k + 8, length)
-        place = _copy_words(get_params(header, i), length, out, place)
+        place = _copy_words(col.params(header, i), length, out, place)
         k += INSTRUCTION_WORDS
     return place
 
@@ -103,14 +83,14 @@ def _copy_slots(header, free, out, k, place):
         if load_u8(free, slot):
             continue
         store_i64(out, k, slot)
-        store_i64(out, k + 1, get_buffer(header, slot))
-        store_i64(out, k + 2, get_dtype(header, slot))
-        store_i64(out, k + 3, get_ndim(header, slot))
-        store_i64(out, k + 4, get_offset(header, slot))
-        store_i64(out, k + 5, get_geometry(header, slot))
-        store_i64(out, k + 6, get_refs(header, slot))
+        store_i64(out, k + 1, col.buffer(header, slot))
+        store_i64(out, k + 2, col.dtype(header, slot))
+        store_i64(out, k + 3, col.ndim(header, slot))
+        store_i64(out, k + 4, col.offset(header, slot))
+        store_i64(out, k + 5, col.geometry(header, slot))
+        store_i64(out, k + 6, col.refs(header, slot))
         store_i64(out, k + 7, place)
-        place = _copy_words(get_geometry(header, slot), _geometry_words(header, slot), out, place)
+        place = _copy_words(col.geometry(header, slot), _geometry_words(header, slot), out, place)
         k += SLOT_WORDS
 
 
@@ -121,14 +101,14 @@ def _copy_buffers(header, free, out, k):
         if load_u8(free, buffer):
             continue
         store_i64(out, k, buffer)
-        store_i64(out, k + 1, get_primal(header, buffer))
-        store_i64(out, k + 2, get_cotangent(header, buffer))
-        store_i64(out, k + 3, get_bytes(header, buffer))
-        store_i64(out, k + 4, get_users(header, buffer))
-        store_i64(out, k + 5, get_handles(header, buffer))
-        store_i64(out, k + 6, get_keeps(header, buffer))
-        store_i64(out, k + 7, get_producer(header, buffer))
-        store_i64(out, k + 8, get_flags(header, buffer))
+        store_i64(out, k + 1, col.primal(header, buffer))
+        store_i64(out, k + 2, col.cotangent(header, buffer))
+        store_i64(out, k + 3, col.bytes(header, buffer))
+        store_i64(out, k + 4, col.users(header, buffer))
+        store_i64(out, k + 5, col.tensor_refs(header, buffer))
+        store_i64(out, k + 6, col.saved_for_backward(header, buffer))
+        store_i64(out, k + 7, col.producer(header, buffer))
+        store_i64(out, k + 8, col.flags(header, buffer))
         store_i64(out, k + 9, _content(header, buffer))
         k += BUFFER_WORDS
 
@@ -141,7 +121,7 @@ def _flag_free_slots(header, free):
         if slot < 0 or slot >= load_i64(header, SLOTS) or load_u8(free, slot):
             return slot
         store_u8(free, slot, 1)
-        slot = get_buffer(header, slot)
+        slot = col.buffer(header, slot)
     return ALRIGHT
 
 
@@ -153,7 +133,7 @@ def _flag_free_buffers(header, free, head):
         if buffer < 0 or buffer >= load_i64(header, BUFFERS) or load_u8(free, buffer):
             return buffer
         store_u8(free, buffer, 1)
-        buffer = get_producer(header, buffer)
+        buffer = col.producer(header, buffer)
     return ALRIGHT
 
 

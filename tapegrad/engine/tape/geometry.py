@@ -5,7 +5,8 @@ import numba
 from tapegrad.engine.kernels.raw_memory import load_i32, load_i64, store_i64
 from tapegrad.engine.kernels.strided import in_c_order
 from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.engine.tape.layout import F32, F64, I64, get_dtype, get_geometry, get_ndim
+from tapegrad.engine.tape import columns as col
+from tapegrad.engine.tape.layout import F32, F64, I64
 
 # Words of NumPy's array object (``PyArrayObject_fields``, a part of its C interface), after those of any Python object:
 # two, or more where there is no global lock.
@@ -54,20 +55,20 @@ def item_size(dtype):
 @inline_njit
 def extent(header, slot, d):
     """Extent of dimension `d`."""
-    return load_i64(get_geometry(header, slot), d)
+    return load_i64(col.geometry(header, slot), d)
 
 
 @inline_njit
 def stride(header, slot, d):
     """Stride of dimension `d` in bytes."""
-    return load_i64(get_geometry(header, slot), get_ndim(header, slot) + d)
+    return load_i64(col.geometry(header, slot), col.ndim(header, slot) + d)
 
 
 @inline_njit
 def size(header, slot):
     """Number of elements of a slot."""
     count = 1
-    for d in range(get_ndim(header, slot)):
+    for d in range(col.ndim(header, slot)):
         count *= extent(header, slot, d)
     return count
 
@@ -85,21 +86,21 @@ def fill_contiguous_strides(geometry, ndim, bytes_):
 @inline_njit
 def is_contiguous(header, slot):
     """Whether a slot's elements lie side by side in C order."""
-    ndim, geometry = get_ndim(header, slot), get_geometry(header, slot)
-    return in_c_order(ndim, geometry, geometry + 8 * ndim, item_size(get_dtype(header, slot)))
+    ndim, geometry = col.ndim(header, slot), col.geometry(header, slot)
+    return in_c_order(ndim, geometry, geometry + 8 * ndim, item_size(col.dtype(header, slot)))
 
 
 @inline_njit
 def broadcast_extent(header, slot, d, ndim):
     """Extent of `slot` in dimension `d` of a broadcast to `ndim` dimensions."""
-    own = d - (ndim - get_ndim(header, slot))
+    own = d - (ndim - col.ndim(header, slot))
     return extent(header, slot, own) if own >= 0 else 1
 
 
 @inline_njit
 def broadcast_stride(header, slot, d, ndim):
     """Stride of `slot` in dimension `d` of a broadcast to `ndim` dimensions; 0 where it is repeated."""
-    own = d - (ndim - get_ndim(header, slot))
+    own = d - (ndim - col.ndim(header, slot))
     if own < 0 or extent(header, slot, own) == 1:
         return 0
     return stride(header, slot, own)

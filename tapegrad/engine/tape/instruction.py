@@ -3,14 +3,7 @@
 from typing import NamedTuple
 
 from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.engine.tape.layout import (
-    get_op,
-    get_operand0,
-    get_operand1,
-    get_operand2,
-    get_params,
-    get_result,
-)
+from tapegrad.engine.tape import columns as col
 
 
 class Instruction(NamedTuple):
@@ -28,10 +21,10 @@ class Instruction(NamedTuple):
 def instruction_at(header, i):
     """Read instruction `i` of a tape."""
     return Instruction(
-        get_op(header, i),
-        get_result(header, i),
-        get_operand0(header, i),
-        get_operand1(header, i),
-        get_operand2(header, i),
-        get_params(header, i),
+        col.op(header, i),
+        col.result(header, i),
+        col.operand0(header, i),
+        col.operand1(header, i),
+        col.operand2(header, i),
+        col.params(header, i),
     )

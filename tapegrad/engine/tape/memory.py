@@ -2,36 +2,18 @@
 
 from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, memset, store_i64
 from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import add_block, new_block, release_block, retain
-from tapegrad.engine.tape.entries import add_handle, free_cotangent, new_buffer, new_slot
+from tapegrad.engine.tape.entries import add_tensor_ref, free_cotangent, new_buffer, new_slot
 from tapegrad.engine.tape.geometry import array_data, item_size
-from tapegrad.engine.tape.layout import (
-    ALL_LIVE,
-    E_MEMORY,
-    EXTERNAL,
-    MAX_NDIM,
-    get_buffer,
-    get_bytes,
-    get_cotangent,
-    get_dtype,
-    get_flags,
-    get_geometry,
-    get_keeps,
-    get_ndim,
-    get_offset,
-    get_primal,
-    get_producer,
-    set_cotangent,
-    set_flags,
-    set_primal,
-)
+from tapegrad.engine.tape.layout import ALL_LIVE, E_MEMORY, EXTERNAL, MAX_NDIM
 
 # Words that `describe` writes.
 (
     D_ADDRESS,
     D_DTYPE,
     D_FLAGS,
-    D_KEEPS,
+    D_SAVED,
     D_PRODUCER,
     D_BUFFER,
     D_EXTERNAL,
@@ -50,24 +32,24 @@ def describe(header, slot, description, cotangent, hold):
     The address is that of the first element of the primal, or of the cotangent; 0 if there is none.
     """
     words = array_data(description)
-    buffer = get_buffer(header, slot)
-    memory = get_cotangent(header, buffer) if cotangent else get_primal(header, buffer)
-    external = get_flags(header, buffer) & EXTERNAL != 0 and not cotangent
+    buffer = col.buffer(header, slot)
+    memory = col.cotangent(header, buffer) if cotangent else col.primal(header, buffer)
+    external = col.flags(header, buffer) & EXTERNAL != 0 and not cotangent
     if hold and memory != 0 and not external:
         retain(memory)
-    ndim = get_ndim(header, slot)
-    store_i64(words, D_ADDRESS, memory + get_offset(header, slot) if memory != 0 else 0)
-    store_i64(words, D_DTYPE, get_dtype(header, slot))
-    store_i64(words, D_FLAGS, get_flags(header, buffer))
-    store_i64(words, D_KEEPS, get_keeps(header, buffer))
-    store_i64(words, D_PRODUCER, get_producer(header, buffer))
+    ndim = col.ndim(header, slot)
+    store_i64(words, D_ADDRESS, memory + col.offset(header, slot) if memory != 0 else 0)
+    store_i64(words, D_DTYPE, col.dtype(header, slot))
+    store_i64(words, D_FLAGS, col.flags(header, buffer))
+    store_i64(words, D_SAVED, col.saved_for_backward(header, buffer))
+    store_i64(words, D_PRODUCER, col.producer(header, buffer))
     store_i64(words, D_BUFFER, buffer)
     store_i64(words, D_EXTERNAL, 1 if external else 0)
-    store_i64(words, D_OFFSET, get_offset(header, slot))
-    store_i64(words, D_BYTES, get_bytes(header, buffer))
+    store_i64(words, D_OFFSET, col.offset(header, slot))
+    store_i64(words, D_BYTES, col.bytes(header, buffer))
     store_i64(words, D_NDIM, ndim)
     if ndim > 0:
-        memcpy(words + 8 * D_GEOMETRY, get_geometry(header, slot), 16 * ndim)
+        memcpy(words + 8 * D_GEOMETRY, col.geometry(header, slot), 16 * ndim)
     return memory
 
 
@@ -78,41 +60,41 @@ def release(memory):
 
 
 @entry_point()
-def move_on(header, slot):
+def begin_write(header, slot):
     """Begin an in-place write: a new buffer takes over the memory of the slot's buffer.
 
     The old buffer keeps a copy of the primal if a recorded instruction reads it, otherwise none. Returns a slot
     over all elements of the new buffer.
     """
-    old = get_buffer(header, slot)
-    dtype = get_dtype(header, slot)
-    memory = get_primal(header, old)
-    bytes_ = get_bytes(header, old)
+    old = col.buffer(header, slot)
+    dtype = col.dtype(header, slot)
+    memory = col.primal(header, old)
+    bytes_ = col.bytes(header, old)
     copy = 0
-    if get_keeps(header, old) > 0 or load_i64(header, ALL_LIVE):
+    if col.saved_for_backward(header, old) > 0 or load_i64(header, ALL_LIVE):
         copy = new_block(bytes_)
         if copy == 0:
             return E_MEMORY
         memcpy(copy, memory, bytes_)
-    set_primal(header, old, copy)
-    new = new_buffer(header, memory, bytes_, get_flags(header, old))
-    set_flags(header, old, get_flags(header, old) & ~EXTERNAL)
+    col.set_primal(header, old, copy)
+    new = new_buffer(header, memory, bytes_, col.flags(header, old))
+    col.set_flags(header, old, col.flags(header, old) & ~EXTERNAL)
     fresh = new_slot(header, new, dtype, 1, 0)
-    store_i64(get_geometry(header, fresh), 0, bytes_ // item_size(dtype))
-    store_i64(get_geometry(header, fresh), 1, item_size(dtype))
-    add_handle(header, fresh)
+    store_i64(col.geometry(header, fresh), 0, bytes_ // item_size(dtype))
+    store_i64(col.geometry(header, fresh), 1, item_size(dtype))
+    add_tensor_ref(header, fresh)
     return fresh
 
 
 @entry_point()
 def clear_cotangent(header, slot, keep_memory):
     """Set the cotangent of a slot's buffer to zero, or let it go."""
-    buffer = get_buffer(header, slot)
-    cotangent = get_cotangent(header, buffer)
+    buffer = col.buffer(header, slot)
+    cotangent = col.cotangent(header, buffer)
     if cotangent == 0:
         return
     if keep_memory:
-        memset(cotangent, 0, get_bytes(header, buffer))
+        memset(cotangent, 0, col.bytes(header, buffer))
     else:
         free_cotangent(header, buffer)
 
@@ -120,13 +102,13 @@ def clear_cotangent(header, slot, keep_memory):
 @entry_point()
 def move_cotangent(header, source, target):
     """Add the cotangent of one buffer to that of another of the same layout, and leave none behind."""
-    from_, to = get_buffer(header, source), get_buffer(header, target)
-    cotangent = get_cotangent(header, from_)
+    from_, to = col.buffer(header, source), col.buffer(header, target)
+    cotangent = col.cotangent(header, from_)
     if cotangent == 0:
         return
-    if get_cotangent(header, to) == 0:
-        set_cotangent(header, to, cotangent)
+    if col.cotangent(header, to) == 0:
+        col.set_cotangent(header, to, cotangent)
     else:
-        add_block(cotangent, get_cotangent(header, to), get_bytes(header, to), get_dtype(header, target))
+        add_block(cotangent, col.cotangent(header, to), col.bytes(header, to), col.dtype(header, target))
         release_block(cotangent)
-    set_cotangent(header, from_, 0)
+    col.set_cotangent(header, from_, 0)

@@ -9,8 +9,9 @@ import numba
 from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, stack_words, store_f32, store_f64, store_i64
 from tapegrad.engine.kernels.strided import reach
 from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit
+from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import new_block, new_zero_block
-from tapegrad.engine.tape.entries import add_handle, drop_handle, new_buffer, new_slot
+from tapegrad.engine.tape.entries import add_tensor_ref, drop_tensor_ref, new_buffer, new_slot
 from tapegrad.engine.tape.geometry import (
     ARRAY_EXTENTS,
     ARRAY_STRIDES,
@@ -32,24 +33,13 @@ from tapegrad.engine.tape.layout import (
     E_SHAPES,
     EXTERNAL,
     F32,
-    LITERAL_ENTRIES,
-    LITERAL_WORDS,
     MAX_NDIM,
     NONE,
     ORPHAN,
     SCALAR_CACHE,
+    SCALAR_CACHE_ENTRIES,
+    SCALAR_CACHE_WORDS,
     SLOT_CAPACITY,
-    get_buffer,
-    get_bytes,
-    get_dtype,
-    get_geometry,
-    get_ndim,
-    get_offset,
-    get_primal,
-    get_users,
-    set_buffer,
-    set_flags,
-    set_offset,
 )
 
 _ADDRESSABLE = 1 << 47  # bytes that a process can address
@@ -67,11 +57,11 @@ def result_slot(header, dtype, ndim, geometry, zeroed):
     if block == 0:
         return NONE
     slot = new_slot(header, NONE, dtype, ndim, 0)
-    own = get_geometry(header, slot)
+    own = col.geometry(header, slot)
     for d in range(ndim):
         store_i64(own, d, load_i64(geometry, d))
     fill_contiguous_strides(own, ndim, item_size(dtype))
-    set_buffer(header, slot, new_buffer(header, block, bytes_, 0))
+    col.set_buffer(header, slot, new_buffer(header, block, bytes_, 0))
     return slot
 
 
@@ -84,7 +74,7 @@ def allocate(header, dtype, shape, zeroed):
     slot = result_slot(header, dtype, ndim, array_data(shape), zeroed)
     if slot == NONE:
         return E_MEMORY
-    add_handle(header, slot)
+    add_tensor_ref(header, slot)
     return slot
 
 
@@ -98,14 +88,14 @@ def enter_array(header, array, dtype, flags):
     if ndim > MAX_NDIM:
         return E_NDIM
     slot = new_slot(header, NONE, dtype, ndim, 0)
-    own = get_geometry(header, slot)
+    own = col.geometry(header, slot)
     copy_array_geometry(array, ndim, own)
     below, above = reach(ndim, own, own + 8 * ndim)
     span = above - below + item_size(dtype) if size(header, slot) > 0 else 0
     buffer = new_buffer(header, array_data(array) + below, span, flags | EXTERNAL)
-    set_buffer(header, slot, buffer)
-    set_offset(header, slot, -below)
-    add_handle(header, slot)
+    col.set_buffer(header, slot, buffer)
+    col.set_offset(header, slot, -below)
+    add_tensor_ref(header, slot)
     return slot + (buffer << 32)
 
 
@@ -118,15 +108,15 @@ def copy_array(header, array, dtype, flags):
     slot = result_slot(header, dtype, ndim, load_i64(array, ARRAY_EXTENTS), False)
     if slot < 0:
         return slot
-    add_handle(header, slot)
+    add_tensor_ref(header, slot)
     strides = load_i64(array, ARRAY_STRIDES)
     for d in range(ndim):
         if load_i64(strides, d) != stride(header, slot, d) and extent(header, slot, d) > 1:
-            drop_handle(header, slot)
+            drop_tensor_ref(header, slot)
             return E_SHAPES
-    buffer = get_buffer(header, slot)
-    memcpy(get_primal(header, buffer), array_data(array), get_bytes(header, buffer))
-    set_flags(header, buffer, flags)
+    buffer = col.buffer(header, slot)
+    memcpy(col.primal(header, buffer), array_data(array), col.bytes(header, buffer))
+    col.set_flags(header, buffer, flags)
     return slot
 
 
@@ -160,10 +150,10 @@ def _offset_in(header, slot, array):
     ndim, extents, strides = array_ndim(array), load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
     if _is_empty(ndim, extents):
         return 0
-    buffer = get_buffer(header, slot)
-    offset = array_data(array) - get_primal(header, buffer)
-    item = item_size(get_dtype(header, slot))
-    inside = _lies_inside(get_bytes(header, buffer), offset, item, ndim, extents, strides)
+    buffer = col.buffer(header, slot)
+    offset = array_data(array) - col.primal(header, buffer)
+    item = item_size(col.dtype(header, slot))
+    inside = _lies_inside(col.bytes(header, buffer), offset, item, ndim, extents, strides)
     return offset if inside else E_OUTSIDE
 
 
@@ -176,9 +166,9 @@ def view_array(header, slot, array):
     offset = _offset_in(header, slot, array)
     if offset < 0:
         return offset
-    view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
-    copy_array_geometry(array, ndim, get_geometry(header, view))
-    add_handle(header, view)
+    view = new_slot(header, col.buffer(header, slot), col.dtype(header, slot), ndim, offset)
+    copy_array_geometry(array, ndim, col.geometry(header, view))
+    add_tensor_ref(header, view)
     return view
 
 
@@ -193,13 +183,13 @@ def _view(header, buffer, dtype, ndim, offset, geometry):
     """A slot on a buffer with the extents and strides at an address; E_OUTSIDE if it is not inside."""
     item, strides = item_size(dtype), geometry + 8 * ndim
     if not _is_empty(ndim, geometry) and not _lies_inside(
-        get_bytes(header, buffer), offset, item, ndim, geometry, strides
+        col.bytes(header, buffer), offset, item, ndim, geometry, strides
     ):
         return E_OUTSIDE
     view = new_slot(header, buffer, dtype, ndim, offset)
     if ndim > 0:
-        memcpy(get_geometry(header, view), geometry, 16 * ndim)
-    add_handle(header, view)
+        memcpy(col.geometry(header, view), geometry, 16 * ndim)
+    add_tensor_ref(header, view)
     return view
 
 
@@ -210,7 +200,7 @@ def view_geometry(header, slot, offset, geometry):
     if ndim > MAX_NDIM:
         return E_NDIM
     return _view(
-        header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset, array_data(geometry)
+        header, col.buffer(header, slot), col.dtype(header, slot), ndim, offset, array_data(geometry)
     )
 
 
@@ -220,19 +210,19 @@ def view_slice(header, slot, start, stop):
 
     E_SHAPES if there is no dimension.
     """
-    if get_dtype(header, slot) > F32:
+    if col.dtype(header, slot) > F32:
         return E_DTYPES
-    if get_ndim(header, slot) == 0:
+    if col.ndim(header, slot) == 0:
         return E_SHAPES
     n = extent(header, slot, 0)
     start = min(max(start + n if start < 0 else start, 0), n)
     stop = max(min(max(stop + n if stop < 0 else stop, 0), n), start)
-    ndim = get_ndim(header, slot)
-    offset = get_offset(header, slot) + (start * stride(header, slot, 0) if stop > start else 0)
-    view = new_slot(header, get_buffer(header, slot), get_dtype(header, slot), ndim, offset)
-    memcpy(get_geometry(header, view), get_geometry(header, slot), 16 * ndim)
-    store_i64(get_geometry(header, view), 0, stop - start)
-    add_handle(header, view)
+    ndim = col.ndim(header, slot)
+    offset = col.offset(header, slot) + (start * stride(header, slot, 0) if stop > start else 0)
+    view = new_slot(header, col.buffer(header, slot), col.dtype(header, slot), ndim, offset)
+    memcpy(col.geometry(header, view), col.geometry(header, slot), 16 * ndim)
+    store_i64(col.geometry(header, view), 0, stop - start)
+    add_tensor_ref(header, view)
     return view
 
 
@@ -242,7 +232,7 @@ def view_index(header, slot, index):
 
     E_SHAPES if there is no dimension, E_OUTSIDE if there is no such row.
     """
-    ndim, dtype = get_ndim(header, slot), get_dtype(header, slot)
+    ndim, dtype = col.ndim(header, slot), col.dtype(header, slot)
     if dtype > F32:
         return E_DTYPES
     if ndim == 0:
@@ -251,25 +241,25 @@ def view_index(header, slot, index):
     row = index + n if index < 0 else index
     if row < 0 or row >= n:
         return E_OUTSIDE
-    offset = get_offset(header, slot) + row * stride(header, slot, 0)
-    view = new_slot(header, get_buffer(header, slot), dtype, ndim - 1, offset)
-    own, geometry = get_geometry(header, view), get_geometry(header, slot)
+    offset = col.offset(header, slot) + row * stride(header, slot, 0)
+    view = new_slot(header, col.buffer(header, slot), dtype, ndim - 1, offset)
+    own, geometry = col.geometry(header, view), col.geometry(header, slot)
     for d in range(ndim - 1):
         store_i64(own, d, load_i64(geometry, d + 1))
         store_i64(own, ndim - 1 + d, load_i64(geometry, ndim + d + 1))
-    add_handle(header, view)
+    add_tensor_ref(header, view)
     return view
 
 
 @entry_point()
 def view_again(header, slot, base):
     """A slot like `slot`, on the buffer of `base`."""
-    ndim, offset, geometry = get_ndim(header, slot), get_offset(header, slot), get_geometry(header, slot)
-    return _view(header, get_buffer(header, base), get_dtype(header, slot), ndim, offset, geometry)
+    ndim, offset, geometry = col.ndim(header, slot), col.offset(header, slot), col.geometry(header, slot)
+    return _view(header, col.buffer(header, base), col.dtype(header, slot), ndim, offset, geometry)
 
 
 @inline_njit
-def _new_literal(header, value, dtype):
+def _new_scalar_constant(header, value, dtype):
     """A constant scalar, with one handle."""
     slot = new_slot(header, NONE, dtype, 0, 0)
     block = new_block(8)
@@ -277,25 +267,25 @@ def _new_literal(header, value, dtype):
         store_f32(block, 0, numba.float32(value))
     else:
         store_f64(block, 0, value)
-    set_buffer(header, slot, new_buffer(header, block, item_size(dtype), 0))
-    add_handle(header, slot)
+    col.set_buffer(header, slot, new_buffer(header, block, item_size(dtype), 0))
+    add_tensor_ref(header, slot)
     return slot
 
 
 @inline_njit
-def literal(header, value, dtype):
+def scalar_constant(header, value, dtype):
     """A constant scalar from the tape's table of those used last, which holds the handle."""
     bits = stack_words(1)
     store_f64(bits, 0, value)
     key = load_i64(bits, 0)
     mixed = (key ^ (key >> 32) ^ (key >> 50)) + dtype
-    entry = load_i64(header, SCALAR_CACHE) + 8 * LITERAL_WORDS * (mixed & (LITERAL_ENTRIES - 1))
+    entry = load_i64(header, SCALAR_CACHE) + 8 * SCALAR_CACHE_WORDS * (mixed & (SCALAR_CACHE_ENTRIES - 1))
     known = load_i64(entry, 2)
     if known != 0 and load_i64(entry, 0) == key and load_i64(entry, 1) == dtype:
         return known - 1
     if known != 0:
-        drop_handle(header, known - 1)
-    slot = _new_literal(header, value, dtype)
+        drop_tensor_ref(header, known - 1)
+    slot = _new_scalar_constant(header, value, dtype)
     store_i64(entry, 0, key)
     store_i64(entry, 1, dtype)
     store_i64(entry, 2, slot + 1)
@@ -305,8 +295,8 @@ def literal(header, value, dtype):
 @entry_point(floats=("value",))
 def number(header, value, dtype):
     """A slot on a constant scalar, which two calls with one value may share."""
-    slot = literal(header, value, dtype)
-    add_handle(header, slot)
+    slot = scalar_constant(header, value, dtype)
+    add_tensor_ref(header, slot)
     return slot
 
 
@@ -318,21 +308,21 @@ def drop(header, slot):
     """
     if load_i64(header, SLOT_CAPACITY) == 0:
         return False
-    drop_handle(header, slot)
+    drop_tensor_ref(header, slot)
     return load_i64(header, ORPHAN) != NONE
 
 
 @entry_point()
 def dtype_of(header, slot):
     """Code of a slot's dtype."""
-    return get_dtype(header, slot)
+    return col.dtype(header, slot)
 
 
 @entry_point()
 def are_alike(header, slot, other):
     """Whether two slots have the same dtype and the same shape."""
-    ndim = get_ndim(header, slot)
-    if ndim != get_ndim(header, other) or get_dtype(header, slot) != get_dtype(header, other):
+    ndim = col.ndim(header, slot)
+    if ndim != col.ndim(header, other) or col.dtype(header, slot) != col.dtype(header, other):
         return 0
     for d in range(ndim):
         if extent(header, slot, d) != extent(header, other, d):
@@ -343,4 +333,4 @@ def are_alike(header, slot, other):
 @entry_point()
 def is_used(header, slot):
     """Whether an instruction or another Tensor uses the buffer of a slot that one Tensor holds."""
-    return get_users(header, get_buffer(header, slot)) > 1
+    return col.users(header, col.buffer(header, slot)) > 1

@@ -9,9 +9,11 @@ import numpy as np
 
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.tape import entries
-from tapegrad.engine.tape.layout import ALL_LIVE, BUFFERS, COLUMNS, HEADER_WORDS, INSTRUCTIONS, NONE, SLOTS
+from tapegrad.engine.tape.columns import BUFFER, COLUMNS, HEADER_WORDS, INSTRUCTION, SLOT
+from tapegrad.engine.tape.layout import ALL_LIVE, BUFFERS, INSTRUCTIONS, NONE, SLOTS
 
 _CAPACITY = 256
+_COUNTS = {INSTRUCTION: INSTRUCTIONS, SLOT: SLOTS, BUFFER: BUFFERS}
 _TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.bool_))
 DTYPE_CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
@@ -76,14 +78,9 @@ class Tape(Uncopied):
 
     def column(self, name: str) -> np.ndarray:
         """A copy of a column's used entries."""
-        word, bytes_ = COLUMNS[name]
-        if name.startswith("slot_"):
-            count = self._words[SLOTS]
-        elif name in ("op", "result", "operand0", "operand1", "operand2", "params"):
-            count = self._words[INSTRUCTIONS]
-        else:
-            count = self._words[BUFFERS]
-        return words_at(int(self._words[word]), int(count), _TYPES[bytes_]).copy()
+        column = COLUMNS[name]
+        count = self._words[_COUNTS[column.kind]]
+        return words_at(int(self._words[column.word]), int(count), _TYPES[column.bytes]).copy()
 
 
 def words_at(address: int, count: int, dtype: Any = np.int64) -> np.ndarray:

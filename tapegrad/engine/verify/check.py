@@ -40,7 +40,7 @@ DERIVATIVE_RULES: tuple[Rule, ...] = (
 COUNT_RULES: tuple[Rule, ...] = (
     rules.producer_writes_the_buffer,
     rules.users_are_counted,
-    rules.keeps_are_counted,
+    rules.saved_are_counted,
     rules.kept_primal_is_there,
 )
 RULES = (rules.lists_end, *SLOT_RULES, *INSTRUCTION_RULES, *DERIVATIVE_RULES, *COUNT_RULES)

@@ -232,8 +232,8 @@ def only_floats_have_derivatives(t: TapeView, b: int) -> str:
 def users_are_counted(t: TapeView, b: int) -> str:
     """Users are Tensors and operands; the references to the slots are these and the results."""
     buffer, uses = t.buffers[b], len(t.readers.get(b, ()))
-    if buffer.users != uses + buffer.handles:
-        return f"{buffer.users} users, but {buffer.handles} Tensors and {uses} operands"
+    if buffer.users != uses + buffer.tensor_refs:
+        return f"{buffer.users} users, but {buffer.tensor_refs} Tensors and {uses} operands"
     refs, results = sum(t.slots[s].refs for s in t.slots_on[b]), len(t.writers.get(b, ()))
     if refs != buffer.users + results:
         return f"{refs} references to slots on it, but {buffer.users} users and {results} results"
@@ -246,15 +246,15 @@ def _reads(t: TapeView, i: int) -> set[str]:
     return {name for j in flowing for name in _row(t, i).reads[j] or ()}
 
 
-def keeps_are_counted(t: TapeView, b: int) -> str:
-    """Keeps are the instructions whose reverse rule reads the primal."""
+def saved_are_counted(t: TapeView, b: int) -> str:
+    """The count is of the instructions whose reverse rule reads the primal."""
     operands = sum(f"x{j}" in _reads(t, i) for i, j in t.readers.get(b, ()))
     results = sum("y" in _reads(t, i) for i in t.writers.get(b, ()))
-    keeps = t.buffers[b].keeps
+    saved = t.buffers[b].saved_for_backward
     return (
         ""
-        if keeps == operands + results
-        else f"{keeps} keeps, but {operands + results} reverse rules read its primal"
+        if saved == operands + results
+        else f"saved for {saved} reverse rules, but {operands + results} reverse rules read its primal"
     )
 
 
@@ -262,5 +262,5 @@ def kept_primal_is_there(t: TapeView, b: int) -> str:
     """A primal that a reverse rule reads is still there."""
     buffer = t.buffers[b]
     computed_anew = t.all_live and b in t.writers  # at each replay
-    missing = buffer.keeps > 0 and buffer.bytes > 0 and buffer.primal == 0 and not computed_anew
-    return f"{buffer.keeps} reverse rules read its primal, which is gone" if missing else ""
+    missing = buffer.saved_for_backward > 0 and buffer.bytes > 0 and buffer.primal == 0 and not computed_anew
+    return f"{buffer.saved_for_backward} reverse rules read its primal, which is gone" if missing else ""

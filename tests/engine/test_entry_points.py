@@ -1,0 +1,37 @@
+"""Entry points are used as ``module.name``: the first call replaces the name in the module by what is compiled."""
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+import tapegrad
+from tapegrad.engine.runtime.compiler import ENTRY_POINTS
+
+ROOT = Path(tapegrad.__file__).parents[1]
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+    for path in sorted(ROOT.glob("tapegrad/**/*.py"))
+}
+for _name in FILES:
+    if _name.startswith(("tapegrad.engine.sweep.", "tapegrad.engine.tape.")):
+        importlib.import_module(_name)
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_no_entry_point_is_imported_by_name(module):
+    """A name of its own would keep the slow wrapper for ever."""
+    found = [
+        f"{module}:{node.lineno} imports {alias.name} of {node.module} by name; import the module, and call it there"
+        for node in ast.walk(ast.parse(FILES[module].read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if (node.module, alias.name) in ENTRY_POINTS
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_entry_points_are_where_their_names_say():
+    for module, name in ENTRY_POINTS:
+        assert hasattr(importlib.import_module(module), name), f"{module}.{name}"
