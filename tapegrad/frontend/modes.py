@@ -8,7 +8,7 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 from tapegrad.engine import kernel_table, verify
 from tapegrad.engine.runtime.compiler import make_ready
-from tapegrad.engine.tape import entries, slots
+from tapegrad.engine.tape import release, slots
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.recorder import Recorder
 
@@ -16,7 +16,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 EAGER = Tape(kernel_table.tables())
-make_ready(slots.drop, entries.next_orphan, entries.reuse_orphan)  # for Tensors that go
+make_ready(slots.drop, release.next_orphan, release.reuse_orphan)  # for Tensors that go
 verify.switch.follow(EAGER)
 
 

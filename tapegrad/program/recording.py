@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.runtime.compiler import make_ready
 from tapegrad.engine.sweep import bind_recording, eager
-from tapegrad.engine.tape import entries, slots
+from tapegrad.engine.tape import release, slots
 from tapegrad.engine.tape.columns import COLUMNS
 from tapegrad.engine.tape.layout import B8, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.engine.tape.memory import D_BUFFER
@@ -69,7 +69,7 @@ class RecordedTape(Recorder):
     recording = True
 
     def __init__(self) -> None:
-        make_ready(entries.close_tape)
+        make_ready(release.close_tape)
         super().__init__(kernel_table.tables(), all_live=True)
         self.inputs: list[int] = []
         self.outputs: list[int] = []

@@ -7,7 +7,7 @@ from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.control_words import ITEM_SHIFT
 from tapegrad.engine.tape import columns as col
-from tapegrad.engine.tape.entries import differentiable
+from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.geometry import broadcast_stride, extent, item_size, size
 from tapegrad.engine.tape.layout import (
     BROADCAST_SUM,

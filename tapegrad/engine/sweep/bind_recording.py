@@ -6,8 +6,8 @@ from tapegrad.engine.sweep.bind import bind_forward, bind_reverse, variant
 from tapegrad.engine.sweep.bind_tangent import bind_tangent
 from tapegrad.engine.sweep.reverse import covers_buffer, operand_slot, reaches_all, shares_buffer
 from tapegrad.engine.tape import columns as col
+from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.blocks import release_block
-from tapegrad.engine.tape.entries import add_tensor_ref
 from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import DEAD_OP, EXTERNAL, INSTRUCTIONS
 

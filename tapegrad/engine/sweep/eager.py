@@ -12,8 +12,9 @@ from tapegrad.engine.sweep.bind import OUTER_WORDS, bind_forward, op_word, varia
 from tapegrad.engine.sweep.control_words import DRIVER
 from tapegrad.engine.sweep.execute import execute
 from tapegrad.engine.tape import columns as col
-from tapegrad.engine.tape.entries import add_tensor_ref, append, drop_tensor_ref, new_slot
+from tapegrad.engine.tape.append import add_tensor_ref, append
 from tapegrad.engine.tape.geometry import array_data, broadcast_extent, extent
+from tapegrad.engine.tape.growth import new_slot
 from tapegrad.engine.tape.instruction import Instruction
 from tapegrad.engine.tape.layout import (
     ALL_LIVE,
@@ -40,6 +41,7 @@ from tapegrad.engine.tape.layout import (
     TRACED,
 )
 from tapegrad.engine.tape.parameters import free_params, new_params
+from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot, scalar_constant
 
 

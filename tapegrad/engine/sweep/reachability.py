@@ -5,9 +5,10 @@ from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import variant
 from tapegrad.engine.sweep.eager import kernel_of
 from tapegrad.engine.tape import columns as col
-from tapegrad.engine.tape.entries import differentiable, first_writer
+from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import E_FREED, FREED, INSTRUCTIONS, NONE, WANTED
+from tapegrad.engine.tape.release import first_writer
 
 REACHABLE = 1  # the root depends on the instruction
 NEEDED = 2  # and so does an input that was asked for
@@ -114,7 +115,7 @@ def _continues(header, i):
 
 @inline_njit
 def mark_needed(header, low, high, only_wanted):
-    """Raise the mark of the instructions on a way from the root to a tensor that gets a gradient."""
+    """Mark the instructions on a path from the root to a tensor that gets a gradient as needed."""
     for i in range(low, high + 1):
         if col.mark(header, i) == REACHABLE:
             useful = not only_wanted

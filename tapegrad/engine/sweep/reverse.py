@@ -1,4 +1,7 @@
-"""The reverse sweep over an eager tape: mark what the root depends on, walk it backwards, deliver, let go."""
+"""Reverse sweep over the eager tape.
+
+Mark the instructions that the root depends on, propagate cotangents backwards, accumulate gradients, free the graph.
+"""
 
 import numba
 
@@ -29,8 +32,9 @@ from tapegrad.engine.sweep.reachability import (
     unmark_all,
 )
 from tapegrad.engine.tape import columns as col
+from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.blocks import add_block, new_block, new_zero_block, release_block
-from tapegrad.engine.tape.entries import differentiable, first_writer, free_cotangent, free_instruction, trim
+from tapegrad.engine.tape.compaction import trim
 from tapegrad.engine.tape.geometry import (
     ARRAY_EXTENTS,
     array_data,
@@ -63,6 +67,7 @@ from tapegrad.engine.tape.layout import (
     SCAN,
     WANTED,
 )
+from tapegrad.engine.tape.release import first_writer, free_cotangent, free_instruction
 
 KEEP_GRAPH = 1  # bits of the options of `reverse_sweep`
 OVERWRITE = 2
@@ -76,7 +81,7 @@ STOP_AT_ATTACHMENTS = 16  # buffers that Python keeps something about are for th
 
 @inline_njit
 def _stash_gradients(header, slot, stash, count):
-    """Move a gradient from an earlier sweep out of the way, so that only the new cotangent flows on."""
+    """Move a gradient of an earlier sweep out of its column, so that only the new cotangent is propagated."""
     buffer = col.buffer(header, slot)
     gradient = col.cotangent(header, buffer)
     if gradient == 0:
@@ -92,7 +97,7 @@ def _stash_gradients(header, slot, stash, count):
 
 @inline_njit
 def _stash_all_gradients(header, root, low, high):
-    """Set stash the gradients of all results that the sweep will go through."""
+    """Stash the gradients of all results that the sweep goes through."""
     stash, count = _stash_gradients(header, root, 0, 0)
     for i in range(low, high + 1):
         if col.mark(header, i):
@@ -102,7 +107,7 @@ def _stash_all_gradients(header, root, low, high):
 
 @inline_njit
 def _restore_gradients(header, stash, count, options):
-    """Add what was set stash to what the sweep has left, in the old memory, which NumPy arrays may show."""
+    """Add the stashed gradients to the new ones, in the old memory, which NumPy arrays may show."""
     for k in range(count):
         buffer, gradient = load_i64(stash, 3 * k), load_i64(stash, 3 * k + 1)
         new = col.cotangent(header, buffer)
@@ -120,7 +125,7 @@ def _restore_gradients(header, stash, count, options):
 
 @inline_njit
 def _clear_leaves(header, low, high, only_wanted):
-    """Forget the gradients of the leaves that the sweep will give new ones."""
+    """Free the gradients of the leaves that the sweep gives new ones."""
     for i in range(low, high + 1):
         if col.mark(header, i) == NEEDED:
             for slot in (col.operand0(header, i), col.operand1(header, i), col.operand2(header, i)):
@@ -155,7 +160,7 @@ def _has_notes(header, i):
 
 @inline_njit
 def _calls_python(header, root, low, high, options):
-    """Whether there is something for Python to do on the way."""
+    """Whether the sweep must call Python: for a custom op, or for an attachment of a buffer."""
     calls, attachments = load_i64(header, CALLS) != 0, options & STOP_AT_ATTACHMENTS != 0
     found = attachments and _is_noted(header, root)
     if calls or attachments:
@@ -272,9 +277,9 @@ def step(header, i, takes, frame, outer):
 
 @inline_njit
 def _walk(header, low, high, options):
-    """Walk the useful instructions backwards, until a kernel returns a status.
+    """Run the needed instructions backwards, until a kernel returns a status.
 
-    A cotangent that no tensor shows goes as soon as it has flowed on.
+    A cotangent that no tensor shows is freed as soon as it has been propagated.
     """
     frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
     for i in range(high, low - 1, -1):

@@ -32,9 +32,9 @@ from tapegrad.engine.sweep.subgraph import (
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import add_block, new_zero_block, release_block
 from tapegrad.engine.tape.columns import COTANGENTS
-from tapegrad.engine.tape.entries import first_writer, free_cotangent
 from tapegrad.engine.tape.geometry import array_data
 from tapegrad.engine.tape.layout import DEAD_OP, E_CALLS, E_FREED, E_STATUS, INSTRUCTIONS, NONE, WANTED
+from tapegrad.engine.tape.release import first_writer, free_cotangent
 
 NOTHING_FLOWS = 1
 

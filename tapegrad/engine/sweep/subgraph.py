@@ -6,8 +6,8 @@ from tapegrad.engine.sweep.bind import op_word
 from tapegrad.engine.sweep.reachability import NEEDED, mark, mark_all, mark_needed, unmark, unmark_all
 from tapegrad.engine.sweep.reverse import ONLY_WANTED, delivered, flag_wanted, release_graph, taken
 from tapegrad.engine.tape import columns as col
+from tapegrad.engine.tape.append import add_tensor_ref, differentiable
 from tapegrad.engine.tape.blocks import add_block, new_zero_block
-from tapegrad.engine.tape.entries import add_tensor_ref, differentiable, drop_tensor_ref
 from tapegrad.engine.tape.geometry import ARRAY_EXTENTS, array_data, array_length
 from tapegrad.engine.tape.layout import (
     CALLBACK,
@@ -20,6 +20,7 @@ from tapegrad.engine.tape.layout import (
     WANTED,
 )
 from tapegrad.engine.tape.parameters import count_params
+from tapegrad.engine.tape.release import drop_tensor_ref
 
 # Words of an entry.
 (

@@ -1,4 +1,4 @@
-"""The tangent sweep over an eager tape: find what leads to some results, and walk it upwards from some leaves.
+"""Tangent sweep over the eager tape: mark what some results depend on, and propagate tangents from some leaves.
 
 Tangents are kept in a column of the sweep's own, which takes the place of the cotangents' meanwhile: gradients that
 Tensors show are neither read nor changed. The tangents of a buffer lie one after another, each like the buffer.
@@ -43,7 +43,7 @@ from tapegrad.engine.tape.layout import (
 _COLUMN = COLUMNS["cotangent"][0]
 
 
-# --- walking it --------------------------------------------------------------------------------------------------
+# --- propagation --------------------------------------------------------------------------------------------------
 
 
 @inline_njit
@@ -129,7 +129,7 @@ def _run(header, i, frame, outer, count):
 
 @inline_njit
 def _walk(header, low, high, count):
-    """Compute the tangents from below; 0, or an error."""
+    """Run the marked instructions forwards on tangents; 0, or an error."""
     frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
     for i in range(low, high + 1):
         if result_has_tangent(header, i):

@@ -8,7 +8,7 @@ from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import op_word, variant
 from tapegrad.engine.sweep.eager import kernel_of
 from tapegrad.engine.tape import columns as col
-from tapegrad.engine.tape.entries import differentiable
+from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import CALLBACK, E_KERNEL, OP_KIND, OP_LINEAR
 

@@ -5,7 +5,8 @@ In reading order:
     layout, columns                the header's words and codes; the columns, read and written by name
     blocks                         memory with a reference count
     instruction                    an instruction as one value
-    entries                        entries: made, held, released, compacted
+    growth, append                 new entries; instructions, and what they hold
+    release, compaction            what nothing refers to is freed; gaps are closed
     slots, memory                  slots as Python makes them; the memory of a slot
     geometry, parameters           shapes and strides; parameters of instructions
     tape                           the tape as Python sees it

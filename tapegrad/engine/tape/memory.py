@@ -3,10 +3,12 @@
 from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, memset, store_i64
 from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point
 from tapegrad.engine.tape import columns as col
+from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.blocks import add_block, new_block, release_block, retain
-from tapegrad.engine.tape.entries import add_tensor_ref, free_cotangent, new_buffer, new_slot
 from tapegrad.engine.tape.geometry import array_data, item_size
+from tapegrad.engine.tape.growth import new_buffer, new_slot
 from tapegrad.engine.tape.layout import ALL_LIVE, E_MEMORY, EXTERNAL, MAX_NDIM
+from tapegrad.engine.tape.release import free_cotangent
 
 # Words that `describe` writes.
 (

@@ -10,8 +10,8 @@ from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, stack_words, st
 from tapegrad.engine.kernels.strided import reach
 from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit
 from tapegrad.engine.tape import columns as col
+from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.blocks import new_block, new_zero_block
-from tapegrad.engine.tape.entries import add_tensor_ref, drop_tensor_ref, new_buffer, new_slot
 from tapegrad.engine.tape.geometry import (
     ARRAY_EXTENTS,
     ARRAY_STRIDES,
@@ -25,6 +25,7 @@ from tapegrad.engine.tape.geometry import (
     size,
     stride,
 )
+from tapegrad.engine.tape.growth import new_buffer, new_slot
 from tapegrad.engine.tape.layout import (
     E_DTYPES,
     E_MEMORY,
@@ -41,6 +42,7 @@ from tapegrad.engine.tape.layout import (
     SCALAR_CACHE_WORDS,
     SLOT_CAPACITY,
 )
+from tapegrad.engine.tape.release import drop_tensor_ref
 
 _ADDRESSABLE = 1 << 47  # bytes that a process can address
 

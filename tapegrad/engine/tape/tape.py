@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.tape import entries
+from tapegrad.engine.tape import growth, release
 from tapegrad.engine.tape.columns import BUFFER, COLUMNS, HEADER_WORDS, INSTRUCTION, SLOT
 from tapegrad.engine.tape.layout import ALL_LIVE, BUFFERS, INSTRUCTIONS, NONE, SLOTS
 
@@ -46,7 +46,7 @@ class Tape(Uncopied):
         self._words = np.zeros(HEADER_WORDS, np.int64)
         self.header = int(self._words.ctypes.data)
         self.owners: dict[int, Any] = {}
-        entries.open_tape(self.header, _CAPACITY)
+        growth.open_tape(self.header, _CAPACITY)
         self._words[ALL_LIVE] = all_live
         for word, address in tables.items():
             self._words[word] = address
@@ -54,15 +54,15 @@ class Tape(Uncopied):
     def __del__(self) -> None:
         header = getattr(self, "header", None)  # none if it was not made to the end
         if header is not None and not sys.is_finalizing():
-            entries.close_tape(header)
+            release.close_tape(header)
 
     def drop_orphans(self) -> None:
         """Release the arrays whose memory no buffer uses any more."""
         if sys.is_finalizing():
             return
-        while (buffer := entries.next_orphan(self.header)) != NONE:
+        while (buffer := release.next_orphan(self.header)) != NONE:
             owner = self.owners.pop(buffer)
-            entries.reuse_orphan(self.header, buffer)
+            release.reuse_orphan(self.header, buffer)
             del owner  # may run anything, tapes included
 
     def __len__(self) -> int:

@@ -1,0 +1,48 @@
+"""Compact a tape: close the gaps that dead instructions leave."""
+
+from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
+from tapegrad.engine.runtime.compiler import inline_njit
+from tapegrad.engine.tape import columns as col
+from tapegrad.engine.tape.layout import (
+    DEAD,
+    DEAD_OP,
+    INSTRUCTIONS,
+)
+
+_COMPACT_FROM = 1024  # dead instructions below this number are not worth a compaction
+
+
+@inline_njit
+def trim(header):
+    """Forget dead instructions at the end, and squeeze out the others once they are the majority."""
+    n = load_i64(header, INSTRUCTIONS)
+    dead = load_i64(header, DEAD)
+    while n > 0 and col.op(header, n - 1) == DEAD_OP:
+        n -= 1
+        dead -= 1
+    store_i64(header, INSTRUCTIONS, n)
+    store_i64(header, DEAD, dead)
+    if dead > _COMPACT_FROM and 2 * dead > n:
+        _compact(header)
+
+
+@inline_njit
+def _compact(header):
+    """Close the gaps that dead instructions left. Slots keep their numbers, so nobody needs to know."""
+    to = 0
+    for i in range(load_i64(header, INSTRUCTIONS)):
+        if col.op(header, i) == DEAD_OP:
+            continue
+        buffer = col.buffer(header, col.result(header, i))
+        if col.producer(header, buffer) == i:
+            col.set_producer(header, buffer, to)
+        col.set_op(header, to, col.op(header, i))
+        col.set_result(header, to, col.result(header, i))
+        col.set_operand0(header, to, col.operand0(header, i))
+        col.set_operand1(header, to, col.operand1(header, i))
+        col.set_operand2(header, to, col.operand2(header, i))
+        col.set_params(header, to, col.params(header, i))
+        col.set_mark(header, to, 0)
+        to += 1
+    store_i64(header, INSTRUCTIONS, to)
+    store_i64(header, DEAD, 0)
