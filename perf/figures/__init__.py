@@ -7,10 +7,11 @@ from perf.figures.base import Target as Target
 from perf.figures.derivatives import DERIVATIVES
 from perf.figures.fits import FITS
 from perf.figures.memory import MEMORY
+from perf.figures.operations import OPERATION
 from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
 from perf.figures.start import START
 
 FIGURES: dict[str, Figure] = {
-    figure.name: figure for figure in (*REPLAY, *RACES, *DERIVATIVES, *FITS, *START, *MEMORY)
+    figure.name: figure for figure in (*REPLAY, *OPERATION, *RACES, *DERIVATIVES, *FITS, *START, *MEMORY)
 }

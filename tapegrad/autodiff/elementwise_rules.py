@@ -11,12 +11,12 @@ from tapegrad.autodiff.accumulator import Value, count_ratio
 from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.step import Step
 from tapegrad.frontend import elementwise, reductions
-from tapegrad.frontend.record import binary_operator
+from tapegrad.frontend.record import binary
 from tapegrad.frontend.shape import broadcast_to, reshape
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, as_function, names_in
 
-_masked_multiply = binary_operator(CODES["masked_multiply"])
+_masked_multiply = binary(CODES["masked_multiply"])
 
 
 def partial(row: Op, operand: int, step: Step) -> Value:

@@ -13,7 +13,6 @@ from tapegrad.frontend.record import (
     apply,
     as_float,
     binary,
-    binary_operator,
     reflected_operator,
     unary,
     unary_operator,
@@ -48,13 +47,19 @@ def _row_of_power(x: Tensor, exponent: Any) -> int | None:
     return None
 
 
+_raise, _RAISE = binary(POWER), binary(POWER, as_operator=True)
+
+
 def _power(x: Any, exponent: Any, /) -> Tensor:
-    code = _row_of_power(x, exponent) if is_tensor(x) else None
-    return _binary(POWER, x, exponent) if code is None else unary(code, x)
+    if not is_tensor(x):
+        return apply(POWER, x, exponent)
+    code = _row_of_power(x, exponent)
+    return _raise(x, exponent) if code is None else unary(code, x)
 
 
-def _binary(code: int, x: Any, y: Any) -> Tensor:
-    return binary(code, x, y) if is_tensor(x) else apply(code, x, y)
+def _power_operator(x: Tensor, exponent: Any) -> Tensor:
+    code = _row_of_power(x, exponent)
+    return _RAISE(x, exponent) if code is None else unary(code, x, as_operator=True)
 
 
 def _function(row: Op) -> Callable[..., Tensor]:
@@ -67,12 +72,13 @@ def _function(row: Op) -> Callable[..., Tensor]:
     elif row.arity == 1:
 
         def function(x: Any, /) -> Tensor:
-            return unary(code, x) if is_tensor(x) else apply(code, x)
+            return unary(code, x) if isinstance(x, Tensor) else apply(code, x)
 
     elif row.arity == 2:
+        record = binary(code)
 
         def function(x1: Any, x2: Any, /) -> Tensor:
-            return _binary(code, x1, x2)
+            return record(x1, x2) if isinstance(x1, Tensor) else apply(code, x1, x2)
 
     else:
 
@@ -201,15 +207,6 @@ def _boolean(function: Any, *operands: Any) -> Any:
     return _LOGIC[function](*numbers)
 
 
-_RAISED = {code: unary_operator(code) for code in _POWERS.values()}
-_raised = binary_operator(POWER)
-
-
-def _raise_to(x: Tensor, exponent: Any) -> Tensor:
-    code = _row_of_power(x, exponent)
-    return _raised(x, exponent) if code is None else _RAISED[code](x)
-
-
 def _refuse_floor_divide(x: Tensor, other: Any) -> Tensor:
     raise UnsupportedError("floor_divide of Tensors is not supported; write floor(x / y)")
 
@@ -260,15 +257,15 @@ def _invert(x: Tensor) -> Any:
 
 
 bind_methods(
-    __add__=binary_operator(ADD),
+    __add__=binary(ADD, as_operator=True),
     __radd__=reflected_operator(ADD),
-    __sub__=binary_operator(SUBTRACT),
+    __sub__=binary(SUBTRACT, as_operator=True),
     __rsub__=reflected_operator(SUBTRACT),
-    __mul__=binary_operator(MULTIPLY),
+    __mul__=binary(MULTIPLY, as_operator=True),
     __rmul__=reflected_operator(MULTIPLY),
-    __truediv__=binary_operator(DIVIDE),
+    __truediv__=binary(DIVIDE, as_operator=True),
     __rtruediv__=reflected_operator(DIVIDE),
-    __pow__=_raise_to,
+    __pow__=_power_operator,
     __rpow__=reflected_operator(POWER),
     __neg__=unary_operator(NEGATIVE),
     __pos__=unary_operator(POSITIVE),

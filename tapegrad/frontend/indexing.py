@@ -11,11 +11,19 @@ from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.keys import element_numbers, parts_of, view_key
-from tapegrad.frontend.modes import EAGER, current, thread
+from tapegrad.frontend.modes import current, thread
 from tapegrad.frontend.record import read_now
 from tapegrad.frontend.record_structural import allocate, record_out
 from tapegrad.frontend.shape import contiguous
-from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor, view_from_slot, view_of
+from tapegrad.frontend.tensor import (
+    Tensor,
+    bind_methods,
+    from_array,
+    is_tensor,
+    slot_to_view,
+    view_from_slot,
+    view_of,
+)
 from tapegrad.frontend.writes import setitem
 from tapegrad.ops import CODES
 from tapegrad.ops.params import GatherParams
@@ -43,10 +51,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 
 def _slot_of_view(x: Tensor, key: Any) -> int:
     """A slot for a row, or for rows from one to another; negative for other keys, and for what NumPy refuses."""
-    tape = x._tape
-    if tape is None or (tape is not EAGER and tape is not thread.mode.tape):
+    tape, own = x._tape, slot_to_view(x)
+    if tape is None or own < 0:
         return NONE
-    own = x._slot if x._base is None else x._slot_on(tape)
     kind, slot = type(key), NONE
     if kind is int and -_END <= key <= _END:
         slot = slots.view_index(tape.header, own, key)

@@ -69,11 +69,15 @@ class Mode:
 
     def but(self, **changes: Any) -> "Mode":
         """Return a mode with some of the arguments changed."""
-        return Mode(**{name: getattr(self, name) for name in _ARGUMENTS} | changes)
+        arguments = {name: getattr(self, name) for name in _NONE} | changes
+        return NO_MODE if arguments == _NONE else Mode(**arguments)
 
 
-_ARGUMENTS = ("tape", "differentiate", "leaves", "outside", "hidden", "anomaly")
 NO_MODE = Mode()
+_NONE = {
+    name: getattr(NO_MODE, name)
+    for name in ("tape", "differentiate", "leaves", "outside", "hidden", "anomaly")
+}
 
 
 class _Thread(threading.local):

@@ -31,82 +31,84 @@ _BOOLEAN = np.dtype(np.bool_)
 # The engine computes where it can, and refuses what has to be converted, or loaded, first: that is for `apply`.
 
 
-def unary(code: int, x: Tensor) -> Tensor:
+def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
     """Record an op of one Tensor."""
-    mode = thread.mode
-    tape = mode.tape
-    if x._tape is tape:
-        own = x._slot if x._base is None else x._slot_on(tape)
-        slot = eager.record_elementwise(tape.header, code, own, NONE, NONE, mode.differentiate)
-        if slot >= 0:
-            result = from_slot(tape, slot)
-            return result if mode.anomaly is None else watched(mode, result, code)
-    return apply(code, x)
-
-
-def binary(code: int, x: Tensor, y: Any, y_first: int = 0) -> Tensor:
-    """Record an op of a Tensor and anything else; with `y_first`, that comes first."""
     mode = thread.mode
     tape = mode.tape
     slot = NONE
     if x._tape is tape:
         own = x._slot if x._base is None else x._slot_on(tape)
-        kind = type(y)
-        if kind is float or kind is int:
-            slot = eager.record_with_number(tape.header, code, own, y, y_first, mode.differentiate)
-        elif kind is Tensor and y._tape is tape and not y_first:
-            other = y._slot if y._base is None else y._slot_on(tape)
-            slot = eager.record_elementwise(tape.header, code, own, other, NONE, mode.differentiate)
-    if slot < 0:
-        return apply(code, y, x) if y_first else apply(code, x, y)
-    result = from_slot(tape, slot)
-    return result if mode.anomaly is None else watched(mode, result, code)
+        slot = eager.record_elementwise(tape.header, code, own, NONE, NONE, mode.differentiate)
+        if slot >= 0 and not mode.observed:
+            return from_slot(tape, slot)
+    return _finished(mode, code, slot, as_operator, (x,))
 
 
-def watched(mode: Mode, result: Tensor, code: int) -> Tensor:
-    """Look at a result, for a thread in which anomalies are looked for."""
-    mode.anomaly.recorded(mode.tape, result._slot, kernel_table.op_name(code))
-    return result
+def binary(code: int, as_operator: bool = False) -> Callable[[Tensor, Any], Tensor]:
+    """The function that records an op of a Tensor and anything else, or the method ``x.op(y)``."""
 
+    def record(x: Tensor, y: Any) -> Tensor:
+        mode = thread.mode
+        tape = mode.tape
+        slot = NONE
+        if x._tape is tape:
+            own = x._slot if x._base is None else x._slot_on(tape)
+            kind = type(y)
+            if kind is Tensor:
+                if y._tape is tape:
+                    other = y._slot if y._base is None else y._slot_on(tape)
+                    slot = eager.record_elementwise(tape.header, code, own, other, NONE, mode.differentiate)
+            elif kind is float or kind is int:
+                slot = eager.record_with_number(tape.header, code, own, y, 0, mode.differentiate)
+            if slot >= 0 and not mode.observed:
+                return from_slot(tape, slot)
+        return _finished(mode, code, slot, as_operator, (x, y))
 
-# --- operators -------------------------------------------------------------------------------------------------
-
-
-def unary_operator(code: int) -> Callable[[Tensor], Tensor]:
-    """The method that computes ``op x``."""
-
-    def operate(self: Tensor) -> Tensor:
-        result = unary(code, self)
-        return result if result._tape is EAGER else _as_weak(result, self)
-
-    return operate
-
-
-def binary_operator(code: int) -> Callable[[Tensor, Any], Tensor]:
-    """The method that computes ``x op other``."""
-
-    def operate(self: Tensor, other: Any) -> Tensor:
-        result = binary(code, self, other)
-        return result if result._tape is EAGER else _as_weak(result, self, other)
-
-    return operate
+    return record
 
 
 def reflected_operator(code: int) -> Callable[[Tensor, Any], Tensor]:
     """The method that computes ``other op x``."""
 
     def operate(self: Tensor, other: Any) -> Tensor:
-        result = binary(code, self, other, 1)
-        return result if result._tape is EAGER else _as_weak(result, self, other)
+        mode = thread.mode
+        tape = mode.tape
+        slot = NONE
+        if self._tape is tape and (type(other) is float or type(other) is int):
+            own = self._slot if self._base is None else self._slot_on(tape)
+            slot = eager.record_with_number(tape.header, code, own, other, 1, mode.differentiate)
+            if slot >= 0 and not mode.observed:
+                return from_slot(tape, slot)
+        return _finished(mode, code, slot, True, (other, self))
 
     return operate
 
 
-def _as_weak(result: Tensor, *operands: Any) -> Tensor:
-    """The result of an operator: in a recording, Python numbers alone make another of them."""
-    recorder = thread.mode.recorder
-    if recorder is not None and all(type(each) in _NUMBERS or recorder.is_weak(each) for each in operands):
-        recorder.weak.add(result._slot)
+def unary_operator(code: int) -> Callable[[Tensor], Tensor]:
+    """The method that computes ``op x``."""
+
+    def operate(self: Tensor) -> Tensor:
+        return unary(code, self, True)
+
+    return operate
+
+
+def _finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tuple[Any, ...]) -> Tensor:
+    """The result where the engine has refused the operands as they are, or where something is told of each result.
+
+    In a recording an operator makes, of Python numbers alone, another of them.
+    """
+    result = apply(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
+    tape = mode.recorder if as_operator else None
+    if tape is not None and all(type(each) in _NUMBERS or tape.is_weak(each) for each in operands):
+        tape.weak.add(result._slot)
+    return result
+
+
+def _watched(mode: Mode, result: Tensor, code: int) -> Tensor:
+    """A result, which is looked at if the thread looks for anomalies."""
+    if mode.anomaly is not None:
+        mode.anomaly.recorded(mode.tape, result._slot, kernel_table.op_name(code))
     return result
 
 
@@ -148,8 +150,7 @@ def apply(code: int, *operands: Any) -> Tensor:
     slot = run(tape, code, [t._slot_on(tape) for t in tensors], mode.differentiate)
     if slot < 0:
         raise_for(slot, row.name, [t.shape for t in tensors])
-    result = from_slot(tape, slot)
-    return result if mode.anomaly is None else watched(mode, result, code)
+    return _watched(mode, from_slot(tape, slot), code)
 
 
 @functools.cache

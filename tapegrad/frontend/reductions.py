@@ -106,10 +106,11 @@ def sum(
     array([[1., 1.],
            [1., 1.]])
     """
-    x = _operand(a, "sum", dtype, out)
-    if not _is_float(x):
+    x = a if isinstance(a, Tensor) and dtype is None and out is None else _operand(a, "sum", dtype, out)
+    if x.dtype.kind != "f":
         return _constant(np.sum, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
-    x = _counted(x, where, 0.0)
+    if where is not True:
+        x = _counted(x, where, 0.0)
     result = record_reduction(_SUM, x, _ALL if axis is None else _mask(axis, x.ndim), keepdims, "sum")
     return result if initial is None else result + initial
 

@@ -4,12 +4,22 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.layout import NONE
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.array_checks import plain
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.record import cast, unary
 from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor, view_of
+from tapegrad.frontend.tensor import (
+    Tensor,
+    bind_methods,
+    from_array,
+    is_tensor,
+    slot_to_view,
+    view_from_slot,
+    view_of,
+)
 from tapegrad.ops import COPY
 
 
@@ -71,7 +81,11 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     Tensor([[0., 1.],
             [2., 3.]])
     """
-    x = _tensor(a, "reshape")
+    x = a if isinstance(a, Tensor) else _tensor(a, "reshape")
+    if order == "C" and not copy:
+        slot = _slot_in_shape(x, shape)
+        if slot >= 0:
+            return view_from_slot(x, slot)
     array = x.data_or_traced()
     view = array.reshape(shape, order=order)
     if order != "C" and _is_by_columns(array, order):
@@ -84,6 +98,17 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         x = x.copy()
         view = x.data_or_traced().reshape(view.shape)
     return _through_numpy(x, view)
+
+
+def _slot_in_shape(x: Tensor, shape: Any) -> int:
+    """A slot for the elements in a shape of few dimensions; negative for others, and for what NumPy has to see to."""
+    tape, own = x._tape, slot_to_view(x)
+    shape = (shape,) if type(shape) is int else shape
+    if tape is None or own < 0 or type(shape) is not tuple or len(shape) > 3:
+        return NONE
+    extents = (*shape, 0, 0, 0)
+    slot: int = slots.view_shape(tape.header, own, len(shape), *extents[:3])
+    return slot
 
 
 def _is_by_columns(array: np.ndarray, order: str) -> bool:

@@ -12,8 +12,8 @@ import numpy as np
 from tapegrad.engine.dependence import depends
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.status import checked
-from tapegrad.engine.tape import memory, slots
-from tapegrad.engine.tape.layout import ALL_LIVE, DIFFERENTIABLE, TRACED
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.layout import ALL_LIVE, DIFFERENTIABLE, NONE, TRACED
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
 from tapegrad.frontend.array_checks import is_plain, is_same_memory
@@ -39,16 +39,10 @@ stale_leaf_slots: dict[int, list[int]] = {}
 
 
 @atexit.register
-def _stop_letting_go() -> None:
-    """Stop releasing Tensors at exit: nothing can be compiled or imported for it any more."""
-    setattr(slots, "drop", _nothing)  # noqa: B010
-    setattr(memory, "release", _nothing)  # noqa: B010
-    for kind in (Tensor, Memory):  # those of modules are let go when the names above are gone
-        setattr(kind, "__del__", _nothing)  # noqa: B010
-
-
-def _nothing(*_: int) -> int:
-    return 0
+def _leave_memory_to_the_system() -> None:
+    """Release no Tensors from here on: while Python ends, nothing can be compiled or imported for it."""
+    del Tensor.__del__
+    del Memory.__del__
 
 
 class Tensor(TensorMethods):
@@ -373,6 +367,14 @@ def from_array(array: np.ndarray, constant: bool) -> Tensor:
     if recorder is not None:
         recorder.adopt(tensor)
     return tensor
+
+
+def slot_to_view(tensor: Tensor) -> int:
+    """The slot of a Tensor that the engine can make views of: on the eager tape, or on that of its own recording."""
+    tape = tensor._tape
+    if tape is None or (tape is not EAGER and tape is not thread.mode.tape):
+        return NONE
+    return tensor._slot if tensor._base is None else tensor._slot_on(tape)
 
 
 def view_from_slot(tensor: Tensor, slot: int) -> Tensor:

@@ -3,6 +3,7 @@
 In reading order:
 
     compiler                       entry points, helpers and kernels
+    fast_calls                     how Python calls an entry point
     cache, cache_files             compiled code between processes
     library_loops                  the inner loops of NumPy and SciPy, by address
     announcer, messages            what stderr says while functions compile

@@ -15,6 +15,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from tapegrad.engine.runtime.announcer import announcer
 from tapegrad.engine.runtime.cache import cache_of
+from tapegrad.engine.runtime.fast_calls import Shape, expected, fast_call
 
 # Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
 compiling = threading.RLock()
@@ -67,13 +68,19 @@ def entry_point(
         dispatcher._cache = cache_of(function)
         names = inspect.signature(function).parameters
         signature = tuple(types.float64 if name in floats else types.int64 for name in names)
+        shape = Shape(
+            len(signature),
+            tuple(k for k, name in enumerate(names) if name in floats),
+            bool(flags.get("nogil")),
+        )
+        expected.add(shape)
 
         @functools.cache
         def entry() -> Any:
             expect_group(group)
             with compiling, announcer.compiling(function):
                 dispatcher.compile(signature)
-            compiled = dispatcher.overloads[signature].entry_point
+                compiled = fast_call(dispatcher.overloads[signature], shape)
             setattr(sys.modules[function.__module__], function.__name__, compiled)
             return compiled
 

@@ -21,6 +21,7 @@ from tapegrad.engine.tape.geometry import (
     copy_array_geometry,
     extent,
     fill_contiguous_strides,
+    is_contiguous,
     item_size,
     size,
     stride,
@@ -249,6 +250,40 @@ def view_index(header, slot, index):
     for d in range(ndim - 1):
         store_i64(own, d, load_i64(geometry, d + 1))
         store_i64(own, ndim - 1 + d, load_i64(geometry, ndim + d + 1))
+    add_tensor_ref(header, view)
+    return view
+
+
+@entry_point()
+def view_shape(header, slot, ndim, extent0, extent1, extent2):
+    """A slot for the same floats in up to three dimensions, of which one may be -1 for what is left.
+
+    E_SHAPES where they do not lie side by side in C order, or there is another number of them.
+    """
+    if col.dtype(header, slot) > F32:
+        return E_DTYPES
+    extents = stack_words(3)
+    store_i64(extents, 0, extent0)
+    store_i64(extents, 1, extent1)
+    store_i64(extents, 2, extent2)
+    open_, left = NONE, size(header, slot)
+    for d in range(ndim):  # by division: a product could overflow
+        e = load_i64(extents, d)
+        if e == -1 and open_ == NONE:
+            open_ = d
+        elif e <= 0 or left % e != 0:
+            return E_SHAPES
+        else:
+            left //= e
+    if left == 0 or (open_ == NONE and left != 1) or not is_contiguous(header, slot):
+        return E_SHAPES
+    if open_ != NONE:
+        store_i64(extents, open_, left)
+    view = new_slot(header, col.buffer(header, slot), col.dtype(header, slot), ndim, col.offset(header, slot))
+    own = col.geometry(header, view)
+    for d in range(ndim):
+        store_i64(own, d, load_i64(extents, d))
+    fill_contiguous_strides(own, ndim, item_size(col.dtype(header, slot)))
     add_tensor_ref(header, view)
     return view
 

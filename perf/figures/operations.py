@@ -1,0 +1,102 @@
+"""What one operation costs in Python, on ten elements and in each mode that a thread can be in."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from perf.figures.base import Figure, Outcome, Settings, Target
+from perf.peers import Unavailable, tapegrad
+from perf.timer import Contender, Timing, race
+from perf.workloads import Answer
+
+X = np.linspace(0.5, 2.0, 10)
+Operation = Callable[[Any, Any], Any]
+# Seconds at the most, and what is computed by the namespace `xp` from the array `x`.
+OPERATIONS: dict[str, tuple[float, Operation]] = {
+    "x + x": (0.9e-6, lambda xp, x: x + x),
+    "x + 1.0": (0.9e-6, lambda xp, x: x + 1.0),
+    "sin(x)": (0.9e-6, lambda xp, x: xp.sin(x)),
+    "sum(x)": (1.2e-6, lambda xp, x: xp.sum(x)),
+    "x[3]": (1.2e-6, lambda xp, x: x[3]),
+    "x[1:]": (1.2e-6, lambda xp, x: x[1:]),
+    "x.reshape(2, 5)": (1.2e-6, lambda xp, x: x.reshape(2, 5)),
+}
+
+
+def _read(result: Any) -> Answer:
+    return (np.array(result.detach().data),)
+
+
+def _timings(library: Any, x: Any, where: str, settings: Settings) -> list[Timing]:
+    """Every operation on a Tensor, in the mode that the thread is in."""
+    contenders = [
+        Contender(f"{name}, {where}", partial(operation, library, x), _read)
+        for name, (_, operation) in OPERATIONS.items()
+    ]
+    answers: list[Answer] = [(np.asarray(operation(np, X)),) for _, operation in OPERATIONS.values()]
+    return race(contenders, answers, settings.budget)
+
+
+@contextmanager
+def _in_another_thread(mode: Any) -> Iterator[None]:
+    """While another thread is in a mode, and waits."""
+    entered, done = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        with mode:
+            entered.set()
+            done.wait()
+
+    other = threading.Thread(target=wait)
+    other.start()
+    entered.wait()
+    try:
+        yield
+    finally:
+        done.set()
+        other.join()
+
+
+def _while_differentiating(library: Any, settings: Settings) -> list[Timing]:
+    """Inside a function whose gradient is being computed."""
+    timings: list[Timing] = []
+
+    def function(x: Any) -> Any:
+        timings.extend(_timings(library, x, "while a gradient is computed", settings))
+        return library.sum(x)
+
+    library.grad(function)(X)
+    return timings
+
+
+def measure(settings: Settings) -> Outcome:
+    """Every operation in every mode."""
+    if "tapegrad" in settings.without:
+        raise Unavailable("tapegrad is left out")
+    library = tapegrad()
+    x, looked_at = library.tensor(X), library.tensor(X)
+    looked_at.data.sum()
+    timings = _timings(library, x, "no mode", settings)
+    timings += _timings(library, looked_at, "its array was looked at", settings)
+    with library.no_grad():
+        timings += _timings(library, x, "no_grad", settings)
+    with _in_another_thread(library.no_grad()):
+        timings += _timings(library, x, "another thread in no_grad", settings)
+    timings += _while_differentiating(library, settings)
+    return Outcome(targets(timings), timings)
+
+
+def targets(timings: list[Timing]) -> list[Target]:
+    """For each operation, the median in the mode in which it costs most."""
+    found = []
+    for name, (limit, _) in OPERATIONS.items():
+        worst = max(timing.median for timing in timings if timing.name.startswith(f"{name}, "))
+        found.append(Target(f"{name}, in the slowest mode", worst, limit, "s"))
+    return found
+
+
+OPERATION = (Figure("operations", "One eager operation on 10 elements, in every mode", measure),)
