@@ -45,24 +45,24 @@ def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
 
 
 def binary(code: int, as_operator: bool = False) -> Callable[[Tensor, Any], Tensor]:
-    """The function that records an op of a Tensor and anything else, or the method ``x.op(y)``."""
+    """The function that records an op of a Tensor and anything else, or the method ``x.op(other)``."""
 
-    def record(x: Tensor, y: Any) -> Tensor:
+    def record(x: Tensor, other: Any) -> Tensor:
         mode = thread.mode
         tape = mode.tape
         slot = NONE
         if x._tape is tape:
             own = x._slot if x._base is None else x._slot_on(tape)
-            kind = type(y)
+            kind = type(other)
             if kind is Tensor:
-                if y._tape is tape:
-                    other = y._slot if y._base is None else y._slot_on(tape)
-                    slot = eager.record_elementwise(tape.header, code, own, other, NONE, mode.differentiate)
+                if other._tape is tape:
+                    second = other._slot if other._base is None else other._slot_on(tape)
+                    slot = eager.record_elementwise(tape.header, code, own, second, NONE, mode.differentiate)
             elif kind is float or kind is int:
-                slot = eager.record_with_number(tape.header, code, own, y, 0, mode.differentiate)
+                slot = eager.record_with_number(tape.header, code, own, other, 0, mode.differentiate)
             if slot >= 0 and not mode.observed:
                 return from_slot(tape, slot)
-        return _finished(mode, code, slot, as_operator, (x, y))
+        return _finished(mode, code, slot, as_operator, (x, other))
 
     return record
 
