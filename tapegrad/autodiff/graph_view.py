@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.engine.sweep import bind_recording, subgraph
 from tapegrad.engine.tape.layout import DIFFERENTIABLE, E_FREED, NONE
-from tapegrad.engine.tape.memory import D_BUFFER, D_BYTES, D_PRODUCER
+from tapegrad.engine.tape.memory import D_BUFFER, D_BYTES, D_FLAGS, D_PRODUCER
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.engine.tape.view import View
 from tapegrad.errors import FreedGraphError
@@ -58,11 +58,11 @@ class Geometry(NamedTuple):
     def of(cls, tape: Tape, slot: int) -> "Geometry":
         """Read what the engine knows of a slot."""
         described = Description(tape.header, slot)
-        view, flags = described.view, described.flags
-        scalar = view.shape == () and view.dtype.kind == "f"
-        constant = scalar and flags == 0 and described[D_PRODUCER] == NONE
+        view, words = described.view, described.words
+        flags = words[D_FLAGS]
+        constant = flags == 0 and not view.shape and words[D_PRODUCER] == NONE and view.dtype.kind == "f"
         number = _number(tape, slot) if constant else None
-        return cls(described[D_BUFFER], described[D_BYTES], view, flags & DIFFERENTIABLE != 0, number)
+        return cls(words[D_BUFFER], words[D_BYTES], view, flags & DIFFERENTIABLE != 0, number)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -16,28 +16,28 @@ class Description:
     __slots__ = ("words",)
 
     def __init__(self, header: int, slot: int) -> None:
-        self.words = np.empty(DESCRIPTION_WORDS, np.int64)
-        memory.describe(header, slot, id(self.words), 0, 0)
+        words = np.empty(DESCRIPTION_WORDS, np.int64)
+        memory.describe(header, slot, id(words), 0, 0)
+        self.words: list[int] = words[: D_GEOMETRY + 2 * int(words[D_NDIM])].tolist()
 
     @property
     def shape(self) -> tuple[int, ...]:
-        ndim = int(self.words[D_NDIM])
-        return tuple(self.words[D_GEOMETRY : D_GEOMETRY + ndim].tolist())
+        return tuple(self.words[D_GEOMETRY : D_GEOMETRY + self.words[D_NDIM]])
 
     @property
     def view(self) -> View:
         """Where its elements lie in its buffer."""
-        ndim = int(self.words[D_NDIM])
-        geometry = self.words[D_GEOMETRY : D_GEOMETRY + 2 * ndim].tolist()
-        return View(int(self.words[D_OFFSET]), tuple(geometry[:ndim]), tuple(geometry[ndim:]), self.dtype)
+        words = self.words
+        end = D_GEOMETRY + words[D_NDIM]
+        return View(words[D_OFFSET], tuple(words[D_GEOMETRY:end]), tuple(words[end:]), self.dtype)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return DTYPES[int(self.words[D_DTYPE])]
+        return DTYPES[self.words[D_DTYPE]]
 
     @property
     def flags(self) -> int:
-        return int(self.words[D_FLAGS])
+        return self.words[D_FLAGS]
 
     def __getitem__(self, word: int) -> int:
-        return int(self.words[word])
+        return self.words[word]

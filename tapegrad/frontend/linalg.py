@@ -88,11 +88,16 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
     tape, differentiate = modes.current()
     result = allocate(tape, dtype, (*batch, m, n), "matmul")
-    strides = [t.data_or_traced().strides[-2:] for t in (a, b, result)]
-    params = MatmulParams(m, n, k, *(s for pair in strides for s in pair))
+    item = dtype.itemsize
+    params = MatmulParams(m, n, k, *_matrix_strides(a), *_matrix_strides(b), n * item, item)
     slots = [a._slot_on(tape), b._slot_on(tape)]
     record_out(tape, _MATMUL, result._slot, slots, params, "matmul", differentiate)
     return result
+
+
+def _matrix_strides(x: Tensor) -> tuple[int, int]:
+    rows, columns = x.data_or_traced().strides[-2:]
+    return rows, columns
 
 
 def _addressable(x: Tensor) -> Tensor:

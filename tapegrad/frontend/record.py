@@ -37,7 +37,9 @@ def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
     tape = mode.tape
     slot = NONE
     if x._tape is tape:
-        own = x._slot if x._base is None else x._slot_on(tape)
+        own, base = x._slot, x._base
+        if base is not None and x._version != base._version:
+            own = x._slot_on(tape)
         slot = eager.record_elementwise(tape.header, code, own, NONE, NONE, mode.differentiate)
         if slot >= 0 and not mode.observed:
             return from_slot(tape, slot)
@@ -52,11 +54,15 @@ def binary(code: int, as_operator: bool = False) -> Callable[[Tensor, Any], Tens
         tape = mode.tape
         slot = NONE
         if x._tape is tape:
-            own = x._slot if x._base is None else x._slot_on(tape)
+            own, base = x._slot, x._base
+            if base is not None and x._version != base._version:
+                own = x._slot_on(tape)
             kind = type(other)
             if kind is Tensor:
                 if other._tape is tape:
-                    second = other._slot if other._base is None else other._slot_on(tape)
+                    second, base = other._slot, other._base
+                    if base is not None and other._version != base._version:
+                        second = other._slot_on(tape)
                     slot = eager.record_elementwise(tape.header, code, own, second, NONE, mode.differentiate)
             elif kind is float or kind is int:
                 slot = eager.record_with_number(tape.header, code, own, other, 0, mode.differentiate)
@@ -75,7 +81,9 @@ def reflected_operator(code: int) -> Callable[[Tensor, Any], Tensor]:
         tape = mode.tape
         slot = NONE
         if self._tape is tape and (type(other) is float or type(other) is int):
-            own = self._slot if self._base is None else self._slot_on(tape)
+            own, base = self._slot, self._base
+            if base is not None and self._version != base._version:
+                own = self._slot_on(tape)
             slot = eager.record_with_number(tape.header, code, own, other, 1, mode.differentiate)
             if slot >= 0 and not mode.observed:
                 return from_slot(tape, slot)

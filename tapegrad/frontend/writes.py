@@ -119,8 +119,10 @@ def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
 # --- versions --------------------------------------------------------------------------------------------------
 
 
-def _in_new_version(base: Tensor, write: Callable[[int, int], Any], stays_leaf: bool = False) -> None:
-    """Have `write` record how a new version of `base` comes about, from slots over all of its old and new buffer.
+def _in_new_version(base: Tensor, write: Callable[[int, int, int], Any], stays_leaf: bool = False) -> None:
+    """Have `write` record how a new version of `base` comes about.
+
+    It is given slots over all of the old and of the new buffer, and the number of their elements.
 
     Where nothing is recorded, because no derivative flows through the write or because it raised, the cotangent of
     the new contents flows to the old as if nothing had been written; unless `base` stays a leaf, whose graphs from
@@ -128,9 +130,9 @@ def _in_new_version(base: Tensor, write: Callable[[int, int], Any], stays_leaf: 
     """
     tape = base._tape
     assert tape is not None
-    old, new = _take_over(base)
+    old, new, total = _take_over(base)
     try:
-        write(old, new)
+        write(old, new, total)
     finally:
         if not stays_leaf and Description(tape.header, new)[memory.D_PRODUCER] == NONE:
             eager.append_identity(tape.header, COPY, new, old)
@@ -151,8 +153,8 @@ def _new_version(base: Tensor, slot: int, remember: bool) -> None:
     slots.drop(tape.header, slot)
 
 
-def _take_over(base: Tensor) -> tuple[int, int]:
-    """Begin a new version: a slot over all of the old buffer and one over all of the new, each with a handle."""
+def _take_over(base: Tensor) -> tuple[int, int, int]:
+    """Begin a new version: slots over all of the old and of the new buffer, each with a handle, and their size."""
     tape = base._tape
     assert tape is not None
     header = tape.header
@@ -164,9 +166,9 @@ def _take_over(base: Tensor) -> tuple[int, int]:
     described = Description(header, new)
     if old_buffer in tape.owners:
         tape.owners[described[memory.D_BUFFER]] = tape.owners.pop(old_buffer)
-    geometry = described.words[memory.D_GEOMETRY : memory.D_GEOMETRY + 2].copy()
+    geometry = np.array(described.words[memory.D_GEOMETRY :], np.int64)
     old = slots.view_geometry(header, base._slot, 0, id(geometry))
-    return checked(old, "setitem", base.shape), int(new)
+    return checked(old, "setitem", base.shape), int(new), described.shape[0]
 
 
 # --- recorded writes -------------------------------------------------------------------------------------------
@@ -182,11 +184,13 @@ def _write_region(base: Tensor, region: np.ndarray, value: Tensor, differentiate
     tape = base._tape
     assert tape is not None
     slot, offset = value._slot_on(tape), _offset(base, region)
-    seen = np.broadcast_to(value.data_or_traced(), region.shape)
+    seen = value.data_or_traced()
+    if seen.shape != region.shape:
+        seen = np.broadcast_to(seen, region.shape)
     where = Region(offset, region.shape, region.strides, seen.strides)
 
-    def write(old: int, new: int) -> None:
-        params = WriteParams(Description(tape.header, new).shape[0], where)
+    def write(old: int, new: int, total: int) -> None:
+        params = WriteParams(total, where)
         record_out(tape, _WRITE, new, [old, slot], params, "setitem", differentiate)
 
     _in_new_version(base, write)
@@ -207,8 +211,8 @@ def _write_elements(
     operands = [value._slot_on(tape), index._slot_on(tape)]
     stride = base.itemsize if spread else 0
 
-    def write(old: int, new: int) -> None:
-        params = ScatterWriteParams(Description(tape.header, new).shape[0], 1, stride)
+    def write(old: int, new: int, total: int) -> None:
+        params = ScatterWriteParams(total, 1, stride)
         record_out(tape, _SCATTER, new, [old, *operands], params, "setitem", differentiate)
 
     _in_new_version(base, write)
@@ -236,7 +240,7 @@ def _write_constant(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value
     if base._tape is None or not _is_kept(base):
         array[key] = value
         return
-    _in_new_version(base, lambda old, new: array.__setitem__(key, value))
+    _in_new_version(base, lambda *_: array.__setitem__(key, value))
 
 
 def _is_kept(base: Tensor) -> bool:
@@ -252,4 +256,4 @@ def _write_undifferentiated(base: Tensor, array: np.ndarray, key: tuple[Any, ...
         array[key] = value
         return
     leaf = base._describe()[memory.D_PRODUCER] < 0
-    _in_new_version(base, lambda old, new: array.__setitem__(key, value), leaf)
+    _in_new_version(base, lambda *_: array.__setitem__(key, value), leaf)
