@@ -14,10 +14,12 @@ from types import ModuleType as _ModuleType
 
 import numpy as _np
 
+from tapegrad.engine.runtime import interpreter as _interpreter  # noqa: F401  first of all, for it may refuse
+
+# isort: split
 from tapegrad import errors as errors
 from tapegrad import optimize as optimize
 from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
-from tapegrad.engine.runtime import interpreter as _interpreter  # noqa: F401  first of all, for it may refuse
 from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import ChangedValueError as ChangedValueError
 from tapegrad.errors import FreedGraphError as FreedGraphError
@@ -63,10 +65,8 @@ for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
     if getattr(_sys.modules.get(_function.__module__), _function.__name__, None) is not _function:
         _function.__module__ = __name__  # made at run time: by its name a pickle finds it here
 
-_OPEN = (
-    optimize,
-    errors,
-)  # the submodules that are part of the interface; importing makes the others names, too
+# The submodules that are part of the interface; importing them makes names of the others, too.
+_OPEN = (optimize, errors)
 __all__ = sorted(
     name
     for name, value in globals().items()

@@ -1,6 +1,8 @@
 """Offsets inside Python's and NumPy's objects follow from their heads, and other interpreters are refused."""
 
 import ctypes
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -97,3 +99,12 @@ def test_other_interpreters_are_refused(change, fault):
 def test_this_one_is_not():
     assert Interpreter.running() == RUNNING
     check(RUNNING)
+
+
+def test_the_interpreter_is_checked_before_the_rest_is_imported():
+    program = "import sys, tapegrad; print(*(name for name in sys.modules if name.startswith('tapegrad')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = done.stdout.split()
+    first = modules.index("tapegrad.engine.runtime.interpreter")
+    packages = {"tapegrad", "tapegrad.engine", "tapegrad.engine.runtime"}
+    assert {*modules[:first]} <= packages
