@@ -18,6 +18,7 @@ import numpy as np
 
 import tapegrad
 from tapegrad import Tensor
+from tapegrad.engine.codegen.files import write
 from tapegrad.frontend import tensor
 from tapegrad.frontend.creation import CREATION
 from tapegrad.frontend.numpy_protocols import FUNCTIONS
@@ -264,14 +265,7 @@ def files() -> dict[Path, str]:
 
 def main(arguments: Iterable[str]) -> int:
     """Write the stubs, or with ``--check`` say which differ; the exit status."""
-    differing = [path for path, text in files().items() if not path.exists() or path.read_text() != text]
-    if "--check" in arguments:
-        for path in differing:
-            print(f"{path}: differs from the signatures; run `make gen`", file=sys.stderr)
-        return int(bool(differing))
-    for path in differing:
-        path.write_text(files()[path])
-    return 0
+    return write(files(), "the signatures", arguments)
 
 
 if __name__ == "__main__":

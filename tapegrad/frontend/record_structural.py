@@ -8,14 +8,12 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.status import checked, raise_for
 from tapegrad.engine.sweep import eager
 from tapegrad.engine.tape import slots
-from tapegrad.engine.tape.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
-from tapegrad.engine.tape.memory import D_DTYPE
+from tapegrad.engine.tape.layout import E_KERNEL, E_PARALLEL
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.frontend.anomaly import watch
 from tapegrad.frontend.array_checks import check_dtype, plain
-from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import current, thread
-from tapegrad.frontend.record import as_float, read_now
+from tapegrad.frontend.record import as_float, load_kernel, read_now
 from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 
 
@@ -54,8 +52,7 @@ def record_out(
     address = 0 if words is None else id(words)
     status = eager.record_out(tape.header, code, result, a, b, c, address, differentiate)
     if status == E_KERNEL:
-        operand = operands[int(kernel_table.op_words(code)[OP_VARIANT])]
-        kernel_table.load_code(code, Description(tape.header, operand)[D_DTYPE], 0)
+        load_kernel(tape, code, operands)
         status = eager.record_out(tape.header, code, result, a, b, c, address, differentiate)
     if status < 0:
         raise_for(status, name, [])

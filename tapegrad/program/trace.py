@@ -121,10 +121,8 @@ class Trace(Uncopied):
     @property
     def only_output(self) -> int:
         """Number of the one result, -1 if the function returned something else than one float Tensor."""
-        single = self._definition is None and self.output_slots
-        return (
-            0 if single and Description(self.recording.header, self.output_slots[0]).dtype.kind == "f" else -1
-        )
+        is_float = self.single and Description(self.recording.header, self.output_slots[0]).dtype.kind == "f"
+        return 0 if is_float else -1
 
     @property
     def output_shape(self) -> tuple[int, ...]:

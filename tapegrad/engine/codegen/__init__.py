@@ -8,7 +8,7 @@ partials need no care for that.
 
 In reading order:
 
-    modules                        the generated files
+    modules, files                 the generated files; writing them, or comparing
     forward_reverse, tangent       the kernels of a row
     kernel, expressions            the text of a kernel as it grows; expressions in it
     examples                       examples for the docstrings

@@ -2,11 +2,11 @@
 
 import itertools
 import re
-import sys
 from pathlib import Path
 
 from tapegrad.engine.codegen.examples import examples_text
 from tapegrad.engine.codegen.expressions import INLINE
+from tapegrad.engine.codegen.files import write
 from tapegrad.engine.codegen.forward_reverse import forward, function_text, reverse
 from tapegrad.engine.codegen.kernel import SIZES
 from tapegrad.engine.codegen.tangent import tangent
@@ -106,11 +106,4 @@ def files() -> dict[Path, str]:
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with ``--check`` say which differ; the exit status."""
-    differing = [path for path, text in files().items() if not path.exists() or path.read_text() != text]
-    if "--check" in arguments:
-        for path in differing:
-            print(f"{path}: differs from the op table; run `make gen`", file=sys.stderr)
-        return int(bool(differing))
-    for path in differing:
-        path.write_text(files()[path])
-    return 0
+    return write(files(), "the op table", arguments)

@@ -1,0 +1,27 @@
+"""Generated files on disk: written where they differ from what they should be, or only compared."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def write(texts: dict[Path, str], source: str, arguments: Iterable[str]) -> int:
+    """Write the files that differ, or with ``--check`` say which do; the exit status.
+
+    Parameters
+    ----------
+    texts
+        The files and what should be in them.
+    source
+        What they are generated from, for the message.
+    arguments
+        Of the command line.
+    """
+    differing = {path: text for path, text in texts.items() if not path.exists() or path.read_text() != text}
+    if "--check" in arguments:
+        for path in differing:
+            print(f"{path}: differs from {source}; run `make gen`", file=sys.stderr)
+        return int(bool(differing))
+    for path, text in differing.items():
+        path.write_text(text)
+    return 0
