@@ -10,7 +10,7 @@ from tapegrad.engine.tape.tape import Tape
 from tapegrad.engine.tape.view import View
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.record_structural import record_out
-from tapegrad.frontend.shape import contiguous
+from tapegrad.frontend.shape import in_c_order
 from tapegrad.frontend.tensor import Tensor, allocate, from_array, view_of
 from tapegrad.ops import CODES
 from tapegrad.ops.params import EmbedParams, Region
@@ -26,7 +26,7 @@ def materialize(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Ten
 
 def flatten_buffer(value: Tensor, geometry: Geometry) -> Tensor:
     """Return the value of a whole buffer in one dimension."""
-    value = value if value.data_or_traced().flags.c_contiguous else contiguous(value)
+    value = in_c_order(value)
     return value if value.ndim == 1 else view_of(value, value.data_or_traced().reshape(geometry.buffer_size))
 
 
@@ -35,8 +35,7 @@ def view_region(buffer: Tensor, view: View) -> Tensor:
 
     A value that is not in C order is copied first: a cotangent may be any view of a computed Tensor.
     """
-    if not buffer.data_or_traced().flags.c_contiguous:
-        buffer = contiguous(buffer)
+    buffer = in_c_order(buffer)
     array = buffer.data_or_traced().reshape(-1)
     return view_of(buffer, as_strided(array[view.offset // array.itemsize :], view.shape, view.strides))
 

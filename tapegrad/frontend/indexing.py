@@ -13,7 +13,7 @@ from tapegrad.frontend.locating import has_computed_index, is_computed_index, nu
 from tapegrad.frontend.modes import current, thread
 from tapegrad.frontend.record import read_now
 from tapegrad.frontend.record_structural import record_out, record_rows
-from tapegrad.frontend.shape import contiguous
+from tapegrad.frontend.shape import in_c_order
 from tapegrad.frontend.tensor import (
     Tensor,
     allocate,
@@ -89,15 +89,10 @@ def rows_now(x: Tensor, key: Any) -> Tensor | None:
     return record_rows(_GATHER, x, key, by_rows, "getitem")
 
 
-def contiguous_for_gather(x: Tensor) -> Tensor:
-    """Return `x` if its elements are contiguous in C order, otherwise a recorded copy."""
-    return x if x.data_or_traced().flags.c_contiguous else contiguous(x)
-
-
 def _gather_elements(x: Tensor, numbers: np.ndarray) -> Tensor:
     """Gather elements by their numbers in C order, which exist."""
     taken = record_rows(_GATHER, x, numbers, False, "getitem") if thread.mode.recorder is None else None
-    return gather(contiguous_for_gather(x), numbers, numbers.shape, 1) if taken is None else taken
+    return gather(in_c_order(x), numbers, numbers.shape, 1) if taken is None else taken
 
 
 def gather(x: Tensor, rows: Any, shape: tuple[int, ...], length: int) -> Tensor:
@@ -118,7 +113,7 @@ def pick(x: Tensor, rows: Any, shape: tuple[int, ...], length: int = 1) -> Tenso
     if x.dtype.kind == "f" and length == 1 and not is_tensor(rows):
         return _gather_elements(x, rows.reshape(shape))
     if x.dtype.kind == "f" or (thread.mode.recorder is not None and x.dtype in DTYPE_CODES):
-        return gather(contiguous_for_gather(x), rows, shape, length)
+        return gather(in_c_order(x), rows, shape, length)
     array = read_now(x).reshape(-1, length)
     return from_array(array[read_now(rows).reshape(-1)].reshape(shape), constant=True)
 
@@ -137,7 +132,7 @@ def _gather_rows(x: Tensor, rows: Tensor) -> Tensor:
         raise IndexError("too many indices: the Tensor is 0-dimensional")
     length = math.prod(x.shape[1:])
     np.empty(x.shape[0], np.bool_)[rows.data_or_traced()]  # NumPy's error for a row that does not exist
-    return pick(x, contiguous_for_gather(rows), (*rows.shape, *x.shape[1:]), length)
+    return pick(x, in_c_order(rows), (*rows.shape, *x.shape[1:]), length)
 
 
 def _len(x: Tensor) -> int:

@@ -9,7 +9,7 @@ from tapegrad.frontend.keys import element_numbers, parts_of
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outcomes import is_computed
 from tapegrad.frontend.record_structural import record_out
-from tapegrad.frontend.shape import broadcast_to, contiguous, reshape
+from tapegrad.frontend.shape import broadcast_to, in_c_order, reshape
 from tapegrad.frontend.tensor import Tensor, allocate, from_array, is_tensor
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CLIP, RAISE, WRAP, LocateParams
@@ -61,8 +61,7 @@ def _spread(values: Any, shape: tuple[int, ...]) -> Any:
     """Return integers in a shape, contiguous in C order."""
     if not is_tensor(values):
         return np.broadcast_to(values, shape)
-    full = values if values.shape == shape else broadcast_to(values, shape)
-    return full if full.data_or_traced().flags.c_contiguous else contiguous(full)
+    return in_c_order(values if values.shape == shape else broadcast_to(values, shape))
 
 
 def numbers_of_key(shape: tuple[int, ...], key: Any) -> Tensor:

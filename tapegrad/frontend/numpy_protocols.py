@@ -182,12 +182,9 @@ _OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that x
 
 
 def _array_ufunc(x: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
-    is_own = _OWN.issuperset(map(type, inputs))
-    if is_own and method == "__call__" and ufunc in _UFUNCS:
-        return _UFUNCS[ufunc](*inputs, **arguments)
-    if not is_own and any(map(is_xarray, inputs)):
+    if not _OWN.issuperset(map(type, inputs)) and any(map(is_xarray, inputs)):
         return NotImplemented  # xarray calls the ufunc again with what is in its arrays, and keeps the labels
-    known = implementation(ufunc)
+    known = _UFUNCS.get(ufunc) or _of_scipy(ufunc)
     if method == "__call__" and known is not None:
         return known(*inputs, **arguments)
     if known is not None and not ufunc.signature:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.predicates import of_integers
-from tapegrad.frontend.outcomes import mapped
-from tapegrad.frontend.tensor import is_tensor
+from tapegrad.frontend.outcomes import contents, mapped
 
 _TYPES = (
     "bool_", "bytes_", "character", "complex128", "complex64", "complexfloating", "datetime64", "double", "dtype",
@@ -43,13 +42,9 @@ def _of_constants(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def of_constants(*args: Any, **kwargs: Any) -> Any:
-        return function(*mapped(_as_array, args), **{k: mapped(_as_array, v) for k, v in kwargs.items()})
+        return function(*mapped(contents, args), **{k: mapped(contents, v) for k, v in kwargs.items()})
 
     return of_constants
-
-
-def _as_array(value: Any) -> Any:
-    return np.asarray(value) if is_tensor(value) else value
 
 
 OF_INTEGERS: dict[str, Callable[..., Any]] = {name: of_integers(getattr(np, name)) for name in _OF_INTEGERS}

@@ -75,6 +75,11 @@ def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     return change(value)
 
 
+def contents(value: Any) -> Any:
+    """Return the array of a Tensor, which is guarded or refused as `numpy.asarray` of it; any other value as it is."""
+    return np.asarray(value) if is_tensor(value) else value
+
+
 def _now(value: Any) -> Any:
     return value.data_or_traced() if is_tensor(value) else value
 

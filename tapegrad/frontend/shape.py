@@ -23,11 +23,6 @@ from tapegrad.frontend.tensor import (
 from tapegrad.ops import COPY
 
 
-def _through_numpy(x: Tensor, view: np.ndarray) -> Tensor:
-    """Return the Tensor on a view that NumPy made of `x`'s memory."""
-    return view_of(x, view)
-
-
 def _by_engine(x: Tensor, view: Callable[..., int], *arguments: Any) -> Tensor | None:
     """Return a view that the engine makes from integers; `None` where it makes none, and NumPy is to be asked."""
     tape, own = x._tape, slot_to_view(x)
@@ -51,6 +46,11 @@ def _tensor(a: Any, name: str) -> Tensor:
 def contiguous(x: Tensor) -> Tensor:
     """Return a recorded copy in C order."""
     return unary(COPY, x) if x.dtype.kind == "f" else cast(x, x.dtype, current()[0])
+
+
+def in_c_order(x: Tensor) -> Tensor:
+    """Return `x` if its elements are contiguous in C order, otherwise a recorded copy."""
+    return x if x.data_or_traced().flags.c_contiguous else contiguous(x)
 
 
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Tensor:
@@ -101,7 +101,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     if needed or copy:
         x = x.copy()
         view = x.data_or_traced().reshape(view.shape)
-    return _through_numpy(x, view)
+    return view_of(x, view)
 
 
 def _is_by_columns(array: np.ndarray, order: str) -> bool:
@@ -139,7 +139,7 @@ def ravel(a: Any, order: str = "C") -> Tensor:
         x, order = transpose(x, sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))), "C"
     if order != "C":
         return reshape(x, -1, order)
-    return reshape(x if x.data_or_traced().flags.c_contiguous else contiguous(x), -1)
+    return reshape(in_c_order(x), -1)
 
 
 def transpose(a: Any, axes: Any = None) -> Tensor:
@@ -168,7 +168,7 @@ def transpose(a: Any, axes: Any = None) -> Tensor:
         made = _by_engine(x, views.view_reversed)
     else:
         made = _by_engine(x, views.view_permuted, tuple(axes) if type(axes) is list else axes)
-    return _through_numpy(x, np.transpose(x.data_or_traced(), axes)) if made is None else made
+    return view_of(x, np.transpose(x.data_or_traced(), axes)) if made is None else made
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
@@ -194,7 +194,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
     """
     x = _tensor(a, "swapaxes")
     made = _by_engine(x, views.view_swapped, axis1, axis2)
-    return _through_numpy(x, np.swapaxes(x.data_or_traced(), axis1, axis2)) if made is None else made
+    return view_of(x, np.swapaxes(x.data_or_traced(), axis1, axis2)) if made is None else made
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
@@ -222,7 +222,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
     """
     x = _tensor(a, "moveaxis")
     made = _by_engine(x, views.view_moved, source, destination)
-    return _through_numpy(x, np.moveaxis(x.data_or_traced(), source, destination)) if made is None else made
+    return view_of(x, np.moveaxis(x.data_or_traced(), source, destination)) if made is None else made
 
 
 def squeeze(a: Any, axis: int | tuple[int, ...] | None = None) -> Tensor:
@@ -254,7 +254,7 @@ def squeeze(a: Any, axis: int | tuple[int, ...] | None = None) -> Tensor:
     x = _tensor(a, "squeeze")
     axes = () if axis is None else (axis,) if type(axis) is int else axis
     made = _by_engine(x, views.view_squeezed, axes, axis is None)
-    return _through_numpy(x, np.squeeze(x.data_or_traced(), axis)) if made is None else made
+    return view_of(x, np.squeeze(x.data_or_traced(), axis)) if made is None else made
 
 
 def expand_dims(a: Any, axis: int | tuple[int, ...]) -> Tensor:
@@ -280,7 +280,7 @@ def expand_dims(a: Any, axis: int | tuple[int, ...]) -> Tensor:
     """
     x = _tensor(a, "expand_dims")
     made = _by_engine(x, views.view_expanded, (axis,) if type(axis) is int else axis)
-    return _through_numpy(x, np.expand_dims(x.data_or_traced(), axis)) if made is None else made
+    return view_of(x, np.expand_dims(x.data_or_traced(), axis)) if made is None else made
 
 
 def broadcast_to(array: Any, shape: int | tuple[int, ...], subok: bool = False) -> Tensor:
@@ -315,7 +315,7 @@ def broadcast_to(array: Any, shape: int | tuple[int, ...], subok: bool = False) 
     """
     x = _tensor(array, "broadcast_to")
     made = _by_engine(x, views.view_broadcast, (shape,) if type(shape) is int else shape)
-    return _through_numpy(x, np.broadcast_to(x.data_or_traced(), shape)) if made is None else made
+    return view_of(x, np.broadcast_to(x.data_or_traced(), shape)) if made is None else made
 
 
 FUNCTIONS = {

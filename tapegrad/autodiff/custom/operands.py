@@ -12,7 +12,7 @@ from tapegrad.frontend.lists import holds_tensors
 from tapegrad.frontend.record import as_float
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.running import run
-from tapegrad.frontend.shape import contiguous, reshape
+from tapegrad.frontend.shape import in_c_order, reshape
 from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES
 
@@ -88,9 +88,7 @@ def _with_numbers(values: list[Any], args: tuple[Any, ...]) -> list[Any]:
 def _flat(value: Any, tape: Tape) -> Tensor:
     """Return a float argument as a flat, contiguous Tensor."""
     tensor = value if is_tensor(value) else as_float(value, np.dtype(value.dtype.type), tape, True)
-    array = tensor.data_or_traced()
-    flat = tensor if array.ndim == 1 else reshape(tensor, -1)
-    return flat if array.flags.c_contiguous or flat.data_or_traced().flags.c_contiguous else contiguous(flat)
+    return in_c_order(tensor if tensor.ndim == 1 else reshape(tensor, -1))
 
 
 def _flat_rest(value: Any, tape: Tape) -> Tensor:

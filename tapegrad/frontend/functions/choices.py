@@ -136,34 +136,4 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
 FUNCTIONS = {"choose": choose, "select": select}
 
 
-def _choose_method(x: Tensor, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """Build an array from several ones, of which this Tensor of integers says which to take.
-
-    Parameters
-    ----------
-    choices : sequence of Tensor or array_like
-        They broadcast with the Tensor.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result.
-    mode : {'raise', 'wrap', 'clip'}, default 'raise'
-        What becomes of a number that is out of range.
-
-    Returns
-    -------
-    Tensor
-        Has the shape that all broadcast to.
-
-    See Also
-    --------
-    tapegrad.choose : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.tensor([0, 1]).choose([tg.zeros(2), tg.ones(2)])
-    Tensor([0., 1.])
-    """
-    return choose(x, choices, out, mode)
-
-
-bind_methods(choose=_choose_method)
+bind_methods(choose=choose)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.record_structural import as_tensor, record_out
-from tapegrad.frontend.shape import contiguous, reshape
+from tapegrad.frontend.shape import in_c_order, reshape
 from tapegrad.frontend.tensor import Tensor, allocate, from_array
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CorrelateParams
@@ -18,9 +18,7 @@ _MODES = ("valid", "same", "full")
 def sums_of_products(x: Tensor, weights: Tensor, params: CorrelateParams) -> Tensor:
     """Record ``y[i] = sum(weights[k] * x[i + k + offset])`` of two lines of one dtype."""
     tape, differentiate = current()
-    x, weights = (
-        each if each.data_or_traced().flags.c_contiguous else contiguous(each) for each in (x, weights)
-    )
+    x, weights = in_c_order(x), in_c_order(weights)
     result = allocate(tape, x.dtype, (params.sums,), "correlate")
     operands = [x._slot_on(tape), weights._slot_on(tape)]
     record_out(tape, _CORRELATE, result._slot, operands, params, "correlate", differentiate)

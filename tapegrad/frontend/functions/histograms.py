@@ -8,11 +8,11 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.reductions import sum
-from tapegrad.frontend.indexing import contiguous_for_gather
 from tapegrad.frontend.modes import current, no_grad
 from tapegrad.frontend.outcomes import is_computed, is_recording, look
 from tapegrad.frontend.record import cast, read_now
 from tapegrad.frontend.record_structural import record_out
+from tapegrad.frontend.shape import in_c_order
 from tapegrad.frontend.tensor import Tensor, allocate, from_array, is_tensor
 from tapegrad.ops import CODES
 from tapegrad.ops.params import ScatterAddParams
@@ -83,7 +83,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         return look(np.bincount, x, weights, minlength)
     numbers = read_now(x)
     count = len(np.bincount(numbers, weights.data_or_traced(), minlength))  # and NumPy's errors
-    values = contiguous_for_gather(weights.astype(np.float64, copy=False))
+    values = in_c_order(weights.astype(np.float64, copy=False))
     return scatter_add(values, numbers.astype(np.int64), count)
 
 

@@ -9,10 +9,11 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import where as select
+from tapegrad.frontend.outcomes import contents
 from tapegrad.frontend.outputs import mask_of
 from tapegrad.frontend.record_structural import as_tensor, record_reduction
 from tapegrad.frontend.shape import moveaxis, reshape
-from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.tensor import Tensor, from_array
 
 _ALL = -1  # the mask of all axes
 
@@ -81,12 +82,8 @@ def counted(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:
 def constant(function: Any, *operands: Any, **arguments: Any) -> Tensor:
     """Call a function of NumPy's on integers or booleans; its result is a constant."""
     said = {name: value for name, value in arguments.items() if value is not None and value is not True}
-    said = {name: _plain(value) for name, value in said.items()}
-    return from_array(np.asarray(function(*map(_plain, operands), **said)), constant=True)
-
-
-def _plain(value: Any) -> Any:
-    return np.asarray(value) if is_tensor(value) else value
+    said = {name: contents(value) for name, value in said.items()}
+    return from_array(np.asarray(function(*map(contents, operands), **said)), constant=True)
 
 
 def by_lines(code: int, name: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:

@@ -22,13 +22,13 @@ from tapegrad.frontend.functions.lines import (
 )
 from tapegrad.frontend.functions.sorting import sorted_lines
 from tapegrad.frontend.functions.statistics import weights_along
-from tapegrad.frontend.indexing import contiguous_for_gather, gather
+from tapegrad.frontend.indexing import gather
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outcomes import look
 from tapegrad.frontend.outputs import deliver
 from tapegrad.frontend.record import read_now
 from tapegrad.frontend.record_structural import in_shape
-from tapegrad.frontend.shape import broadcast_to, contiguous
+from tapegrad.frontend.shape import broadcast_to, contiguous, in_c_order
 from tapegrad.frontend.tensor import Tensor, from_array
 
 _isnan = ELEMENTWISE["isnan"]
@@ -222,7 +222,7 @@ def _weighted(x: Tensor, lines: Tensor, axes: tuple[int, ...], wanted: Asked) ->
     weights = weights_along(operand(wanted.weights, wanted.name), given, x.shape)
     beside = lines_along(broadcast_to(weights, x.shape), axes, x.shape)
     rows = look(_weighted_rows, lines, beside, wanted.q.reshape(-1), wanted.skips_nan)
-    return gather(contiguous_for_gather(lines), rows, (*wanted.q.shape, *lines.shape[:-1]), 1)
+    return gather(in_c_order(lines), rows, (*wanted.q.shape, *lines.shape[:-1]), 1)
 
 
 def _weighted_rows(lines: np.ndarray, weights: np.ndarray, q: np.ndarray, skips_nan: bool) -> np.ndarray:

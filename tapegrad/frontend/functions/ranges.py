@@ -11,6 +11,7 @@ from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.lists import holds_tensors
 from tapegrad.frontend.modes import no_grad
+from tapegrad.frontend.outcomes import contents
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import expand_dims, moveaxis
 from tapegrad.frontend.tensor import Tensor, is_tensor
@@ -23,11 +24,6 @@ _power, _log10, _sign, _ceil, _floor = (
 def _depends(*values: Any) -> bool:
     """Whether one of the values is, or holds, a Tensor of floats."""
     return any((is_tensor(v) and v.dtype.kind == "f") or holds_tensors(v) for v in values)
-
-
-def _plain(value: Any) -> Any:
-    """Return an argument that is a number or an array; of a Tensor of integers, which is constant, its contents."""
-    return np.asarray(value) if is_tensor(value) else value
 
 
 def linspace(
@@ -80,7 +76,7 @@ def linspace(
     constant = keywords.pop("constant", None)
     if not _depends(start, stop):
         by_numpy: Any = np.linspace
-        made = by_numpy(_plain(start), _plain(stop), num, endpoint, retstep, dtype, axis, **keywords)
+        made = by_numpy(contents(start), contents(stop), num, endpoint, retstep, dtype, axis, **keywords)
         return (finished(made[0], constant), made[1]) if retstep else finished(made, constant)
     np.empty(0, **keywords)  # NumPy's error for a device that does not exist
     numbers, step = _spaced(_end(start, "linspace"), _end(stop, "linspace"), num, endpoint)
@@ -165,7 +161,7 @@ def logspace(
     Tensor([  1.,  10., 100.])
     """
     if not _depends(start, stop, base):
-        made = np.logspace(_plain(start), _plain(stop), num, endpoint, _plain(base), dtype, axis)
+        made = np.logspace(contents(start), contents(stop), num, endpoint, contents(base), dtype, axis)
         return finished(made, constant)
     first, last = _end(start, "logspace"), _end(stop, "logspace")
     if np.ndim(base):
@@ -219,7 +215,7 @@ def geomspace(
     Tensor([   1.,   10.,  100., 1000.])
     """
     if not _depends(start, stop):
-        made = np.geomspace(_plain(start), _plain(stop), num, endpoint, dtype, axis)
+        made = np.geomspace(contents(start), contents(stop), num, endpoint, dtype, axis)
         return finished(made, constant)
     first, last = (as_tensor(end, "geomspace").astype(np.float64, copy=False) for end in (start, stop))
     return finished(_as_dtype(_along(_geometric(first, last, num, endpoint), axis), dtype), constant)
@@ -271,7 +267,7 @@ def arange(*ends: Any, dtype: Any = None, constant: bool | None = None, **keywor
     keywords.pop("like", None)
     given: dict[str, Any] = dict(zip(("start", "stop", "step"), ends, strict=False)) | keywords
     if not _depends(*given.values()):
-        made = np.arange(*map(_plain, ends), dtype=dtype, **{k: _plain(v) for k, v in keywords.items()})
+        made = np.arange(*map(contents, ends), dtype=dtype, **{k: contents(v) for k, v in keywords.items()})
         return finished(made, constant)
     first: Any = given.get("start", 0)
     end, step = given.get("stop"), given.get("step", 1)

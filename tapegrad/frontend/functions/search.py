@@ -10,7 +10,7 @@ from tapegrad.frontend.functions.selection import take
 from tapegrad.frontend.modes import no_grad, thread
 from tapegrad.frontend.outcomes import is_computed, is_recording, look
 from tapegrad.frontend.record_structural import as_tensor, record_out
-from tapegrad.frontend.shape import contiguous
+from tapegrad.frontend.shape import in_c_order
 from tapegrad.frontend.tensor import Tensor, allocate, bind_methods
 from tapegrad.ops import CODES
 from tapegrad.ops.params import SearchParams
@@ -76,8 +76,7 @@ def places(numbers: Tensor, values: Tensor, right: bool) -> Tensor:
 
 
 def _ready(x: Tensor, dtype: np.dtype[Any]) -> Tensor:
-    x = x.astype(dtype, copy=False)
-    return x if x.data_or_traced().flags.c_contiguous else contiguous(x)
+    return in_c_order(x.astype(dtype, copy=False))
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:

@@ -237,40 +237,6 @@ def extract(condition: Any, arr: Any) -> Tensor:
 FUNCTIONS = {function.__name__: function for function in (take, take_along_axis, compress, extract)}
 
 
-def _take_method(
-    x: Tensor, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
-) -> Any:
-    """Select elements by index along an axis.
-
-    Parameters
-    ----------
-    indices : array_like of int
-        Which ones.
-    axis : int, optional
-        Axis to select along; by default the elements are flattened.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result.
-    mode : {'raise', 'wrap', 'clip'}, default 'raise'
-        What becomes of an index that is out of range.
-
-    Returns
-    -------
-    Tensor
-        A copy.
-
-    See Also
-    --------
-    tapegrad.take : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.tensor([1.0, 2.0, 3.0]).take([2, 0])
-    Tensor([3., 1.])
-    """
-    return take(x, indices, axis, out, mode)
-
-
 def _compress_method(x: Tensor, condition: Any, axis: int | None = None, out: Any = None) -> Any:
     """Select the slices along an axis where a condition holds.
 
@@ -301,4 +267,4 @@ def _compress_method(x: Tensor, condition: Any, axis: int | None = None, out: An
     return compress(condition, x, axis, out)
 
 
-bind_methods(take=_take_method, compress=_compress_method)
+bind_methods(take=take, compress=_compress_method)

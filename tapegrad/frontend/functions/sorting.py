@@ -14,12 +14,12 @@ from numpy.lib.array_utils import normalize_axis_index
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.lines import axes_of, constant, is_float, lines_along, operand
-from tapegrad.frontend.indexing import contiguous_for_gather, gather
+from tapegrad.frontend.indexing import gather
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.outcomes import is_computed, is_recording, look
 from tapegrad.frontend.outputs import deliver
 from tapegrad.frontend.record_structural import as_tensor, record_out
-from tapegrad.frontend.shape import contiguous, moveaxis, reshape
+from tapegrad.frontend.shape import contiguous, in_c_order, moveaxis, reshape
 from tapegrad.frontend.tensor import Tensor, allocate, bind_methods
 from tapegrad.ops import CODES
 from tapegrad.ops.params import ArgextremeParams, ArgsortParams
@@ -43,14 +43,14 @@ def order_of_lines(lines: Tensor, *, numbered_through: bool) -> Tensor:
 
 def sorted_lines(lines: Tensor) -> Tensor:
     """Return the lines along the last axis, sorted, in C order."""
-    lines = contiguous_for_gather(lines)
+    lines = in_c_order(lines)
     return gather(lines, order_of_lines(lines, numbered_through=True), lines.shape, 1)
 
 
 def _extreme_of_lines(lines: Tensor, shape: tuple[int, ...], sign: int, name: str) -> Tensor:
     """Return the position of the extreme of each line along the last axis, in a shape."""
     tape, differentiate = current()
-    lines = contiguous_for_gather(lines)
+    lines = in_c_order(lines)
     result = allocate(tape, _INDEX, shape, name)
     params = ArgextremeParams(math.prod(lines.shape[:-1]), lines.shape[-1], sign)
     record_out(tape, _ARGEXTREME, result._slot, [lines._slot_on(tape)], params, name, differentiate)
@@ -177,7 +177,7 @@ def _order(x: Tensor, axis: int | None) -> Tensor:
         x, axis = reshape(x, -1), 0
     axis = normalize_axis_index(axis, x.ndim)
     lines = x if axis == x.ndim - 1 else moveaxis(x, axis, -1)
-    found = order_of_lines(contiguous_for_gather(lines), numbered_through=False)
+    found = order_of_lines(in_c_order(lines), numbered_through=False)
     return found if lines is x else contiguous(moveaxis(found, -1, axis))
 
 
@@ -291,7 +291,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
         return look(np.lexsort, columns, axis)
     found = _order(tensors[0], normalize_axis_index(axis, 1))
     for key in tensors[1:]:
-        taken = gather(contiguous_for_gather(key), found, key.shape, 1)
+        taken = gather(in_c_order(key), found, key.shape, 1)
         found = gather(found, _order(taken, 0), key.shape, 1)
     return found
 

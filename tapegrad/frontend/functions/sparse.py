@@ -15,7 +15,7 @@ from tapegrad.frontend.array_checks import check_dtype
 from tapegrad.frontend.modes import current, thread, watch_now
 from tapegrad.frontend.record import as_float
 from tapegrad.frontend.record_structural import as_tensor, record_out
-from tapegrad.frontend.shape import contiguous, transpose
+from tapegrad.frontend.shape import in_c_order, transpose
 from tapegrad.frontend.tensor import Tensor, allocate, from_array
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CsrMatmulParams, CsrTransposedMatmulParams
@@ -66,8 +66,7 @@ def _record(matrix: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
     entries, lists = _entries(compressed), _lists(compressed)
     if len(entries) != len(lists) - len(compressed.indptr):
         raise ValueError("matmul: a sparse matrix has not as many entries as it says; see its check_format()")
-    x = as_float(x, dtype, tape, False)
-    x = x if x.data_or_traced().flags.c_contiguous else contiguous(x)
+    x = in_c_order(as_float(x, dtype, tape, False))
     result = allocate(tape, dtype, shape, "matmul")
     read = [x, as_float(entries, dtype, tape, True), from_array(lists, constant=True)]
     code, params = _op(compressed, math.prod(x.shape[1:]))

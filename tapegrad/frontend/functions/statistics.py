@@ -11,12 +11,13 @@ from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.extremes import max as largest
 from tapegrad.frontend.functions.lines import by_lines, count_along, floating, operand
+from tapegrad.frontend.functions.predicates import any as some
 from tapegrad.frontend.functions.reductions import how_many, mean, sum
 from tapegrad.frontend.modes import current, no_grad, thread
 from tapegrad.frontend.outputs import deliver, mask_of
 from tapegrad.frontend.record import as_boolean
 from tapegrad.frontend.shape import broadcast_to, contiguous, reshape, transpose
-from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor
+from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
 from tapegrad.ops import CODES
 
 _DEVIATIONS = CODES["deviations"]
@@ -253,7 +254,7 @@ def average(
         return (result, _full(count_along(axis, x.shape), result)) if returned else result
     taken = weights_along(operand(weights, "average"), axis, x.shape)
     total = sum(taken, axis, np.result_type(x.dtype, taken.dtype), keepdims=keepdims)
-    if _any(total == 0):
+    if some(total == 0):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     result = sum(x * taken, axis, keepdims=keepdims) / total
     if not returned:
@@ -263,13 +264,6 @@ def average(
 
 def _full(number: float, like: Tensor) -> Tensor:
     return from_array(np.full(like.shape, number, like.dtype), constant=True)
-
-
-def _any(conditions: Any) -> bool:
-    """Return whether one of some conditions holds; a recording guards that."""
-    if not is_tensor(conditions):
-        return bool(np.any(conditions))
-    return bool(largest(select(conditions, 1.0, 0.0), initial=0.0) > 0)
 
 
 def weights_along(weights: Tensor, axis: Axis, shape: tuple[int, ...]) -> Tensor:
