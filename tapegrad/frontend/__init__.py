@@ -27,7 +27,7 @@ The class is at the bottom, in `tensor`; the modules above it bind its methods. 
     function_names, callers        names and frames for messages
     called                         which function of NumPy's the program called, for messages
     notebooks                      how a Tensor is shown in a notebook
-    askers                         libraries that ask for a Tensor as a plain array
+    askers                         who asks for a Tensor as plain numbers, and what to write instead
     anomaly, inspection            `detect_anomaly`; the tape, to print and to check
     array_like                     types of arguments, for annotations
 

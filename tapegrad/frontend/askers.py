@@ -1,13 +1,17 @@
-"""Who asks for a Tensor as a plain array, and what the user should write instead.
+"""Who asks for a Tensor as plain numbers, and what the user should write instead.
 
 SciPy's sparse matrices ask before they leave a product to the other operand. Where the answer is an object, and not an
 array of numbers, they do leave it: Python then calls ``t.__rmatmul__``.
 """
 
+import math
 import types
 from typing import Any
 
 import numpy as np
+
+from tapegrad.frontend.called import called_function, called_object, is_element_write
+from tapegrad.frontend.function_names import full_name
 
 _PRODUCTS = frozenset(("_matmul_dispatch", "_mul_dispatch"))
 _DEPTH = 8  # frames of a library between the one that asks and the one that the user has called
@@ -21,7 +25,14 @@ _INSTEAD = {
     "pandas": "; of a Series or a DataFrame, s.to_numpy(), or an operator: s * t is a Tensor",
     "xarray": "; of a DataArray, its operators, NumPy's functions, or d.data",
     "matplotlib": "; to draw it, t.data",
+    "numpy.polynomial": "; of a power series, tapegrad.polyval(c[::-1], x)",
 }
+_OF_LISTS = ". NumPy does not see Tensors inside a list: write tapegrad.array([t, 1.0]), tapegrad.sum([t, u])"
+_OF_WRITES = (
+    ". An array of NumPy's holds no gradient: for a[i] = t make it by tapegrad.zeros, zeros_like or empty"
+)
+# Names of tapegrad's functions, as far as they take Tensors where NumPy's of the same name may not.
+NAMESAKES: set[str] = set()
 
 
 def is_sparse_product(asker: types.FrameType) -> bool:
@@ -38,6 +49,27 @@ def boxed(value: Any) -> np.ndarray:
     box = np.empty((), object)
     box[()] = value
     return box
+
+
+def instead_of_array(asker: types.FrameType | None) -> str:
+    """Return what to write where a plain array is asked for, the end of a sentence."""
+    return instead_of(asker) or instead_of_number() or _OF_LISTS
+
+
+def instead_of_number() -> str:
+    """Return what to write where the program needs a plain number, or an array: nothing if that cannot be told."""
+    if is_element_write():
+        return _OF_WRITES
+    called = called_object()
+    if isinstance(called, type) and issubclass(called, np.generic):
+        return f". To change the dtype, write t.astype({full_name(called)})"
+    name = getattr(called, "__name__", "")
+    if name in NAMESAKES and getattr(called, "__objclass__", None) is np.ndarray:
+        return f". Methods of plain arrays take no Tensors: write tapegrad.{name}(a, t)"
+    if name in NAMESAKES and called is getattr(math, name, None):
+        return f". Functions of math take plain numbers: write tapegrad.{name}"
+    own = called_function().removeprefix("numpy.")
+    return f". tapegrad.{own} takes Tensors, and lists of them" if own in NAMESAKES else ""
 
 
 def instead_of(asker: types.FrameType | None) -> str:

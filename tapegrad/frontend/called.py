@@ -19,6 +19,7 @@ from tapegrad.frontend.function_names import full_name
 
 _OURS = str(Path(__file__).parents[1]) + os.sep
 _LIBRARIES = ("numpy", "scipy")
+_WRITES = ("STORE_SUBSCR", "STORE_SLICE")  # a[i] = t
 # Instructions that prepare a call, and compute nothing.
 _BESIDE = ("PUSH_NULL", "PRECALL", "KW_NAMES", "CACHE", "NOP")
 
@@ -32,6 +33,18 @@ def called_function(through_others: bool = False) -> str:
     if frame is None or (through_others and not inner):
         return ""
     return _name_in_library(_called_in(frame)) or next(filter(None, map(_name_of_frame, reversed(inner))), "")
+
+
+def called_object() -> Any:
+    """Return what the program called; None if that cannot be told, or if it called nothing."""
+    _, frame = _frames()
+    return None if frame is None else _called_in(frame)
+
+
+def is_element_write() -> bool:
+    """Whether the program writes to elements: ``a[i] = t``."""
+    _, frame = _frames()
+    return frame is not None and _done(frame)[-1].opname in _WRITES
 
 
 def _frames() -> tuple[list[types.FrameType], types.FrameType | None]:
@@ -52,7 +65,9 @@ def _frames() -> tuple[list[types.FrameType], types.FrameType | None]:
 
 def _called_in(frame: types.FrameType) -> Any:
     """Return what a frame is calling; None if that is no name with dots, such as ``np.linalg.norm``."""
-    done = [each for each in dis.get_instructions(frame.f_code) if each.offset <= frame.f_lasti]
+    done = _done(frame)
+    if done[-1].opname in _WRITES:
+        return None
     begin = _begin(done[-1])
     value: Any = None
     for each in done[:-1]:
@@ -65,6 +80,11 @@ def _called_in(frame: types.FrameType) -> Any:
         else:
             value = None
     return value
+
+
+def _done(frame: types.FrameType) -> list[dis.Instruction]:
+    """Return the instructions of a frame up to the one that it is at."""
+    return [each for each in dis.get_instructions(frame.f_code) if each.offset <= frame.f_lasti]
 
 
 def _begin(instruction: dis.Instruction) -> tuple[int, int] | None:

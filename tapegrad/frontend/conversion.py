@@ -7,6 +7,8 @@ too.
 
 import sys
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,7 +18,13 @@ from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import LostGradientWarning, TracedValueError, UnsupportedError
 from tapegrad.frontend.array_checks import check_dtype
-from tapegrad.frontend.askers import boxed, instead_of, is_sparse_product
+from tapegrad.frontend.askers import (
+    boxed,
+    instead_of,
+    instead_of_array,
+    instead_of_number,
+    is_sparse_product,
+)
 from tapegrad.frontend.called import called_function
 from tapegrad.frontend.layouts import copied_in_order, in_order
 from tapegrad.frontend.modes import EAGER, current, no_grad, restoring, thread, watch_now
@@ -29,9 +37,9 @@ from tapegrad.ops.params import TruthGuardParams
 _TRUTH = CODES["truth_guard"]
 _LOST = (
     "float() of a Tensor that a gradient can flow back from gives a constant (assigning it to an element of a NumPy"
-    " array and math functions call it, too): compute with the Tensor itself, or write t.item() if a number is meant"
+    " array and math functions call it, too): compute with the Tensor itself, make the array by"
+    " tapegrad.zeros, or write t.item() if a number is meant"
 )
-_OF_LISTS = ". NumPy does not see Tensors inside a list: write tapegrad.array([t, 1.0]), tapegrad.sum([t, u])"
 
 
 def guarded_array(tensor: Any) -> np.ndarray:
@@ -49,8 +57,8 @@ def guarded_array(tensor: Any) -> np.ndarray:
     return array.copy()
 
 
-def concrete_array(tensor: Any, what: str, instead: str = "") -> np.ndarray:
-    """Return the contents as NumPy sees them; `instead` ends the error's sentence.
+def concrete_array(tensor: Any, what: str, instead: Callable[[], str] = str) -> np.ndarray:
+    """Return the contents as NumPy sees them; what `instead` gives ends the error's sentence.
 
     While a function is being recorded they are guarded; floats that depend on an argument raise.
     """
@@ -111,7 +119,7 @@ def item(x: Tensor, *index: Any) -> Any:
 
 def _float(x: Tensor) -> float:
     _one_element(x, "float()")
-    number = float(concrete_array(x, "float()").item())
+    number = float(concrete_array(x, "float()", instead_of_number).item())
     mode = thread.mode
     if not mode.leaves and mode.differentiate and mode.tape is EAGER and not x.constant:
         warnings.warn(_LOST, LostGradientWarning, stacklevel=2)
@@ -192,7 +200,7 @@ def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray
     if is_sparse_product(asker):
         return boxed(x)
     if x.dtype.kind == "f" and (x._traced() or (current()[1] and not x.constant)):
-        _refuse_array(x, called_function(), instead_of(asker) or _OF_LISTS)
+        _refuse_array(x, called_function(), partial(instead_of_array, asker))
     array = _looked_at(x)
     if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
         raise ValueError("a copy is needed to convert the dtype")
@@ -209,15 +217,15 @@ def _dlpack_device(x: Tensor) -> Any:
     return x.data_or_traced().__dlpack_device__()
 
 
-def _refuse_array(x: Tensor, asking: str, instead: str) -> NoReturn:
+def _refuse_array(x: Tensor, asking: str, instead: Callable[[], str]) -> NoReturn:
     """Raise where NumPy, or a function of its, asks for a Tensor as a plain array."""
-    what = f"{asking or 'np.asarray'}()"
+    what = f"{asking}()" if asking else "a plain array"
     if x._traced():
         x._refuse(what, instead)
     x.check_escape(what, instead)
     raise UnsupportedError(
         f"{asking or 'NumPy'} asks for this Tensor as a plain array, which would lose its gradient: call .data,"
-        " .detach() or .item() to leave the graph, or use a function of tapegrad" + instead
+        " .detach() or .item() to leave the graph, or use a function of tapegrad" + instead()
     )
 
 

@@ -15,6 +15,7 @@ from tapegrad.engine.kernels.library import SCIPY
 from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import is_xarray
 from tapegrad.frontend import creation, elementwise, numpys_own, shape
+from tapegrad.frontend.askers import NAMESAKES
 from tapegrad.frontend.called import called_function
 from tapegrad.frontend.function_names import full_name
 from tapegrad.frontend.functions import (
@@ -147,6 +148,7 @@ CONSTANTS_ONLY = set(numpys_own.TO_FILES.values())
 REFUSING = CONSTANTS_ONLY | {sorting.sort_complex}
 # Names of functions of this library that take Tensors where NumPy's of the same name may not.
 TAKING_TENSORS = FUNCTIONS.keys() | (CREATION.keys() - creation.MADE.keys())
+NAMESAKES.update(TAKING_TENSORS, (f"linalg.{name}" for name in LINALG), ("c_", "r_"))
 _UFUNCS: dict[Any, Any] = {
     **{getattr(np, row.ufunc): elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.ufunc},
     **predicates.UFUNCS,

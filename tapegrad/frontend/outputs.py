@@ -116,14 +116,14 @@ def _constant(result: Any, name: str) -> np.ndarray:
     """Return a result that a plain array may take."""
     if thread.mode.recorder is not None:
         raise UnsupportedError(
-            f"{name}: 'out' is a plain array, which a replay would not write to; use the result, or an 'out' made by"
-            " tapegrad.empty inside the function"
+            f"{name}: 'out' is a plain array, which a replay would not write to; use the result (for a += t,"
+            " a = a + t), or make the array by tapegrad.zeros or tapegrad.empty inside the function"
         )
     if not is_tensor(result):
         return np.asarray(result)
     if not result.constant:
         raise UnsupportedError(
-            f"{name}: 'out' is a plain array, which cannot hold the gradient of the result; use the result, or an 'out'"
-            " made by tapegrad.empty"
+            f"{name}: 'out' is a plain array, which cannot hold the gradient of the result; use the result (for"
+            " a += t, a = a + t), or make the array by tapegrad.zeros or tapegrad.empty"
         )
     return result.escaped(name)

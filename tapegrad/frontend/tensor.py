@@ -6,6 +6,7 @@ number of in-place writes at that time; after another write it takes a new slot 
 
 import atexit
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 import numpy as np
@@ -202,14 +203,17 @@ class Tensor(TensorMethods):
         self.check_escape(what)
         return self.data_or_traced()
 
-    def check_escape(self, what: str, instead: str = "") -> None:
-        """Raise if a transform is differentiating the Tensor: to leave the graph would lose its gradient."""
+    def check_escape(self, what: str, instead: Callable[[], str] = str) -> None:
+        """Raise if a transform is differentiating the Tensor: to leave the graph would lose its gradient.
+
+        What `instead` gives ends the error's sentence.
+        """
         mode = thread.mode
         if (mode.leaves or mode.outside) and mode.differentiate and self._is_differentiated(mode):
             raise TracedValueError(
                 f"{what} of a Tensor was asked for while a function of it is being differentiated: its gradient"
                 " would be lost. Compute with the Tensor itself, select with where(), or write stop_gradient(t), or"
-                " t.detach(), where a constant is meant" + instead
+                " t.detach(), where a constant is meant" + instead()
             )
 
     def _is_differentiated(self, mode: Mode) -> bool:
@@ -237,11 +241,11 @@ class Tensor(TensorMethods):
         tape = self._tape
         return tape is not None and tape is thread.mode.recorder
 
-    def _refuse(self, what: str, instead: str = "") -> NoReturn:
+    def _refuse(self, what: str, instead: Callable[[], str] = str) -> NoReturn:
         raise TracedValueError(
             f"{what} of a Tensor was asked for while its function is being recorded: every replay would use this one"
             " value. Compute with the Tensor itself, branch with `if`, select with where(), or return it from"
-            " the function" + instead
+            " the function" + instead()
         )
 
     @property

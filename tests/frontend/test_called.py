@@ -1,5 +1,6 @@
 """A refusal names the function that the program called, however deep inside of it a Tensor is asked for."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -81,6 +82,50 @@ def test_the_function_is_named(name: str, call: Callable[[Any], Any]) -> None:
 def test_calls_that_cannot_be_told_say_who_asks(call: Callable[[Any], Any]) -> None:
     with pytest.raises(tg.UnsupportedError, match=r"NumPy asks for this Tensor.*tapegrad\.array"):
         call(tg.tensor([0.5]))
+
+
+def write_an_element(t: Any) -> None:
+    np.zeros(3)[0] = t[0]
+
+
+def write_a_list(t: Any) -> None:
+    np.zeros((2, 2))[0] = [t[0], 1.0]
+
+
+def write_a_part(t: Any) -> None:
+    np.zeros((2, 2))[:, 0] = t
+
+
+def add_to_an_element(t: Any) -> None:
+    a = np.zeros(2)
+    a[0] += t[0]
+
+
+def add_to_an_array(t: Any) -> None:
+    a = np.zeros(2)
+    a += t
+
+
+INSTEAD: dict[str, list[Callable[[Any], Any]]] = {
+    r"tapegrad\.zeros": [write_an_element, write_a_list, write_a_part, add_to_an_element, add_to_an_array],
+    r"write tapegrad\.sqrt": [lambda t: math.sqrt(t[0])],
+    r"write tapegrad\.pow": [lambda t: math.pow(t[0], 2)],
+    r"write tapegrad\.dot\(a, t\)": [lambda t: held.array.dot(t)],
+    r"write t\.astype\(numpy\.float64\)": [lambda t: np.float64(t[0])],
+    r"write t\.astype\(numpy\.int64\)": [lambda t: np.int64(t)],
+    r"tapegrad\.array takes Tensors": [lambda t: np.array([t[0], 1.0])],
+    r"tapegrad\.square takes Tensors": [lambda t: np.square([t[0], 1.0])],
+    r"tapegrad\.vectorize takes Tensors": [lambda t: np.vectorize(abs)(t)],
+    r"tapegrad\.linalg\.norm takes Tensors": [lambda t: np.linalg.norm([t[0], 1.0])],
+    r"tapegrad\.polyval\(c\[::-1\], x\)": [lambda t: np.polynomial.polynomial.polyval(2.0, t)],
+    "constant is meant$": [lambda t: float(t[0]), lambda t: np.tri(t[0])],
+}
+
+
+@pytest.mark.parametrize(("instead", "call"), [(k, call) for k, calls in INSTEAD.items() for call in calls])
+def test_a_refusal_says_what_to_write(instead: str, call: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match=instead):
+        tg.grad(lambda t: call(t) or tg.sum(t))(np.array([0.5, 0.7]))
 
 
 def test_names_are_looked_up_and_nothing_is_run() -> None:
