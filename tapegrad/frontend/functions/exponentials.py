@@ -72,11 +72,13 @@ def logsumexp(
 
 
 def _weighted(x: Tensor, factors: Tensor, axis: Axis, keepdims: bool, return_sign: bool) -> Any:
-    x = select(_equal(factors, 0), -np.inf, x)  # what does not count may be infinite
     with no_grad():
-        centre = largest(x, axis, keepdims=True, initial=-np.inf)
+        none = _equal(factors, 0)
+        centre = largest(select(none, -np.inf, x), axis, keepdims=True, initial=-np.inf)
         centre = select(_isfinite(centre), centre, 0.0)
-    total = sum(factors * _exp(x - centre), axis, keepdims=keepdims)
+    powers = _exp(x - centre)
+    powers = select(none & ~_isfinite(powers), 0.0, powers)  # what does not count may be infinite
+    total = sum(factors * powers, axis, keepdims=keepdims)
     result = _log(_absolute(total) if return_sign else total) + reshape(centre, total.shape)
     if not return_sign:
         return result
