@@ -26,9 +26,9 @@ from tapegrad.frontend.tensor import (
 )
 from tapegrad.frontend.writes import setitem
 from tapegrad.ops import CODES
-from tapegrad.ops.params import GatherParams
+from tapegrad.ops.params import GatherParams, ScatterAddParams
 
-_GATHER = CODES["gather"]
+_GATHER, _SCATTER_ADD = CODES["gather"], CODES["scatter_add"]
 _PLAIN = {
     np.ndarray,
     slice,
@@ -103,6 +103,17 @@ def gather(x: Tensor, rows: Any, shape: tuple[int, ...], length: int) -> Tensor:
     result = allocate(tape, x.dtype, shape, "getitem")
     operands = [x._slot_on(tape), index._slot_on(tape)]
     record_out(tape, _GATHER, result._slot, operands, GatherParams(count, length), "getitem", differentiate)
+    return result
+
+
+def scatter_add(x: Tensor, rows: np.ndarray, shape: tuple[int, ...]) -> Tensor:
+    """Return zeros of a shape to whose rows those of `x` are added, each to the one that is listed for it."""
+    tape, differentiate = current()
+    x, index = in_c_order(x), from_array(np.ascontiguousarray(rows, np.int64), constant=True)
+    result = allocate(tape, x.dtype, shape, "scatter_add")
+    operands = [x._slot_on(tape), index._slot_on(tape)]
+    params = ScatterAddParams(shape[0], math.prod(shape[1:]))
+    record_out(tape, _SCATTER_ADD, result._slot, operands, params, "scatter_add", differentiate)
     return result
 
 

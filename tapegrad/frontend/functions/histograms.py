@@ -8,16 +8,11 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.reductions import sum
+from tapegrad.frontend.indexing import scatter_add
 from tapegrad.frontend.modes import current, no_grad
 from tapegrad.frontend.outcomes import is_computed, is_recording, look
 from tapegrad.frontend.record import cast, read_now
-from tapegrad.frontend.record_structural import record_out
-from tapegrad.frontend.shape import in_c_order
-from tapegrad.frontend.tensor import Tensor, allocate, from_array, is_tensor
-from tapegrad.ops import CODES
-from tapegrad.ops.params import ScatterAddParams
-
-_SCATTER_ADD = CODES["scatter_add"]
+from tapegrad.frontend.tensor import is_tensor
 
 
 def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
@@ -83,18 +78,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         return look(np.bincount, x, weights, minlength)
     numbers = read_now(x)
     count = len(np.bincount(numbers, weights.data_or_traced(), minlength))  # and NumPy's errors
-    values = in_c_order(weights.astype(np.float64, copy=False))
-    return scatter_add(values, numbers.astype(np.int64), count)
-
-
-def scatter_add(values: Tensor, numbers: np.ndarray, count: int) -> Tensor:
-    """Return `count` sums: each value is added to the one that its number names."""
-    tape, differentiate = current()
-    result = allocate(tape, values.dtype, (count,), "scatter_add")
-    rows = from_array(np.ascontiguousarray(numbers), constant=True)
-    slots, params = [values._slot_on(tape), rows._slot_on(tape)], ScatterAddParams(count, 1)
-    record_out(tape, _SCATTER_ADD, result._slot, slots, params, "scatter_add", differentiate)
-    return result
+    return scatter_add(weights.astype(np.float64, copy=False), numbers, (count,))
 
 
 def histogram(

@@ -15,17 +15,15 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions import extremes, predicates, reductions, scans
 from tapegrad.frontend.functions.joining import concatenate, stack
+from tapegrad.frontend.indexing import scatter_add
 from tapegrad.frontend.keys import element_numbers, parts_of
-from tapegrad.frontend.modes import current
 from tapegrad.frontend.outcomes import look
 from tapegrad.frontend.outputs import deliver, mask_of
 from tapegrad.frontend.record import read_now
-from tapegrad.frontend.record_structural import as_tensor, record_out
-from tapegrad.frontend.shape import broadcast_to, contiguous, expand_dims, moveaxis, reshape
-from tapegrad.frontend.tensor import Tensor, allocate, from_array, is_tensor
+from tapegrad.frontend.record_structural import as_tensor
+from tapegrad.frontend.shape import broadcast_to, expand_dims, moveaxis, reshape
+from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 from tapegrad.frontend.ufuncs import in_dtype
-from tapegrad.ops import CODES
-from tapegrad.ops.params import ScatterAddParams
 
 _ABSENT: Any = np._NoValue
 _REDUCTIONS: dict[Any, Callable[..., Any]] = {
@@ -217,18 +215,7 @@ def _each_part(own: Method, rows: Tensor, pairs: list[tuple[int, int]]) -> Any:
 def _sums_of_parts(own: Method, rows: Tensor, pairs: list[tuple[int, int]]) -> Any:
     taken = np.concatenate([np.arange(first, last) for first, last in pairs] or [np.zeros(0, np.int64)])
     parts = np.repeat(np.arange(len(pairs)), [last - first for first, last in pairs])
-    return _scattered(rows[taken], parts, (len(pairs), *rows.shape[1:]))
-
-
-def _scattered(x: Tensor, rows: np.ndarray, shape: tuple[int, ...]) -> Tensor:
-    """Add each row of `x` to the one of zeros that is listed for it."""
-    tape, differentiate = current()
-    x, index = contiguous(x), from_array(np.ascontiguousarray(rows, np.int64), constant=True)
-    result = allocate(tape, x.dtype, shape, "scatter_add")
-    params = ScatterAddParams(shape[0], int(np.prod(shape[1:], dtype=np.int64)))
-    operands = [x._slot_on(tape), index._slot_on(tape)]
-    record_out(tape, CODES["scatter_add"], result._slot, operands, params, "scatter_add", differentiate)
-    return result
+    return scatter_add(rows[taken], parts, (len(pairs), *rows.shape[1:]))
 
 
 # --- outer and at --------------------------------------------------------------------------------------------------
@@ -253,7 +240,7 @@ def _at(own: Method, target: Any, indices: Any, *operands: Any) -> None:
     ]
     flat = [reshape(b, -1) for b in given]
     if own.ufunc in (np.add, np.subtract):
-        sums = _scattered(flat[0], numbers.reshape(-1), (target.size,))
+        sums = scatter_add(flat[0], numbers.reshape(-1), (target.size,))
         target[...] = own.function(target, reshape(sums, target.shape))
         return
     for turn in _turns(numbers.reshape(-1)):
