@@ -50,7 +50,7 @@ WORDS: dict[str, Words] = {
         ">>> mantissa, exponent = tg.frexp(tg.tensor([8.0, -0.75]))\n>>> mantissa\nTensor([ 0.5 , -0.75])\n"
         ">>> exponent\narray([4, 0], dtype=int32)",
         "mantissa : Tensor\n    With the gradient.\nexponent : numpy.ndarray of int\n    While a function is being"
-        " recorded, a Tensor of floats.",
+        " recorded, a Tensor of integers.",
     ),
     "ldexp": Words(
         "Compute ``x1 * 2**x2`` without overflow on the way; `x2` are integers.",

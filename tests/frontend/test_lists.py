@@ -134,6 +134,7 @@ USES = {
     "matrix product": (lambda t, u: tg.tensor(ROW) @ [t, u], lambda t, u: ROW @ np.stack([t, u])),
     "asarray": (lambda t, u: tg.asarray([t, u])[1], lambda t, u: u),
     "tensor": (lambda t, u: tg.tensor([t, u])[1], lambda t, u: u),
+    "over axes": (lambda t, u: tg.apply_over_axes(tg.sum, [[t, u], [u, t]], [-1])[0, 0], lambda t, u: t + u),
     "ndmin": (lambda t, u: tg.array([t, u], ndmin=3)[0, 0, 1], lambda t, u: u),
 }  # fmt: skip
 

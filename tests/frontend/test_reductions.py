@@ -37,6 +37,7 @@ KINKS = {
     "an exponential of -inf": (tg.logsumexp, [-INFINITY, 1.0], [0.0, 1.0]),
     "an exponential of inf": (tg.logsumexp, [INFINITY, 1.0], [1.0, 0.0]),
     "an exponential that counts nothing": (lambda x: tg.logsumexp(x, b=[1.0, 0.0]), [1.0, INFINITY], [1.0, 0.0]),
+    "a factor of zero": (lambda b: tg.logsumexp([0.0, 0.0], b=b), [0.0, 2.0], [0.5, 0.5]),
     "left out": (tg.nansum, [1.0, np.nan], [1.0, 0.0]),
     "left out of a product": (tg.nanprod, [3.0, np.nan, 2.0], [2.0, 0.0, 3.0]),
     "a number below infinity": (tg.median, [1.0, INFINITY, 2.0, 3.0], [0.0, 0.0, 0.5, 0.5]),
@@ -229,6 +230,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "negative aweights": (lambda xp, x: xp.cov(x, aweights=[-1, 1, 1]), ValueError, "negative"),
     "only nan": (lambda xp, x: xp.nanargmax(x * np.nan), ValueError, "All-NaN"),
     "a shape of weights": (lambda xp, x: xp.bincount([0, 1], x), ValueError, "."),
+    "dtype": (lambda xp, x: xp.nanmean(x, dtype=int), TypeError, "."),
     "which elements": (lambda xp, x: xp.sum(x, where=np.ones((2, 3), bool)), ValueError, "."),
 }  # fmt: skip
 
@@ -282,6 +284,19 @@ CONSTANT: dict[str, Callable[[Any, Any], Any]] = {
     "partition": lambda xp, x: xp.partition(x, 1),
     "bincount": lambda xp, x: xp.bincount(xp.asarray(x).astype(int)),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nancumsum", "nancumprod"])
+def test_a_nan_is_left_out_before_numbers_become_integers(name: str) -> None:
+    x = np.array([3.5, np.nan, 2.0])
+    found, expected = getattr(tg, name)(tg.tensor(x), dtype=int), getattr(np, name)(x, dtype=int)
+    np.testing.assert_array_equal(found.data, expected, strict=True)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_a_result_with_digits_has_no_dtype_of_integers(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"numpy\.{name}: 'dtype' must be of floats, not int64"):
+        getattr(tg, name)(tg.tensor(VECTOR), dtype=int)
 
 
 @pytest.mark.parametrize("name", CONSTANT)

@@ -379,6 +379,7 @@ WRITES = {
     "a diagonal": lambda x, v: x.flat.__setitem__(slice(None, None, 4), v[0]),
     "by numbers": lambda x, v: x.flat.__setitem__([1, 5], v),
     "again and again": lambda x, v: x.flat.__setitem__(slice(1, 6), v),
+    "nothing": lambda x, v: x.flat.__setitem__(..., v[:0]),
     "the first of them": lambda x, v: x.flat.__setitem__(slice(0, 1), v),
 }
 

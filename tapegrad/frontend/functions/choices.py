@@ -57,7 +57,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     try:
         now = along(now, len(each), mode, None, name)
     except IndexError as error:
-        raise ValueError(f"{error}: there are as many choices") from None
+        raise ValueError(f"{error}, the number of choices") from None
     if is_tensor(numbers):
         together = stack([broadcast_to(x, shape) for x in each])
         elements = np.arange(math.prod(shape)).reshape(shape)

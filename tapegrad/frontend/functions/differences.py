@@ -218,6 +218,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     Tensor([0., 1., 4.])
     """
     values = operand(y, "cumulative_trapezoid")
+    axis = normalize_axis_index(axis, values.ndim)
     _check(values.shape, x, axis, initial)
     areas, axis = _areas(values, x, dx, axis, "cumulative_trapezoid")
     result = cumsum(areas, axis)

@@ -7,7 +7,15 @@ import numpy as np
 
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
-from tapegrad.frontend.functions.lines import by_lines, constant, count_along, counted, is_float, operand
+from tapegrad.frontend.functions.lines import (
+    beginning,
+    by_lines,
+    constant,
+    count_along,
+    counted,
+    is_float,
+    operand,
+)
 from tapegrad.frontend.outputs import deliver
 from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.ops import CODES
@@ -43,7 +51,7 @@ def _of_floats(kind: _Extreme, x: Tensor, axis: Axis, keepdims: bool, initial: A
         raise ValueError(f"numpy.{name}: zero-size axis in an operand of shape {shape}; pass `initial`")
     x = x if where is True else counted(x, where, kind.neutral, f"numpy.{name}")
     result = by_lines(kind.code, name, x, axis, keepdims)
-    return result if initial is None else kind.of_two(result, initial)
+    return result if initial is None else kind.of_two(result, beginning(initial, x.dtype, name))
 
 
 _LARGEST = _Extreme("max", CODES["max_reduce"], ELEMENTWISE["maximum"], -math.inf)

@@ -51,6 +51,8 @@ class FlatElements:
         x = self.base
         numbers = np.arange(x.size)[key]
         given = as_tensor(value, "flat")
+        if given.size == 0:
+            return
         if given.ndim and given.shape != numbers.shape:
             given = resize(given, numbers.shape)
         if x.data_or_traced().flags.c_contiguous:

@@ -24,6 +24,8 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)
+    if ndim == 0 and axis in (0, -1):  # as NumPy has it: a number is a line of one element
+        return ()
     if isinstance(axis, list | bool):
         raise TypeError(f"axis must be an integer or a tuple of integers, not {axis!r}")
     return tuple(sorted(normalize_axis_tuple(axis, ndim)))
@@ -64,9 +66,16 @@ def operand(a: Any, name: str, dtype: Any = None) -> Tensor:
 
 
 def floating(a: Any, name: str, dtype: Any = None) -> Tensor:
-    """Return an operand of a function that computes with integers and booleans in float64."""
+    """Return an operand of a function whose result is a float: integers and booleans are computed with in float64."""
+    if dtype is not None and np.dtype(dtype).kind != "f":
+        raise TypeError(f"numpy.{name}: 'dtype' must be of floats, not {np.dtype(dtype)}")
     x = operand(a, name, dtype)
     return x if is_float(x) else x.astype(np.float64)
+
+
+def beginning(initial: Any, dtype: np.dtype[Any], name: str) -> Any:
+    """Return the argument `initial` of a reduction so that its result has a dtype, which NumPy converts it to."""
+    return initial if type(initial) in (int, float) else operand(initial, name, dtype)
 
 
 def counted(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:

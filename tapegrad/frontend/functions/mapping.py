@@ -93,7 +93,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """
     value = as_tensor(a, "numpy.apply_over_axes")
     for axis in np.atleast_1d(axes).tolist():
-        axis = axis + a.ndim if axis < 0 else axis
+        axis = normalize_axis_index(axis, value.ndim)
         result = as_tensor(func(value, axis), "numpy.apply_over_axes")
         if result.ndim == value.ndim - 1:
             result = expand_dims(result, axis)
@@ -152,7 +152,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
         conditions = [*conditions, ~np.any(conditions, axis=0)]
     if len(funclist) != len(conditions):
         raise ValueError(f"numpy.piecewise: {len(conditions)} conditions, but {len(funclist)} functions")
-    pieces, numbers, flat = [as_tensor(np.zeros(1, points.dtype), "numpy.piecewise")], 0, ravel(points)
+    pieces, flat = [as_tensor(np.zeros(1, points.dtype), "numpy.piecewise")], ravel(points)
     of_pieces = np.zeros(points.size, np.int64)
     for condition, function in zip(conditions, funclist, strict=True):
         held = np.flatnonzero(condition)

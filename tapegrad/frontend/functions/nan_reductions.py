@@ -81,7 +81,7 @@ def nansum(
     >>> x.grad
     array([1., 0., 1.])
     """
-    x = without_nan(operand(a, "nansum", dtype), 0.0)
+    x = without_nan(operand(a, "nansum"), 0.0)
     result = reductions.sum(x, axis, dtype, None, keepdims, initial, where)
     return result if out is None else deliver(result, out, name="numpy.nansum")
 
@@ -127,7 +127,7 @@ def nanprod(
     >>> x.grad
     array([3., 0., 2.])
     """
-    x = without_nan(operand(a, "nanprod", dtype), 1.0)
+    x = without_nan(operand(a, "nanprod"), 1.0)
     result = reductions.prod(x, axis, dtype, None, keepdims, initial, where)
     return result if out is None else deliver(result, out, name="numpy.nanprod")
 
@@ -326,7 +326,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = Non
     >>> tg.nancumsum(tg.tensor([2.0, tg.nan, 3.0]))
     Tensor([2., 2., 5.])
     """
-    result = scans.cumsum(without_nan(operand(a, "nancumsum", dtype), 0.0), axis, dtype)
+    result = scans.cumsum(without_nan(operand(a, "nancumsum"), 0.0), axis, dtype)
     return result if out is None else deliver(result, out, name="numpy.nancumsum")
 
 
@@ -355,7 +355,7 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = No
     >>> tg.nancumprod(tg.tensor([2.0, tg.nan, 3.0]))
     Tensor([2., 2., 6.])
     """
-    result = scans.cumprod(without_nan(operand(a, "nancumprod", dtype), 1.0), axis, dtype)
+    result = scans.cumprod(without_nan(operand(a, "nancumprod"), 1.0), axis, dtype)
     return result if out is None else deliver(result, out, name="numpy.nancumprod")
 
 

@@ -44,12 +44,13 @@ def _modf(x: Any) -> tuple[Any, Any]:
 def _frexp(x: Any) -> tuple[Any, Any]:
     """Return the number by a power of two, which is between 0.5 and 1, and the exponent of that."""
     x = _floats(x, "frexp")
-    if is_computed(x):
-        with no_grad():
-            exponent = _exponent(x)
-    else:
+    if not is_computed(x):
         exponent = look(lambda values: np.frexp(values)[1], x)
-    return _scaled(x, -exponent), exponent
+        return _scaled(x, -exponent), exponent
+    with no_grad():
+        exponent = _exponent(x)
+        whole = exponent.astype(np.int64)
+    return _scaled(x, -exponent), whole
 
 
 def _exponent(x: Tensor) -> Tensor:

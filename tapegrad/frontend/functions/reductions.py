@@ -7,6 +7,7 @@ import numpy as np
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.lines import (
+    beginning,
     by_lines,
     constant,
     count_along,
@@ -80,7 +81,7 @@ def sum(
             x = counted(x, where, 0.0, "numpy.sum")
         result = record_reduction(_SUM, x, mask_of_axes(axis, x), keepdims, "sum")
         if initial is not None:
-            result = result + initial
+            result = result + beginning(initial, x.dtype, "sum")
     return result if out is None else deliver(result, out, name="numpy.sum")
 
 
@@ -187,7 +188,7 @@ def prod(
     x = operand(a, "prod", dtype)
     if is_float(x):
         result = by_lines(_PROD, "prod", counted(x, where, 1.0, "numpy.prod"), axis, keepdims)
-        result = result if initial is None else result * initial
+        result = result if initial is None else result * beginning(initial, x.dtype, "prod")
     else:
         result = constant(np.prod, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
     return result if out is None else deliver(result, out, name="numpy.prod")

@@ -76,7 +76,9 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
 
 def _line(x: Tensor, axis: int | None) -> tuple[Tensor, int]:
     """Return an operand, flattened if there is no axis, and a valid axis."""
-    return (reshape(x, (-1,)), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
+    if axis is None or (x.ndim == 0 and axis in (0, -1)):
+        return reshape(x, (-1,)), 0
+    return x, normalize_axis_index(axis, x.ndim)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:

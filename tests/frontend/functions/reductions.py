@@ -29,14 +29,14 @@ CASES = [
     *(each for name in ("mean", "std") for each in over(name, (2, 3, 2), axes=AXES[1:])),
     *(each for name in EXTREMES for each in over(name, (2, 3, 2), axes=AXES[1:], layouts=False)),
     # no dimension, lines of nothing
-    *(each for name in ("sum", "prod", "max") for each in over(name, (), axes=[{}])),
+    *(each for name in ("sum", "prod", "max") for each in over(name, (), axes=[{"axis": -1}])),
     *(each for name in ("sum", "prod") for each in over(name, (0, 3), axes=[{"axis": 0}])),
     *(each for name in ("var", "ptp") for each in over(name, (0, 3), axes=[{"axis": 1}])),
     # which elements count, and with what to begin
-    chosen("sum", axis=1, where=FLAGS, initial=2.0),
+    chosen("sum", axis=1, where=FLAGS, initial=np.float64(2.0)),
     chosen("mean", axis=0, where=FLAGS[:3, None]),
-    chosen("prod", axis=(0, 1), where=FLAGS, initial=2.0, keepdims=True),
-    chosen("max", axis=1, where=FLAGS, initial=0.7),
+    chosen("prod", axis=(0, 1), where=FLAGS, initial=np.array(2.0), keepdims=True),
+    chosen("max", axis=1, where=FLAGS, initial=np.float64(0.7)),
     chosen("min", axis=0, initial=0.7),
     case("sum", lambda xp, x: xp.sum(x, axis=0, dtype=np.float32), (3, 4), derivatives=0, tolerance=1e-6),
     chosen("var", axis=1, where=FLAGS),

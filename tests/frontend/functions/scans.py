@@ -24,7 +24,7 @@ CASES = [
     *along("cumsum", {}, {"axis": -2}),
     *along("cumprod", {}, {"axis": -2}),
     *(each for name in ("cumsum", "cumprod") for each in along(name, {"axis": 1}, shape=(2, 0))),
-    *along("cumprod", {}, shape=()),
+    *along("cumprod", {"axis": 0}, shape=()),
     case("cumprod", lambda xp, x: xp.cumprod(x, axis=0), fixed(WITH_ZEROS)),
     case("cumsum", lambda xp, x: x.cumsum(0) * x.cumprod(1), (2, 3), by_numpy=False),
     *along("cumulative_sum", {"axis": 1}, {"axis": 0, "include_initial": True}),
