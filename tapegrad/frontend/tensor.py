@@ -379,8 +379,10 @@ def copy_of(array: np.ndarray, constant: bool) -> Tensor | None:
     return from_slot(EAGER, slot) if slot >= 0 else None
 
 
-def from_array(array: np.ndarray, constant: bool) -> Tensor:
+def from_array(array: np.ndarray | np.generic, constant: bool) -> Tensor:
     """Make a Tensor on an array's memory, on no tape yet."""
+    if isinstance(array, np.generic):  # what NumPy returns in place of an array of no dimensions
+        array = np.asarray(array)
     if not is_plain(array):
         watch_now(array)
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")

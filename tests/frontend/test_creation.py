@@ -116,6 +116,23 @@ def test_a_check_of_the_elements_is_guarded() -> None:
         f(np.array([1.0, np.inf]))
 
 
+NUMBERS: dict[str, Callable[[], Any]] = {
+    "a product of integers": lambda: tg.matmul([1, 2], tg.tensor([3, 4])),
+    "a product of booleans": lambda: tg.dot(tg.tensor([True, False]), [True, True]),
+    "an integer that is rounded": lambda: tg.round(tg.tensor(3)),
+    "a fold of nothing": lambda: np.hypot.reduce(tg.zeros(0)),
+    "a number": lambda: tg.asarray(np.float64(2.0)),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_that_numpy_gives_for_an_array_is_an_array(name: str) -> None:
+    made = NUMBERS[name]()
+    assert isinstance(made.data, np.ndarray)
+    assert tg.jit(NUMBERS[name])() == made.data
+    assert (tg.tensor(2.0) * made).item() == 2.0 * made.data
+
+
 def test_fill() -> None:
     x, value = tg.zeros((2, 3)) * 1.0, tg.tensor(2.0)
     x.fill(value)
