@@ -62,7 +62,7 @@ def _exponent(x: Tensor) -> Tensor:
 
 def _ldexp(x1: Any, x2: Any) -> Any:
     exponent = as_tensor(x2, "ldexp")
-    if exponent.dtype.kind not in "iub" and not is_computed(exponent):
+    if exponent.dtype.kind not in "iub":
         raise TypeError(f"numpy.ldexp: the exponent must be of integers, not of {exponent.dtype}")
     return _scaled(_floats(x1, "ldexp"), exponent if is_computed(exponent) else look(np.asarray, exponent))
 
