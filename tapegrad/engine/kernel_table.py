@@ -90,7 +90,6 @@ def _words(row: Row) -> list[int]:
     """What the engine must know of an op, in the order of the words that `layout` names."""
     return [
         _KINDS[row.kind],
-        row.arity,
         row.variant,
         _dtype(row.result),
         *[*map(_reads_mask, row.reads), 0, 0, 0][:3],

@@ -7,6 +7,7 @@ from tapegrad.engine.tape.layout import (
     E_MEMORY,
     E_NDIM,
     E_OUTSIDE,
+    E_READ_ONLY,
     E_SHAPES,
     E_STATUS,
     E_SUPERSEDED,
@@ -27,6 +28,8 @@ def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:
         raise ValueError(
             f"{op}: an array of shape {listed} reaches outside of the memory that it is to be a view of"
         )
+    if code == E_READ_ONLY:
+        raise ValueError(f"{op}: assignment destination is read-only")
     if code == E_STATUS - OUT_OF_RANGE:
         raise IndexError(f"{op}: an index array names a row, or a column, that does not exist")
     if code == E_SUPERSEDED:

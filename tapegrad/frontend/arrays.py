@@ -17,6 +17,7 @@ from tapegrad.engine.tape.memory import (
     D_GEOMETRY,
     D_NDIM,
     D_OFFSET,
+    D_READ_ONLY,
 )
 from tapegrad.engine.tape.tape import DTYPES, Tape
 
@@ -81,21 +82,14 @@ def _destructor() -> int:
 
 
 def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
-    """An array by NumPy's array interface, on memory that is held for it or that another array owns.
-
-    Where elements are repeated it is read-only, as NumPy's broadcast arrays are.
-    """
+    """An array by NumPy's array interface, on memory that is held for it or that another array owns."""
     words = memory.describe(tape.header, slot, cotangent)
     end = D_GEOMETRY + words[D_NDIM]
     shape, strides = words[D_GEOMETRY:end], words[end:]
     owner = tape.owners[words[D_BUFFER]] if words[D_EXTERNAL] else None
-    repeated = (
-        not cotangent
-        and 0 not in shape
-        and any(s == 0 and e > 1 for e, s in zip(shape, strides, strict=True))
-    )
+    read_only = not cotangent and bool(words[D_READ_ONLY])
     interface = {
-        "data": (words[D_ADDRESS], repeated or (owner is not None and not owner.flags.writeable)),
+        "data": (words[D_ADDRESS], read_only or (owner is not None and not owner.flags.writeable)),
         "shape": shape,
         "strides": strides,
         "typestr": DTYPES[words[D_DTYPE]].str,

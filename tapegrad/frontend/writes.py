@@ -42,8 +42,8 @@ def _write_at_once(x: Tensor, key: Any, value: Any) -> bool:
     if base is None:
         base = x
     elif array is None:
-        array = x.data_or_traced()  # it says whether the view shows an element twice
-    own = x._slot  # only now: a view may just have taken a new one
+        array = base._array  # whether a view of the engine's may be written to, the engine knows
+    own = x._slot
     if mode.observed or base._tape is not tape or own < 0 or not (array is None or array.flags.writeable):
         return False
     header, kind, slot = tape.header, type(value), NONE

@@ -9,7 +9,6 @@ A field is one word; a `Region` is as many as its dimensions ask for; a tuple of
 """
 
 import functools
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -68,12 +67,12 @@ class Region(NamedTuple):
 
     def broken(self, buffer: View, other: View) -> str:
         """The region lies inside the buffer, and the other view is read where it lies."""
-        if math.prod(self.extents) == 0:
-            return ""
         first, end = buffer.as_strided(self.offset, self.extents, self.strides).bounds
         bytes_ = buffer.size * buffer.itemsize
         if first < 0 or end > bytes_:
             return f"a region from byte {first} to {end} of a buffer of {bytes_}"
+        if first == end:
+            return ""
         own = other.bounds
         reached = other.as_strided(other.offset, self.extents, self.other_strides).bounds
         if other.size > 0 and own[0] <= reached[0] and reached[1] <= own[1]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +17,11 @@ from tapegrad.engine.tape import layout
 from tapegrad.engine.tape.columns import COLUMNS, SLOT
 from tapegrad.engine.tape.layout import DIFFERENTIABLE, EXTERNAL, F32, I64
 from tapegrad.engine.tape.tape import Tape, words_at
+from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_view import read_tape
 from tapegrad.engine.verify.check import RULES
 from tapegrad.ops import CODES
+from tapegrad.ops.params import Region
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -254,7 +257,24 @@ LEGAL: list[Callable[[tg.Tensor], tg.Tensor]] = [
     lambda x: tg.sum(x[:0], axis=0) + tg.concatenate([x[:0], x], axis=0),
     lambda x: tg.broadcast_to(x, (5, 2, 3)).sum(axis=1),
     lambda x: x[[True, False]].sum() + x.sum(),
+    lambda x: _written(x[:, :0] * 1.0, (slice(None), slice(0, 0))) + x.sum(),
+    lambda x: _written(x[:0] * 1.0, (slice(None), 2)) + x.sum(),
+    lambda x: _written((x[:0] * 1.0).T, 2) + x.sum(),
 ]
+
+
+def _written(y: tg.Tensor, key: Any) -> tg.Tensor:
+    """The sum of what has no elements, after a write and a view of it."""
+    y[key] = 5.0
+    return y[key].sum() + tg.concatenate([y, y], axis=1).sum()
+
+
+def test_a_region_of_no_elements_lies_inside() -> None:
+    inside, outside = (Region(offset, (0,), (8,), (8,)) for offset in (48, 56))
+    buffer, other = View.in_c_order((6,), np.dtype(float)), View.in_c_order((0,), np.dtype(float))
+    assert not inside.broken(buffer, other)
+    assert "from byte 56" in outside.broken(buffer, other)
+    assert "from byte -8" in Region(-8, (2, 0), (8, 8), (0, 8)).broken(buffer, other)
 
 
 @pytest.mark.parametrize("function", LEGAL)

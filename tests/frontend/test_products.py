@@ -137,12 +137,8 @@ def test_results_are_written_into_out(name: str) -> None:
         np.testing.assert_array_equal(x.grad, y.grad)
 
 
-def test_diagonals_are_views() -> None:
-    for take in (
-        lambda x: tg.einsum("ii->i", x),
-        lambda x: np.einsum(x, [0, 0], [0]),
-        lambda x: tg.linalg.diagonal(x),
-    ):
+def test_einsums_diagonals_are_views() -> None:
+    for take in (lambda x: tg.einsum("ii->i", x), lambda x: np.einsum(x, [0, 0], [0])):
         x = tg.ones((3, 3)) * 2.0
         diagonal = take(x)
         assert diagonal.base is x

@@ -6,7 +6,7 @@ thread's instruction comes in between.
 
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
-from tapegrad.engine.sweep.eager import commit, kernel_of, lacks_driver, run
+from tapegrad.engine.sweep.eager import commit, is_superseded, kernel_of, lacks_driver, run
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.geometry import extent, item_size, size, stride
@@ -18,6 +18,7 @@ from tapegrad.engine.tape.layout import (
     E_NDIM,
     E_PARALLEL,
     E_SHAPES,
+    E_SUPERSEDED,
     F32,
     MAX_NDIM,
     NONE,
@@ -37,6 +38,15 @@ def _fits(header, piece, first, axis):
         if d != axis and extent(header, piece, d) != extent(header, first, d):
             return False
     return True
+
+
+@inline_njit
+def _has_superseded(header, pieces):
+    """Whether some piece is an earlier version."""
+    for k in range(load_i64(pieces, -1)):
+        if is_superseded(header, load_i64(pieces, k), NONE, NONE):
+            return True
+    return False
 
 
 @inline_njit
@@ -85,6 +95,8 @@ def record_joined(header, copy, pieces, axis, is_new, recording):
         return E_DTYPES
     if kernel_of(header, copy, dtype, 0) == 0:
         return E_KERNEL
+    if _has_superseded(header, pieces):
+        return E_SUPERSEDED
     axis += ndim if axis < 0 else 0
     shape = stack_words(MAX_NDIM)
     if axis < 0 or axis >= ndim or ndim > MAX_NDIM:
@@ -125,6 +137,8 @@ def record_laid_out(header, copy, pieces, dtype, shape, recording):
         return E_KERNEL
     if load_i64(shape, -1) > MAX_NDIM:
         return E_NDIM
+    if _has_superseded(header, pieces):
+        return E_SUPERSEDED
     total, offset = 0, 0
     for k in range(load_i64(pieces, -1)):
         if col.dtype(header, load_i64(pieces, k)) != dtype:

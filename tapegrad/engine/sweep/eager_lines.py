@@ -8,7 +8,7 @@ reduced axes, or is copied where its strides do not allow that.
 from tapegrad.engine.kernels.raw_memory import stack_words, store_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.bind import op_word
-from tapegrad.engine.sweep.eager import commit, elementwise, kernel_of, lacks_driver, run
+from tapegrad.engine.sweep.eager import commit, elementwise, is_superseded, kernel_of, lacks_driver, run
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.geometry import extent, item_size, stride
@@ -20,6 +20,7 @@ from tapegrad.engine.tape.layout import (
     E_NDIM,
     E_PARALLEL,
     E_SHAPES,
+    E_SUPERSEDED,
     MAX_NDIM,
     NONE,
     OP_KIND,
@@ -123,6 +124,8 @@ def record_reduction(header, op, x, axes, keepdims, copy, recording):
     )
     if kernel_of(header, op, dtype, 0) == 0:
         return E_KERNEL
+    if is_superseded(header, x, NONE, NONE):
+        return E_SUPERSEDED
     if lacks_driver(header, op, col.geometry(header, x), ndim):
         return E_PARALLEL
     if ndim == MAX_NDIM and not is_sum:
@@ -150,6 +153,8 @@ def record_scan(header, op, x, axis, recording):
     dtype, ndim = col.dtype(header, x), col.ndim(header, x)
     if kernel_of(header, op, dtype, 0) == 0:
         return E_KERNEL
+    if is_superseded(header, x, NONE, NONE):
+        return E_SUPERSEDED
     if axis < 0 or axis >= ndim:
         return E_SHAPES
     if lacks_driver(header, op, col.geometry(header, x), ndim):

@@ -15,12 +15,11 @@ from tapegrad.engine.kernels.raw_memory import load_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit, register
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import release_block, retain
-from tapegrad.engine.tape.geometry import extent, stride
 from tapegrad.engine.tape.layout import DTYPE_COUNT, EXTERNAL
 
 NOTHING = -1  # there is no memory to show
 BORROWED = -2  # the memory is a NumPy array's
-REPEATED = -3  # some elements are seen several times
+READ_ONLY = -3  # nothing may be written to it
 
 
 def _array_maker(element, ndim):
@@ -64,7 +63,7 @@ def release_exported(note, size, info):
 def hold_to_show(header, slot, cotangent):
     """Add a reference to the memory of a slot's primal or cotangent, for an array that will show it.
 
-    Returns ``ndim * DTYPE_COUNT + dtype``, which says what array to make; or NOTHING, BORROWED or REPEATED.
+    Returns ``ndim * DTYPE_COUNT + dtype``, which says what array to make; or NOTHING, BORROWED or READ_ONLY.
     """
     memory = _memory(header, slot, cotangent)
     if memory == 0:
@@ -72,18 +71,9 @@ def hold_to_show(header, slot, cotangent):
     if not cotangent and col.flags(header, col.buffer(header, slot)) & EXTERNAL:
         return BORROWED
     retain(memory)
-    if not cotangent and _is_repeated(header, slot):
-        return REPEATED
+    if not cotangent and col.read_only(header, slot):
+        return READ_ONLY
     return col.ndim(header, slot) * DTYPE_COUNT + col.dtype(header, slot)
-
-
-@inline_njit
-def _is_repeated(header, slot):
-    """Whether a slot sees some element several times."""
-    for d in range(col.ndim(header, slot)):
-        if stride(header, slot, d) == 0 and extent(header, slot, d) > 1:
-            return True
-    return False
 
 
 @inline_njit

@@ -23,7 +23,6 @@ from tapegrad.engine.kernels.raw_memory import (
 
 # Words behind PARAMS of a frame for `over_tangents`; from LOOP_STEPS on a step for each of the words X .. Y_BAR.
 LOOP_COUNT, LOOP_KERNEL, LOOP_PARAMS, LOOP_STEPS = range(4)
-LOOP_WORDS = LOOP_STEPS + Y_BAR - X + 1
 
 
 def over_tangents(frame: int, loops: int) -> int:

@@ -34,8 +34,8 @@ from tapegrad.engine.tape.release import drop_tensor_ref
     G_OP,
     G_RESULT,
     G_OPERAND0,
-    G_OPERAND1,
-    G_OPERAND2,
+    _,
+    _,
     G_PARAMS,
     G_SHOWN,  # for result and operands the buffer if it is differentiable and a Tensor is on it, otherwise -1
     _,

@@ -10,7 +10,7 @@ from tapegrad.engine.kernels.frame import COUNT, PARAMS, WORDS, X, Y
 from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, malloc, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.bind import primal_address
-from tapegrad.engine.sweep.eager import commit, kernel_of
+from tapegrad.engine.sweep.eager import commit, is_superseded, kernel_of
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.geometry import (
@@ -31,6 +31,7 @@ from tapegrad.engine.tape.layout import (
     E_KERNEL,
     E_MEMORY,
     E_OUTSIDE,
+    E_READ_ONLY,
     E_SHAPES,
     E_STATUS,
     E_SUPERSEDED,
@@ -143,12 +144,11 @@ def _obstacle(header, op, base, value, differentiate):
         return E_DTYPES
     if kernel_of(header, op, dtype, 0) == 0:
         return E_KERNEL
-    buffer = col.buffer(header, base)
-    if col.primal(header, buffer) == 0 or primal_address(header, value) == 0:
+    if is_superseded(header, base, value, NONE):
         return E_SUPERSEDED
     if _is_recorded(header, base, value, differentiate):
         return 0
-    return E_KEPT if col.saved_for_backward(header, buffer) > 0 else 0
+    return E_KEPT if col.saved_for_backward(header, col.buffer(header, base)) > 0 else 0
 
 
 # --- writes ----------------------------------------------------------------------------------------------------
@@ -231,6 +231,8 @@ def _write(header, op, base, target, value, differentiate):
     obstacle = _obstacle(header, op, base, value, differentiate)
     if obstacle != 0:
         return obstacle
+    if col.read_only(header, target):
+        return E_READ_ONLY
     if not _fits(header, value, target) or not shows_each_once(header, target):
         return E_SHAPES
     if col.buffer(header, value) == col.buffer(header, base) and are_one_place(header, value, target):
@@ -254,7 +256,8 @@ def write(header, op, base, target, value, differentiate):
     """Write `value` to the place of the slot `target` in the memory of `base`, and let go of `target`.
 
     The target may lie on an earlier version. With an error nothing has changed, and the caller keeps the target:
-    E_SHAPES also where the target shows an element twice, E_KEPT where old contents are read and nothing is recorded.
+    E_READ_ONLY where nothing may be written through it, E_SHAPES also where it shows an element twice, E_KEPT where old
+    contents are read and nothing is recorded.
     """
     return _write(header, op, base, target, value, differentiate)
 
@@ -305,6 +308,8 @@ def begin_write(header, base, target, numbers):
     What it will overwrite is the place of `target`, or the elements numbered by the int64 array with the id `numbers`
     if that is not 0. The memory is the old one's.
     """
+    if is_superseded(header, base, NONE, NONE):
+        return E_SUPERSEDED
     old = col.buffer(header, base)
     flags, count = col.flags(header, old), array_length(numbers) if numbers != 0 else 0
     fresh = begin_version(header, base, target, array_data(numbers) if numbers != 0 else 0, count)

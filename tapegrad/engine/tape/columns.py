@@ -76,6 +76,7 @@ ndim, set_ndim = _column("ndim", 1, SLOT)
 offset, set_offset = _column("offset", 8, SLOT)
 geometry, set_geometry = _column("geometry", 8, SLOT)
 refs, set_refs = _column("refs", 4, SLOT)
+read_only, set_read_only = _column("read_only", 1, SLOT)
 
 primal, set_primal = _column("primal", 8, BUFFER)
 cotangent, set_cotangent = _column("cotangent", 8, BUFFER)

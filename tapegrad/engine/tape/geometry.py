@@ -17,6 +17,7 @@ ARRAY_EXTENTS = _HEAD + 2
 ARRAY_STRIDES = _HEAD + 3
 ARRAY_DESCR = _HEAD + 5
 ARRAY_FLAGS = 2 * (_HEAD + 6)  # in 32-bit words
+_WRITEABLE = 0x400  # among the flags
 
 
 @inline_njit
@@ -44,6 +45,12 @@ def array_size(array):
     for d in range(array_ndim(array)):
         count *= load_i64(extents, d)
     return count
+
+
+@inline_njit
+def is_read_only(array):
+    """Whether nothing may be written through the NumPy array whose ``id`` is `array`."""
+    return load_i32(array, ARRAY_FLAGS) & _WRITEABLE == 0
 
 
 @inline_njit

@@ -85,4 +85,13 @@ def new_slot(header, buffer, dtype, ndim, offset):
     col.set_offset(header, slot, offset)
     col.set_geometry(header, slot, malloc(16 * ndim) if ndim > 0 else 0)
     col.set_refs(header, slot, 0)
+    col.set_read_only(header, slot, 0)
     return slot
+
+
+@inline_njit
+def new_view(header, slot, ndim, offset):
+    """A slot on the buffer of another one, read-only if that is; the caller fills in its geometry."""
+    view = new_slot(header, col.buffer(header, slot), col.dtype(header, slot), ndim, offset)
+    col.set_read_only(header, view, col.read_only(header, slot))
+    return view

@@ -7,7 +7,7 @@ instruction
     op code, result slot, up to three operand slots, address of the op's parameters (0: none).
 slot
     a view on a buffer: dtype code, number of dimensions, offset in bytes, address of its geometry, which is
-    ``[extents..., strides in bytes...]`` (0 for a scalar).
+    ``[extents..., strides in bytes...]`` (0 for a scalar), and whether nothing may be written through it.
 buffer
     address of the primal, address of the cotangent, and the counts that say how long each is needed.
 
@@ -66,24 +66,23 @@ DTYPE_COUNT = 4
 # What the engine must know of an op: one row of words in the op table.
 (
     OP_KIND,
-    OP_ARITY,
     OP_VARIANT,
     OP_DTYPE,
-    OP_READS0,
-    OP_READS1,
-    OP_READS2,
+    OP_READS0,  # and so for the other two operands
+    _,
+    _,
     OP_THRESHOLD,
     OP_FIRST,
     OP_WRITES,
     OP_LINEAR,  # bit j: operand j is one that the op is linear in; its tangent is the op, applied to their tangents
     OP_HAS_PARAMS,
     OP_IN_PLACE,  # 1: the result takes over the memory of operand 0
-) = range(13)
-OP_WORDS = 13
+) = range(12)
+OP_WORDS = 12
 READS_Y = 8  # bit 3 of a READS word; bits 0-2 are the operands
 
 # Kinds of op, in the order of `ops.row.KINDS`. Those before OPAQUE are bound to loops.
-(ELEMENTWISE, BROADCAST_SUM, REDUCTION, SCAN, MATMUL, OPAQUE, GUARD, CALLBACK) = range(8)
+(ELEMENTWISE, BROADCAST_SUM, REDUCTION, SCAN, MATMUL, OPAQUE, _, CALLBACK) = range(8)
 
 # Errors of the native functions, always negative; `tapegrad.errors` turns them into exceptions.
 E_SHAPES = -1
@@ -98,4 +97,5 @@ E_CALLS = -9
 E_OUTSIDE = -10
 E_SUPERSEDED = -11
 E_KEPT = -12
+E_READ_ONLY = -13
 E_STATUS = -100  # minus the status that a kernel returned

@@ -18,9 +18,10 @@ from tapegrad.engine.tape.release import free_cotangent
     D_EXTERNAL,
     D_OFFSET,
     D_BYTES,  # of the whole buffer
+    D_READ_ONLY,  # whether nothing may be written through the slot
     D_NDIM,
     D_GEOMETRY,
-) = range(11)
+) = range(12)
 
 
 @entry_point(group=EVERY_COMPUTATION, returns_tuple=True)
@@ -42,6 +43,7 @@ def describe(header, slot, cotangent, words):
     store_i64(words, D_EXTERNAL, 1 if external else 0)
     store_i64(words, D_OFFSET, col.offset(header, slot))
     store_i64(words, D_BYTES, col.bytes(header, buffer))
+    store_i64(words, D_READ_ONLY, col.read_only(header, slot))
     store_i64(words, D_NDIM, ndim)
     if ndim > 0:
         memcpy(words + 8 * D_GEOMETRY, col.geometry(header, slot), 16 * ndim)

@@ -21,10 +21,11 @@ from tapegrad.engine.tape.geometry import (
     copy_array_geometry,
     extent,
     fill_contiguous_strides,
+    is_read_only,
     item_size,
     size,
 )
-from tapegrad.engine.tape.growth import new_buffer, new_slot
+from tapegrad.engine.tape.growth import new_buffer, new_slot, new_view
 from tapegrad.engine.tape.layout import (
     E_MEMORY,
     E_NDIM,
@@ -88,10 +89,13 @@ def enter_array(header, array, dtype, flags):
     if ndim > MAX_NDIM:
         return E_NDIM
     slot = new_slot(header, NONE, dtype, ndim, 0)
+    col.set_read_only(header, slot, is_read_only(array))
     own = col.geometry(header, slot)
     copy_array_geometry(array, ndim, own)
     below, above = reach(ndim, own, own + 8 * ndim)
-    span = above - below + item_size(dtype) if size(header, slot) > 0 else 0
+    span = above - below + item_size(dtype)
+    if size(header, slot) == 0:
+        below, span = 0, 0
     buffer = new_buffer(header, array_data(array) + below, span, flags | EXTERNAL)
     col.set_buffer(header, slot, buffer)
     col.set_offset(header, slot, -below)
@@ -164,14 +168,15 @@ def _offset_in(header, slot, array):
 
 @entry_point()
 def view_array(header, slot, array):
-    """A slot on the same buffer, with the geometry of a NumPy view of the buffer's primal."""
+    """A slot on the same buffer, with the geometry of a NumPy view of its primal, read-only if that is."""
     ndim = array_ndim(array)
     if ndim > MAX_NDIM:
         return E_NDIM
     offset = _offset_in(header, slot, array)
     if offset < 0:
         return offset
-    view = new_slot(header, col.buffer(header, slot), col.dtype(header, slot), ndim, offset)
+    view = new_view(header, slot, ndim, offset)
+    col.set_read_only(header, view, is_read_only(array))
     copy_array_geometry(array, ndim, col.geometry(header, view))
     add_tensor_ref(header, view)
     return view
@@ -184,14 +189,15 @@ def offset_in(header, slot, array):
 
 
 @inline_njit
-def _view(header, buffer, dtype, ndim, offset, geometry):
-    """A slot on a buffer with the extents and strides at an address; E_OUTSIDE if it is not inside."""
-    item, strides = item_size(dtype), geometry + 8 * ndim
+def _view(header, slot, buffer, ndim, offset, geometry):
+    """A view of a slot, on a buffer like its own, with the extents and strides at an address; or E_OUTSIDE."""
+    item, strides = item_size(col.dtype(header, slot)), geometry + 8 * ndim
     if not _is_empty(ndim, geometry) and not _lies_inside(
         col.bytes(header, buffer), offset, item, ndim, geometry, strides
     ):
         return E_OUTSIDE
-    view = new_slot(header, buffer, dtype, ndim, offset)
+    view = new_view(header, slot, ndim, offset)
+    col.set_buffer(header, view, buffer)
     if ndim > 0:
         memcpy(col.geometry(header, view), geometry, 16 * ndim)
     add_tensor_ref(header, view)
@@ -204,16 +210,14 @@ def view_geometry(header, slot, offset, geometry):
     ndim = array_length(geometry) // 2
     if ndim > MAX_NDIM:
         return E_NDIM
-    return _view(
-        header, col.buffer(header, slot), col.dtype(header, slot), ndim, offset, array_data(geometry)
-    )
+    return _view(header, slot, col.buffer(header, slot), ndim, offset, array_data(geometry))
 
 
 @entry_point()
 def view_again(header, slot, base):
     """A slot like `slot`, on the buffer of `base`."""
     ndim, offset, geometry = col.ndim(header, slot), col.offset(header, slot), col.geometry(header, slot)
-    return _view(header, col.buffer(header, base), col.dtype(header, slot), ndim, offset, geometry)
+    return _view(header, slot, col.buffer(header, base), ndim, offset, geometry)
 
 
 @inline_njit

@@ -18,7 +18,7 @@ from tapegrad.engine.tape.geometry import (
     size,
     stride,
 )
-from tapegrad.engine.tape.growth import new_slot
+from tapegrad.engine.tape.growth import new_view
 from tapegrad.engine.tape.layout import E_DTYPES, E_NDIM, E_OUTSIDE, E_SHAPES, F32, MAX_NDIM, NONE
 
 # A basic key as `view_key` takes it, four words a part: what it is, then a row, or first, end and step of a slice.
@@ -43,12 +43,14 @@ def describe_like(seen, d, header, slot, source):
 
 @inline_njit
 def view_as(header, slot, ndim, offset, seen):
-    """A slot on the same buffer as it was described."""
-    view = new_slot(header, col.buffer(header, slot), col.dtype(header, slot), ndim, offset)
+    """A slot on the same buffer as it was described. What has no elements is said to lie at the beginning."""
+    view = new_view(header, slot, ndim, offset)
     geometry = col.geometry(header, view)
     for d in range(ndim):
         store_i64(geometry, d, load_i64(seen, d))
         store_i64(geometry, ndim + d, load_i64(seen, MAX_NDIM + d))
+        if load_i64(seen, d) == 0:
+            col.set_offset(header, view, 0)
     add_tensor_ref(header, view)
     return view
 
@@ -208,7 +210,7 @@ def view_shape(header, slot, shape):
         return E_SHAPES
     if not _complete(shape, ndim, size(header, slot), extents):
         return E_SHAPES
-    view = new_slot(header, col.buffer(header, slot), col.dtype(header, slot), ndim, col.offset(header, slot))
+    view = new_view(header, slot, ndim, col.offset(header, slot))
     geometry = col.geometry(header, view)
     for d in range(ndim):
         store_i64(geometry, d, load_i64(extents, d))
@@ -219,7 +221,7 @@ def view_shape(header, slot, shape):
 
 @entry_point(tuples=("shape",))
 def view_broadcast(header, slot, shape):
-    """The elements broadcast to a shape."""
+    """The elements broadcast to a shape, read-only as NumPy's are."""
     ndim, own = load_i64(shape, -1), col.ndim(header, slot)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
@@ -233,7 +235,9 @@ def view_broadcast(header, slot, shape):
             return E_SHAPES
         room //= max(e, 1)  # what is larger than can be addressed is refused by NumPy
         describe(seen, d, e, stride(header, slot, source) if source >= 0 and before == e else 0)
-    return view_as(header, slot, ndim, col.offset(header, slot), seen)
+    view = view_as(header, slot, ndim, col.offset(header, slot), seen)
+    col.set_read_only(header, view, 1)
+    return view
 
 
 # --- dimensions: permuted, inserted, removed ---------------------------------------------------------------------

@@ -59,10 +59,8 @@ def slot_has_a_geometry(t: TapeView, s: int) -> str:
 
 
 def slot_stays_inside_its_buffer(t: TapeView, s: int) -> str:
-    """Every element of a slot lies inside its buffer."""
+    """Every element of a slot lies inside its buffer, and so does the place of a slot that has none."""
     slot = t.slots[s]
-    if slot.size == 0:
-        return ""
     first, end = slot.view.bounds
     bytes_ = t.buffers[slot.buffer].bytes
     inside = first >= 0 and end <= bytes_

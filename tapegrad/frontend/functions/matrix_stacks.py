@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tapegrad.frontend.functions import generalized, linalg, products, vectors
+from tapegrad.frontend.functions import diagonals, generalized, linalg, products, vectors
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import swapaxes
 from tapegrad.frontend.tensor import Tensor
@@ -116,7 +116,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
     Returns
     -------
     Tensor
-        A view of `x`; the diagonals are along the last axis.
+        A view of `x`, which cannot be written to; the diagonals are along the last axis.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
     >>> tg.linalg.diagonal(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     Tensor([1., 4.])
     """
-    return vectors.along_diagonal(as_tensor(x, "numpy.linalg.diagonal"), offset, -2, -1)
+    return diagonals.diagonal(as_tensor(x, "numpy.linalg.diagonal"), offset, -2, -1)
 
 
 def matrix_transpose(x: Any, /) -> Tensor:

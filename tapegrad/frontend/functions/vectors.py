@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from tapegrad.frontend.functions.diagonals import diagonal
 from tapegrad.frontend.functions.joining import concatenate
 from tapegrad.frontend.functions.reductions import sum as total
 from tapegrad.frontend.outputs import deliver
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import moveaxis
-from tapegrad.frontend.tensor import Tensor, bind_methods, view_of
+from tapegrad.frontend.tensor import Tensor, bind_methods
 
 
 def cross(
@@ -109,16 +110,8 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     Tensor(5.)
     """
     x = as_tensor(a, "numpy.trace")
-    result = total(along_diagonal(x, offset, axis1, axis2), -1, dtype)
+    result = total(diagonal(x, offset, axis1, axis2), -1, dtype)
     return result if out is None else deliver(result, out, name="numpy.trace")
-
-
-def along_diagonal(x: Tensor, offset: int, axis1: int, axis2: int) -> Tensor:
-    """Return a view whose last dimension runs along a diagonal of two dimensions."""
-    array = x.data_or_traced()
-    diagonal = array.diagonal(offset, axis1, axis2)
-    diagonal.flags.writeable = array.flags.writeable  # NumPy lends it for reading only
-    return view_of(x, diagonal)
 
 
 FUNCTIONS = {"cross": cross, "trace": trace}
