@@ -47,7 +47,7 @@ REFUSED: dict[str, Call] = {
     "interp period": lambda n, x: n.interp(0.5, x, x, period=0),
     "convolve nothing": lambda n, x: n.convolve(x, []),
     "convolve dimensions": lambda n, x: n.convolve(x.reshape(2, 2), x),
-    "convolve mode": lambda n, x: n.convolve(x, x, "wrong"),
+    "convolve mode": lambda n, x: n.convolve(x, x, "first"),
     "vander dimensions": lambda n, x: n.vander(x.reshape(2, 2)),
     "polyder -1": lambda n, x: n.polyder(x, -1),
     "polyint -1": lambda n, x: n.polyint(x, -1),
@@ -172,6 +172,15 @@ def test_weights_of_the_points(how: Call) -> None:
     weights = tg.jacobian(how(lambda fp: tg.interp(x, xp, fp)))(np.array([1.0, 5.0, 2.0]))
     expected = [[1, 0, 0], [1, 0, 0], [0.75, 0.25, 0], [0, 0.5, 0.5], [0, 0, 1], [0, 0, 1]]
     np.testing.assert_allclose(weights, expected)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, tg.jit], ids=["eager", "jit"])
+def test_ordinates_may_be_infinite(transform: Call) -> None:
+    xp, x = np.arange(5.0), np.array([-1.0, 0.0, 0.25, 1.0, 1.5, 2.0, 2.5, 3.5, 4.0, np.nan])
+    function = transform(lambda fp: tg.interp(x, xp, fp))
+    assert function(xp * 1.0).shape == x.shape
+    for fp in ([-np.inf, 1.0, 2.0, -np.inf, -np.inf], [1.0, np.inf, -np.inf, 3.0, 4.0]):
+        np.testing.assert_array_equal(function(np.array(fp)), np.interp(x, xp, fp))
 
 
 def test_the_ends_may_be_differentiated() -> None:

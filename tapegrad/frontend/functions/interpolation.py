@@ -8,6 +8,7 @@ from tapegrad.frontend.array_checks import check_dtype, plain
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import clip, where
 from tapegrad.frontend.functions.joining import concatenate
+from tapegrad.frontend.functions.predicates import any as some
 from tapegrad.frontend.functions.search import searchsorted
 from tapegrad.frontend.functions.sorting import argsort
 from tapegrad.frontend.lists import holds_tensors
@@ -15,7 +16,7 @@ from tapegrad.frontend.outcomes import is_recording
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.tensor import Tensor, is_tensor
 
-_divide, _remainder = ELEMENTWISE["divide"], ELEMENTWISE["remainder"]
+_remainder, _isnan, _equal = (ELEMENTWISE[name] for name in ("remainder", "isnan", "equal"))
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
@@ -100,26 +101,30 @@ def _double(value: Any) -> Any:
     return array.astype(np.float64, copy=False)
 
 
+@np.errstate(all="ignore")  # of arrays: nothing comes of equal abscissas
 def _inside(x: Any, xp: Any, fp: Any) -> Any:
     """Interpolate between the two points beside each element; outside, on the line through the nearest two."""
     above = _above(searchsorted(xp, x, "right"), xp.size)
     below = above - 1
-    x0, f0 = xp[below], fp[below]
-    slope = _quotient(fp[above] - f0, xp[above] - x0)
-    return slope * (x - x0) + f0
+    (x0, x1), (f0, f1) = ((line[below], line[above]) for line in (xp, fp))
+    slope = (f1 - f0) / (x1 - x0)
+    result = slope * (x - x0) + f0
+    if not _has_nan(result):
+        return result
+    result = where(_isnan(result), slope * (x - x1) + f1, result)  # beside an ordinate that is infinite
+    return where(_equal(x, x0) | (_equal(f0, f1) & _equal(x, x)), f0, result)
+
+
+def _has_nan(values: Any) -> bool:
+    """Whether there is a nan, which a recording guards."""
+    if is_recording():
+        return bool(some(_isnan(values)))
+    return bool(np.isnan(values.data_or_traced() if is_tensor(values) else values).any())
 
 
 def _above(index: Any, size: int) -> Any:
     """Return the index of the point above, of those that have one below."""
     return clip(index, 1, size - 1) if is_tensor(index) else np.minimum(np.maximum(index, 1), size - 1)
-
-
-def _quotient(rise: Any, run: Any) -> Any:
-    """Divide; where a run is 0, nothing comes of it."""
-    if is_tensor(rise) or is_tensor(run):
-        return _divide(rise, run)
-    with np.errstate(all="ignore"):
-        return rise / run
 
 
 def _over_a_period(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
