@@ -39,13 +39,11 @@ def _lines(a: Any, v: Any, name: str) -> tuple[Tensor, Tensor]:
 
 
 def _mode(mode: Any, name: str) -> str:
-    """Return a mode by its name; NumPy also takes numbers and first letters."""
-    if isinstance(mode, int) and 0 <= mode < len(_MODES):
-        return _MODES[mode]
-    found = [each for each in _MODES if isinstance(mode, str) and mode and each[0] == mode[0].lower()]
-    if not found:
+    """Return a mode by its name, for which NumPy also takes a number."""
+    known = _MODES[mode] if isinstance(mode, int | np.integer) and 0 <= mode < len(_MODES) else mode
+    if known not in _MODES:
         raise ValueError(f"{name}: mode must be 'valid', 'same' or 'full', not {mode!r}")
-    return found[0]
+    return str(known)
 
 
 def convolve(a: Any, v: Any, mode: Any = "full") -> Tensor:

@@ -108,7 +108,7 @@ def matrix_power(a: Any, n: int) -> Tensor:
 
     Raises
     ------
-    ValueError
+    LinAlgError
         If the matrices are not square.
     UnsupportedError
         For negative `n`, which needs the inverse.
@@ -122,7 +122,9 @@ def matrix_power(a: Any, n: int) -> Tensor:
     """
     x, exponent = as_tensor(a, "numpy.linalg.matrix_power"), operator.index(n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"numpy.linalg.matrix_power: matrices are to be square, not of shape {x.shape}")
+        raise np.linalg.LinAlgError(
+            f"numpy.linalg.matrix_power: matrices are to be square, not of shape {x.shape}"
+        )
     if exponent < 0:
         raise UnsupportedError(
             f"numpy.linalg.matrix_power: the power {n} needs an inverse, which is not supported for Tensors"
