@@ -1,5 +1,6 @@
 """Keys of an index as NumPy reads them: which parts are basic, and which elements an advanced key selects."""
 
+import functools
 import math
 import operator
 from typing import Any
@@ -115,7 +116,7 @@ def element_numbers(shape: tuple[int, ...], key: tuple[Any, ...]) -> np.ndarray:
     every rule of NumPy's advanced indexing holds here, and so do its errors.
     """
     if math.prod(shape) <= _FEW:
-        return np.asarray(np.arange(math.prod(shape)).reshape(shape)[key], np.int64, order="C")
+        return np.array(_all_numbers(shape)[key], np.int64, order="C")
     numbers: Any = np.zeros((), np.int64)
     step = 1
     for axis in range(len(shape) - 1, -1, -1):
@@ -125,6 +126,12 @@ def element_numbers(shape: tuple[int, ...], key: tuple[Any, ...]) -> np.ndarray:
     if not shape:
         numbers = np.broadcast_to(np.zeros((), np.int64), shape)[key]
     return np.asarray(numbers, np.int64, order="C")
+
+
+@functools.lru_cache(64)
+def _all_numbers(shape: tuple[int, ...]) -> np.ndarray:
+    """The numbers of all elements of a small array."""
+    return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
 
 
 def numbers_in_memory(array: np.ndarray, key: tuple[Any, ...]) -> np.ndarray:

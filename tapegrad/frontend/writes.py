@@ -8,9 +8,9 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.status import checked, raise_for
 from tapegrad.engine.sweep import writes
-from tapegrad.engine.tape import memory, slots
-from tapegrad.engine.tape.layout import E_KEPT, E_KERNEL, E_SHAPES, NONE
-from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.engine.tape import memory, slots, views
+from tapegrad.engine.tape.layout import E_KEPT, E_KERNEL, E_SHAPES, I64, NONE
+from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend import modes
 from tapegrad.frontend.anomaly import watch
@@ -28,7 +28,8 @@ _SLOT = (1 << 32) - 1  # the bits of what a write returns that are the slot
 
 def setitem(x: Tensor, key: Any, value: Any) -> None:
     """``x[key] = value``."""
-    if not _write_at_once(x, key, value):
+    done = _write_elements_at_once if type(key) is np.ndarray else _write_at_once
+    if not done(x, key, value):
         _write(x, key, value)
 
 
@@ -66,6 +67,48 @@ def _write_at_once(x: Tensor, key: Any, value: Any) -> bool:
     if written != base._slot:
         _become(base, written)
     return True
+
+
+def _write_elements_at_once(x: Tensor, key: np.ndarray, value: Any) -> bool:
+    """Write a number, or a Tensor with one for each, to elements of a vector; whether it is one that the engine takes.
+
+    The engine refuses numbers that are none of an element, among them those that count from the end.
+    """
+    mode = thread.mode
+    tape, header = mode.tape, mode.tape.header
+    if mode.observed or x._base is not None or x._tape is not tape or key.ndim != 1 or key.size == 0:
+        return False
+    array = x.data_or_traced()
+    flags = array.flags
+    if array.ndim != 1 or not (flags.writeable and flags.c_contiguous):
+        return False
+    numbers = np.flatnonzero(key) if key.dtype == bool and key.shape == array.shape else key
+    if numbers.dtype != np.int64 or numbers.size == 0 or slots.offset_in(header, x._slot, id(array)) != 0:
+        return False
+    slot = _slot_of_elements(header, tape, value, len(numbers), x.dtype)
+    rows = NONE if slot < 0 else slots.copy_array(header, id(numbers), I64, 0)
+    written = NONE
+    if rows >= 0:
+        written = writes.write_rows(header, _SCATTER, x._slot, rows, slot, mode.differentiate)
+        slots.drop(header, rows)
+    if slot >= 0:
+        slots.drop(header, slot)
+    if written >= 0 and written != x._slot:
+        _become(x, written)
+    return written >= 0
+
+
+def _slot_of_elements(header: int, tape: Tape, value: Any, count: int, dtype: np.dtype[Any]) -> int:
+    """A slot with one element for all, or with one for each, and a handle on it; negative for other values."""
+    if dtype.kind != "f":
+        return NONE
+    if type(value) is not Tensor:
+        kind = type(value)
+        is_number = kind is float or kind is int or kind is np.float64
+        return int(slots.number(header, value, DTYPE_CODES[dtype])) if is_number else NONE
+    if value._tape is not tape or value.dtype != dtype:
+        return NONE
+    return int(views.view_shape(header, value._slot_on(tape), value.shape if value.shape == (count,) else ()))
 
 
 # --- writes of any kind ------------------------------------------------------------------------------------------

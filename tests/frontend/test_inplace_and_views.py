@@ -572,3 +572,57 @@ def test_values_that_do_not_broadcast_name_both_shapes(shape):
     y = tg.ones(3) * 1.0
     with pytest.raises(ValueError, match=r"setitem: a value of shape .* does not broadcast to .* \(3,\)"):
         y[:] = tg.ones(shape)
+
+
+KEYS_OF_A_VECTOR = {
+    "numbers": np.array([1, 4, 0]),
+    "one number": np.array([2]),
+    "one of them twice": np.array([3, 1, 3]),
+    "from the end": np.array([-1, 0, -2]),
+    "narrow numbers": np.array([1, 4], np.int32),
+    "every other number": np.array([0, 9, 2, 9, 4, 9])[::2],
+    "a mask": np.array([True, False, True, True, False]),
+    "a mask of nothing": np.zeros(5, bool),
+    "no numbers": np.zeros(0, np.int64),
+}
+VECTORS = {
+    "a vector": lambda x: x * 1.0,
+    "a view": lambda x: np.concatenate([x, x])[2:7],
+    "every other element": lambda x: np.concatenate([x, x])[::2],
+}
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+@pytest.mark.parametrize("key", KEYS_OF_A_VECTOR)
+def test_listed_elements_of_a_vector(key, vector):
+    """Of several writes to one element the last counts, and only that one has a gradient."""
+    numbers, weights, start = KEYS_OF_A_VECTOR[key], np.arange(1.0, 6.0), np.linspace(0.5, 1.5, 5)
+    count = np.arange(5)[numbers].size
+    for value in (np.linspace(5.0, 6.0, count), 7.0, 2, np.float64(3.0), np.array([4.0])):
+        x, v = tg.tensor(start), tg.tensor(value) if isinstance(value, np.ndarray) else value
+        written, expected = VECTORS[vector](x), VECTORS[vector](start).copy()
+        written[numbers] = v
+        expected[numbers] = value
+        assert np.array_equal(written.data, expected)
+        if isinstance(value, np.ndarray) and count:
+            owner = np.full(5, -1)
+            owner[numbers] = np.arange(count) if value.size == count else 0
+            tg.sum(written * weights).backward()
+            assert np.array_equal(v.grad, [weights[owner == k].sum() for k in range(value.size)])
+
+
+@pytest.mark.parametrize("grad", [True, False])
+def test_listed_elements_of_a_vector_from_others_of_its_own(grad):
+    for key, source in (([1, 2, 0], slice(0, 3)), ([4, 3, 2, 1, 0], slice(None))):
+        written, expected = tg.tensor(np.arange(5.0), constant=not grad) * 1.0, np.arange(5.0)
+        written[np.array(key)] = written[source]
+        expected[np.array(key)] = expected[source]
+        assert np.array_equal(written.data, expected)
+
+
+def test_listed_elements_that_there_are_none_of():
+    written = tg.tensor(np.arange(5.0)) * 1.0
+    for key, value in (([5], 1.0), ([-6], 1.0), ([0, 1], tg.tensor(np.ones(3))), ([0, 1], np.ones((2, 2)))):
+        with pytest.raises((IndexError, ValueError)):
+            written[np.array(key)] = value
+    assert np.array_equal(written.data, np.arange(5.0))

@@ -23,6 +23,8 @@ def whole_numbers(indices: Any, name: str) -> Any:
     """Return indices as an array of integers, whose contents a recording guards, or a Tensor that replays compute."""
     if is_computed_index(indices):
         return indices
+    if type(indices) is np.ndarray and indices.dtype == np.int64:
+        return read_now(indices)
     array = read_now(indices) if is_tensor(indices) else np.asarray(indices)
     if array is indices:
         read_now(array)
@@ -143,7 +145,9 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
     x = as_tensor(arr, "numpy.take_along_axis")
     if axis is None:
         x, axis = ravel(x), 0
-    return getitem(x, lines_key(x.shape, indices, axis, "numpy.take_along_axis"))
+    key = lines_key(x.shape, indices, axis, "numpy.take_along_axis")
+    taken = None if is_recording() else rows_now(x, key)
+    return getitem(x, key) if taken is None else taken
 
 
 def lines_key(shape: tuple[int, ...], indices: Any, axis: int, name: str) -> tuple[Any, ...]:
@@ -155,11 +159,13 @@ def lines_key(shape: tuple[int, ...], indices: Any, axis: int, name: str) -> tup
         raise IndexError(str(error)) from None  # which NumPy raises here
     if array.ndim != len(shape):
         raise ValueError(f"{name}: indices of shape {array.shape} for an array of shape {shape}")
-    lines: list[Any] = [
-        np.arange(extent).reshape((-1,) + (1,) * (len(shape) - 1 - d)) for d, extent in enumerate(shape)
-    ]
-    lines[axis] = array
-    return tuple(lines)
+    lines = [_line(extent, len(shape) - 1 - d) for d, extent in enumerate(shape)]
+    return (*lines[:axis], array, *lines[axis + 1 :])
+
+
+def _line(extent: int, behind: int) -> np.ndarray:
+    """All indices along an axis that has some dimensions behind it."""
+    return np.arange(extent).reshape((extent,) + (1,) * behind)
 
 
 # --- by condition ----------------------------------------------------------------------------------------------
