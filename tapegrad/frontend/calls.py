@@ -6,7 +6,7 @@ from typing import Any
 from tapegrad.engine.sweep import eager
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.frontend.modes import thread
-from tapegrad.frontend.record import apply, finished, reflected_operator
+from tapegrad.frontend.record import apply, beside_constant, finished, reflected_operator
 from tapegrad.frontend.tensor import Tensor, from_slot
 from tapegrad.ops import CODES
 
@@ -61,6 +61,8 @@ def of_two(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
                     )
             elif kind is float or kind is int:
                 slot = eager.record_with_number(tape.header, code, first, x2, 0, mode.differentiate)
+            else:
+                slot = beside_constant(mode, code, first, x2, False)
             if slot >= 0 and not mode.observed:
                 return from_slot(tape, slot)
         return finished(mode, code, slot, False, (x1, x2))

@@ -13,6 +13,7 @@ from tapegrad.frontend.lists import holds_tensors, in_numbers
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outputs import deliver_broadcast, one_output
 from tapegrad.frontend.record import (
+    OWN,
     apply,
     binary,
     list_as_tensor,
@@ -225,11 +226,6 @@ FUNCTIONS["where"] = where
 FUNCTIONS["clip"] = clip
 
 
-_OWN = frozenset(
-    (Tensor, np.ndarray, float, int, np.float64)
-)  # classes that no other library has anything to do with
-
-
 def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Make a comparison operator: NumPy's on arrays, or while recording booleans that each replay computes."""
     code = CODES[name]
@@ -237,11 +233,11 @@ def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, 
     def compare(self: Tensor, other: Any) -> Any:
         if thread.mode.recorder is None and type(other) is Tensor:
             return of_arrays(self.data_or_traced(), other.data_or_traced())
-        if type(other) not in _OWN and is_xarray(other):
+        if type(other) not in OWN and is_xarray(other):
             return NotImplemented
         if thread.mode.recorder is not None:
             return apply(code, self, other)
-        if type(other) not in _OWN and (is_pandas(other) or is_sparse(other)):
+        if type(other) not in OWN and (is_pandas(other) or is_sparse(other)):
             other = plain(other, name)
         if is_tensor(other):
             other = other.data_or_traced()

@@ -68,6 +68,7 @@ from tapegrad.frontend.functions import (
     views,
     windows,
 )
+from tapegrad.frontend.record import OWN
 from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.ops import ELEMENTWISE
 
@@ -180,11 +181,8 @@ def _unsupported(name: str) -> UnsupportedError:
     )
 
 
-_OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that xarray has nothing to do with
-
-
 def _array_ufunc(x: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
-    if not _OWN.issuperset(map(type, inputs)) and any(map(is_xarray, inputs)):
+    if not OWN.issuperset(map(type, inputs)) and any(map(is_xarray, inputs)):
         return NotImplemented  # xarray calls the ufunc again with what is in its arrays, and keeps the labels
     known = _UFUNCS.get(ufunc) or _of_scipy(ufunc)
     if method == "__call__" and known is not None:

@@ -29,6 +29,7 @@ _NUMBERS = (float, int)
 _CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b8"])  # by dtype code
 _BOOLEAN = np.dtype(np.bool_)
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
+OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that xarray has nothing to do with
 _FEW = 4096  # elements of an array that are copied in less time than the array itself takes to enter the tape
 
 
@@ -71,6 +72,8 @@ def binary(code: int, as_operator: bool = False) -> Callable[[Tensor, Any], Tens
                     slot = eager.record_elementwise(tape.header, code, own, second, NONE, mode.differentiate)
             elif kind is float or kind is int:
                 slot = eager.record_with_number(tape.header, code, own, other, 0, mode.differentiate)
+            else:
+                slot = beside_constant(mode, code, own, other, False)
             if slot >= 0 and not mode.observed:
                 return from_slot(tape, slot)
         return finished(mode, code, slot, as_operator, (x, other))
@@ -85,11 +88,14 @@ def reflected_operator(code: int, as_operator: bool = True) -> Callable[[Tensor,
         mode = thread.mode
         tape = mode.tape
         slot = NONE
-        if self._tape is tape and (type(other) is float or type(other) is int):
+        if self._tape is tape:
             own, base = self._slot, self._base
             if base is not None and self._version != base._version:
                 own = self._slot_on(tape)
-            slot = eager.record_with_number(tape.header, code, own, other, 1, mode.differentiate)
+            if type(other) is float or type(other) is int:
+                slot = eager.record_with_number(tape.header, code, own, other, 1, mode.differentiate)
+            else:
+                slot = beside_constant(mode, code, own, other, True)
             if slot >= 0 and not mode.observed:
                 return from_slot(tape, slot)
         return finished(mode, code, slot, as_operator, (other, self))
@@ -112,7 +118,7 @@ def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tupl
     An operator leaves an array of xarray to that, which knows its dimensions. In a recording it makes, of Python
     numbers alone, another of them.
     """
-    if as_operator and slot < 0 and any(map(is_xarray, operands)):
+    if as_operator and slot < 0 and not OWN.issuperset(map(type, operands)) and any(map(is_xarray, operands)):
         return cast_type(Tensor, NotImplemented)
     result = apply(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
     tape = mode.recorder if as_operator else None
@@ -143,7 +149,7 @@ def apply(code: int, *operands: Any) -> Tensor:
     """
     mode = thread.mode
     if len(operands) > 1 and not mode.observed:
-        slot = (_beside_constant if len(operands) == 2 else _of_three)(mode, code, *operands)
+        slot = (_of_two if len(operands) == 2 else _of_three)(mode, code, *operands)
         if slot >= 0:
             return from_slot(mode.tape, slot)
     row = kernel_table.row(code)
@@ -159,7 +165,7 @@ def apply(code: int, *operands: Any) -> Tensor:
     if mode.recorder is not None:
         weak = mode.recorder.is_weak
         kinds = [float if weak(value) else kind for value, kind in zip(floats, kinds, strict=True)]
-    dtype = _promoted(*kinds)
+    dtype = promoted(*kinds)
     check_dtype(dtype, row.name)
     tensors = [
         as_boolean(value, tape)
@@ -173,53 +179,75 @@ def apply(code: int, *operands: Any) -> Tensor:
     return _watched(mode, from_slot(tape, slot), code)
 
 
-def _beside_constant(mode: Mode, code: int, x1: Any, x2: Any) -> int:
-    """Call the engine for an op of a Tensor and a small array or a NumPy number of its dtype; negative for others."""
+def beside_constant(mode: Mode, code: int, own: int, other: Any, is_first: bool) -> int:
+    """Call the engine for an op of a slot and a small array or a NumPy number of its dtype; negative for others."""
+    kind, header = type(other), mode.tape.header
+    if mode.observed:
+        return NONE
+    if kind is np.ndarray:
+        dtype = DTYPE_CODES.get(other.dtype, NONE)
+        return int(eager.record_with_array(header, code, own, id(other), dtype, is_first, mode.differentiate))
+    if kind is np.float64 and slots.dtype_of(header, own) == F64:
+        return int(eager.record_with_number(header, code, own, other, is_first, mode.differentiate))
+    return NONE
+
+
+def _of_two(mode: Mode, code: int, x1: Any, x2: Any) -> int:
+    """Do the same for a Tensor and another operand, in either order."""
     x, other, is_first = (x1, x2, False) if type(x1) is Tensor else (x2, x1, True)
     if type(x) is not Tensor or x._tape is not mode.tape:
         return NONE
-    header, own, kind = mode.tape.header, x._slot_on(mode.tape), type(other)
-    slot = NONE
-    if kind is np.ndarray:
-        dtype = DTYPE_CODES.get(other.dtype, NONE)
-        slot = eager.record_with_array(header, code, own, id(other), dtype, is_first, mode.differentiate)
-    elif kind is np.float64 and slots.dtype_of(header, own) == F64:
-        slot = eager.record_with_number(header, code, own, other, is_first, mode.differentiate)
-    return slot
+    return beside_constant(mode, code, x._slot_on(mode.tape), other, is_first)
 
 
 def _of_three(mode: Mode, code: int, *operands: Any) -> int:
     """Call the engine for an op of Tensors, numbers and small arrays of one dtype, and masks; negative for others."""
     tape, header, dtype = mode.tape, mode.tape.header, NONE
+    given: list[int] = []
     for x in operands:
-        if type(x) is Tensor:
-            if x._tape is not tape:
-                return NONE
-            own = slots.dtype_of(header, x._slot)
-            dtype = own if own <= F32 else dtype
+        if type(x) is not Tensor:
+            given.append(NONE)
+            continue
+        if x._tape is not tape:
+            return NONE
+        given.append(x._slot if x._base is None else x._slot_on(tape))
+        own = slots.dtype_of(header, given[-1])
+        dtype = own if own <= F32 else dtype
     if dtype == NONE:
         return NONE
-    given = [x._slot_on(tape) if type(x) is Tensor else _constant_slot(header, x, dtype) for x in operands]
-    slot = NONE if min(given) < 0 else eager.record_elementwise(header, code, *given, mode.differentiate)
-    for x, each in zip(operands, given, strict=True):
-        if type(x) is not Tensor and each >= 0:
+    made = [constant_slot(header, x, dtype) for x in operands if type(x) is not Tensor]
+    fresh = iter(made)
+    first, second, third = [next(fresh) if slot == NONE else slot for slot in given]
+    failed = made and min(made) < 0
+    slot = (
+        NONE if failed else eager.record_elementwise(header, code, first, second, third, mode.differentiate)
+    )
+    for each in made:
+        if each >= 0:
             slots.drop(header, each)
     return slot
 
 
-def _constant_slot(header: int, value: Any, dtype: int) -> int:
+def constant_slot(header: int, value: Any, dtype: int) -> int:
     """A slot on a copy of a small array, or on a number in a dtype; negative for anything else."""
-    if type(value) in _NUMBERS:
-        slot: int = slots.number(header, value, dtype)
-        return slot
-    array = np.asarray(value) if type(value) is np.bool_ else value
-    if type(array) is np.ndarray and array.dtype in DTYPE_CODES and array.size <= _FEW:
-        return int(slots.copy_array(header, id(array), DTYPE_CODES[array.dtype], 0))
-    return NONE
+    kind = type(value)
+    if kind is float or kind is int:
+        return int(slots.number(header, value, dtype))
+    array = np.asarray(value) if kind is np.bool_ else value
+    if type(array) is not np.ndarray or array.size > _FEW:
+        return NONE
+    code = DTYPE_CODES.get(array.dtype, NONE)
+    if code == NONE:
+        return NONE
+    made: int = slots.copy_array(header, id(array), code, 0)
+    if made >= 0:
+        return made
+    in_order = np.array(array, order="C")
+    return int(slots.copy_array(header, id(in_order), code, 0))
 
 
 @functools.cache
-def _promoted(*kinds: Any) -> np.dtype[Any]:
+def promoted(*kinds: Any) -> np.dtype[Any]:
     """The dtype of an op of operands of these dtypes, and of Python numbers: of the types ``float`` and ``int``."""
     return np.result_type(*[kind(0) if isinstance(kind, type) else kind for kind in kinds])
 

@@ -8,13 +8,13 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.status import checked, raise_for
 from tapegrad.engine.sweep import eager, eager_joining, eager_lines, eager_products, eager_rows
 from tapegrad.engine.tape import slots, views
-from tapegrad.engine.tape.layout import E_DTYPES, E_KERNEL, E_PARALLEL, E_SHAPES, E_STATUS
+from tapegrad.engine.tape.layout import E_DTYPES, E_KERNEL, E_PARALLEL, E_SHAPES, E_STATUS, NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.frontend.anomaly import watch
 from tapegrad.frontend.array_checks import check_dtype, plain
 from tapegrad.frontend.lists import held_tensor, holds_tensors
 from tapegrad.frontend.modes import EAGER, thread
-from tapegrad.frontend.record import FLOATS, as_float, list_as_tensor, read_now, small_copy
+from tapegrad.frontend.record import FLOATS, as_float, constant_slot, list_as_tensor, read_now, small_copy
 from tapegrad.frontend.running import load_kernel
 from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
 from tapegrad.ops import COPY
@@ -28,6 +28,9 @@ def as_tensor(value: Any, name: str) -> Tensor:
         tape = thread.mode.tape
         made = small_copy(value) if tape is EAGER else None
         return as_float(value, value.dtype, tape, True) if made is None else made
+    made = small_copy(np.array(value)) if type(value) is float and thread.mode.tape is EAGER else None
+    if made is not None:
+        return made
     if holds_tensors(value):
         return list_as_tensor(value, name)
     if (held := held_tensor(value)) is not None:
@@ -126,6 +129,23 @@ def record_product(code: int, x1: Tensor, x2: Tensor, name: str) -> Tensor | Non
     if _loaded(slot, code, x1):
         return record_product(code, x1, x2, name)
     return _fitting(slot, [x1, x2], name)
+
+
+def record_product_of(code: int, x1: Any, x2: Any) -> Tensor | None:
+    """Do the same for a Tensor and a small array of eager code; `None` for all others, and where they do not fit."""
+    mode = thread.mode
+    tape, is_first = mode.tape, type(x1) is np.ndarray
+    x, array = (x2, x1) if is_first else (x1, x2)
+    if mode.observed or type(array) is not np.ndarray or type(x) is not Tensor or x._tape is not tape:
+        return None
+    other = constant_slot(tape.header, array, NONE)
+    if other < 0:
+        return None
+    own = x._slot if x._base is None else x._slot_on(tape)
+    a, b = (other, own) if is_first else (own, other)
+    slot = eager_products.record_product(tape.header, code, a, b, COPY, mode.differentiate)
+    slots.drop(tape.header, other)
+    return from_slot(tape, slot) if slot >= 0 else None
 
 
 def record_rows(code: int, x: Tensor, numbers: np.ndarray, by_rows: bool, name: str) -> Tensor | None:

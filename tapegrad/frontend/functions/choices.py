@@ -11,7 +11,7 @@ from tapegrad.frontend.functions.selection import along, whole_numbers
 from tapegrad.frontend.indexing import pick
 from tapegrad.frontend.locating import located
 from tapegrad.frontend.outputs import deliver
-from tapegrad.frontend.record import read_now
+from tapegrad.frontend.record import promoted, read_now
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import broadcast_to, reshape
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor
@@ -123,14 +123,15 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
         each if type(each) in (int, float) else as_tensor(each, "numpy.select")
         for each in (*choicelist, default)
     ]
-    dtype = np.result_type(*[each.dtype if is_tensor(each) else each for each in (*choices, result)])
+    kinds: list[Any] = [each.dtype if is_tensor(each) else type(each) for each in (*choices, result)]
+    dtype = promoted(*kinds)
     if dtype.kind != "f":
         arrays = [read_now(each) if is_tensor(each) else each for each in (*choices, result)]
         plain = [read_now(each) for each in conditions]
         return from_array(np.select(plain, arrays[:-1], arrays[-1]), constant=True)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = where(condition, choice, result)
-    return result.astype(dtype, copy=False)
+    return result if result.dtype == dtype else result.astype(dtype)
 
 
 FUNCTIONS = {"choose": choose, "select": select}

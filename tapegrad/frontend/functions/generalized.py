@@ -139,13 +139,6 @@ def _to_the_end(x: Tensor, axes: Sequence[int]) -> Tensor:
     return moveaxis(x, axes, range(-len(axes), 0)) if axes else x
 
 
-def _matmul(x1: Any, x2: Any) -> Tensor:
-    return linalg.matmul(x1, x2)
-
-
-_matmul.__doc__ = linalg.matmul.__doc__
-
-
 def _vector_operands(x1: Any, x2: Any, name: str, ndims: tuple[int, int]) -> tuple[Tensor, Tensor]:
     """Return operands that have the dimensions of their vectors or matrices, whose extents agree."""
     x, y = as_tensor(x1, name), as_tensor(x2, name)
@@ -242,7 +235,7 @@ def _without(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 matmul, vecdot, matvec, vecmat = (
     _public(core)
     for core in (
-        _Core("matmul", _matmul, (2, 2), 2),
+        _Core("matmul", linalg.matmul, (2, 2), 2),
         _Core("vecdot", _vecdot, (1, 1), 0),
         _Core("matvec", _matvec, (2, 1), 1),
         _Core("vecmat", _vecmat, (1, 2), 1),

@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad.foreign import is_sparse
 from tapegrad.frontend.functions import sparse
 from tapegrad.frontend.modes import thread
-from tapegrad.frontend.record_structural import as_tensor, record_product
+from tapegrad.frontend.record_structural import as_tensor, record_product, record_product_of
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
 from tapegrad.ops import CODES
 
@@ -51,6 +51,10 @@ def matmul(x1: Any, x2: Any, /) -> Tensor:
     array([[ 7., 11.],
            [ 9., 13.]])
     """
+    both = type(x1) is Tensor and type(x2) is Tensor
+    product = None if both else record_product_of(_MATMUL, x1, x2)
+    if product is not None:
+        return product
     if not (isinstance(x1, _DENSE) and isinstance(x2, _DENSE)) and (is_sparse(x1) or is_sparse(x2)):
         return sparse.product(x1, x2)
     a = x1 if type(x1) is Tensor else as_tensor(x1, "matmul")

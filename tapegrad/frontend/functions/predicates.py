@@ -12,9 +12,9 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.array_like import Axis
+from tapegrad.frontend.calls import select
 from tapegrad.frontend.conversion import guarded_array
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
-from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.function_names import full_name
 from tapegrad.frontend.functions.reductions import sum as total
 from tapegrad.frontend.modes import no_grad
