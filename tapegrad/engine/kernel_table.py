@@ -237,6 +237,7 @@ def row(code: int) -> Row:
     return ROWS[code]
 
 
+@functools.lru_cache(1024, typed=True)
 def params_words(code: int, params: Any) -> tuple[int, ...]:
     """The words of an op's parameters, as the engine takes them; none for `None`.
 

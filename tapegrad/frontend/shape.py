@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.tape import views
+from tapegrad.engine.tape import slots, views
 from tapegrad.frontend.array_checks import plain
 from tapegrad.frontend.lists import holds_tensors
 from tapegrad.frontend.modes import current
@@ -50,7 +50,17 @@ def contiguous(x: Tensor) -> Tensor:
 
 def in_c_order(x: Tensor) -> Tensor:
     """Return `x` if its elements are contiguous in C order, otherwise a recorded copy."""
-    return x if x.data_or_traced().flags.c_contiguous else contiguous(x)
+    return x if _is_in_c_order(x) else contiguous(x)
+
+
+def _is_in_c_order(x: Tensor) -> bool:
+    own, tape = slot_to_view(x), x._tape
+    if x._array is None and own >= 0 and tape is not None:
+        flat = views.view_shape(tape.header, own, (-1,))  # there is none where a copy would be needed
+        if flat >= 0:
+            slots.drop(tape.header, flat)
+            return True
+    return bool(x.data_or_traced().flags.c_contiguous)
 
 
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Tensor:

@@ -14,8 +14,9 @@ import numpy as np
 from tapegrad.engine.dependence import depends
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.status import checked, raise_for
-from tapegrad.engine.tape import slots
+from tapegrad.engine.tape import memory, slots
 from tapegrad.engine.tape.layout import ALL_LIVE, DIFFERENTIABLE, NONE, TRACED
+from tapegrad.engine.tape.memory import D_GEOMETRY, D_NDIM
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
 from tapegrad.frontend.array_checks import is_plain, is_same_memory
@@ -437,6 +438,17 @@ def view_of(tensor: Tensor, array: np.ndarray) -> Tensor:
         view._tape, view._slot = tape, checked(slot, "view", array.shape)
     view._version = base._version
     return view
+
+
+def geometry_of(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shape and the strides of a Tensor of floats; those of dimensions of extent 1 mean nothing."""
+    array = tensor._array
+    if array is not None:
+        return array.shape, array.strides
+    tape: Any = tensor._tape
+    words = memory.describe(tape.header, tensor._slot, False)
+    end = D_GEOMETRY + words[D_NDIM]
+    return words[D_GEOMETRY:end], words[end:]
 
 
 def is_tensor(value: object) -> TypeGuard[Tensor]:

@@ -178,7 +178,7 @@ class _Planner:
         labels, extents = (*stacked, *own, *others), {**a.extents, **b.extents}
         shape = tuple(extents[label] for label in labels)
         product = self.step(matmul, left.number, None, right.number)
-        made = (*left.shape[:-1], right.shape[-1])
+        made = (*left.shape[:-1], *right.shape[len(stacked) + 1 :])
         return Term(self.reshaped(product, made, shape), labels, shape)
 
     def multiplied(self, a: Term, b: Term, labels: Labels) -> Term:
@@ -194,10 +194,14 @@ class _Planner:
         return self.reshaped(own.number, own.shape, tuple(extents.get(label, 1) for label in labels))
 
     def grouped(self, term: Term, stacked: list[Label], rows: list[Label], columns: list[Label]) -> Term:
-        """A stack of matrices: the labels of the rows become one dimension, and those of the columns."""
+        """A stack of matrices: the labels of the rows become one dimension, and those of the columns.
+
+        Without a stack, no rows or no columns make it a vector.
+        """
         extents = term.extents
         own = self.arranged(term, [*stacked, *rows, *columns])
-        sizes = (math.prod(extents[label] for label in group) for group in (rows, columns))
+        groups = [group for group in (rows, columns) if group or stacked]
+        sizes = (math.prod(extents[label] for label in group) for group in groups)
         shape = (*(extents[label] for label in stacked), *sizes)
         return Term(self.reshaped(own.number, own.shape, shape), (), shape)
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.functions.views import with_one_dimension
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.record_structural import as_tensor, record_out
-from tapegrad.frontend.shape import in_c_order, reshape
+from tapegrad.frontend.shape import in_c_order
 from tapegrad.frontend.tensor import Tensor, allocate, from_array
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CorrelateParams
@@ -27,15 +28,16 @@ def sums_of_products(x: Tensor, weights: Tensor, params: CorrelateParams) -> Ten
 
 def _lines(a: Any, v: Any, name: str) -> tuple[Tensor, Tensor]:
     """Return two operands as lines of one dtype."""
-    lines = [as_tensor(each, name) for each in (a, v)]
-    for argument, line in zip("av", lines, strict=True):
-        if line.ndim > 1:
-            raise ValueError(f"{name}: {argument!r} has shape {line.shape}, not one dimension")
-        if line.size == 0:
+    x, weights = as_tensor(a, name), as_tensor(v, name)
+    for argument, shape in (("a", x.shape), ("v", weights.shape)):
+        if len(shape) > 1:
+            raise ValueError(f"{name}: {argument!r} has shape {shape}, not one dimension")
+        if 0 in shape:
             raise ValueError(f"{name}: {argument!r} cannot be empty")
-    dtype = np.result_type(lines[0].dtype, lines[1].dtype)
-    x, weights = (line if line.dtype == dtype else line.astype(dtype) for line in lines)
-    return (x if x.ndim else reshape(x, 1)), (weights if weights.ndim else reshape(weights, 1))
+    if x.dtype != weights.dtype:
+        dtype = np.result_type(x.dtype, weights.dtype)
+        x, weights = x.astype(dtype, copy=False), weights.astype(dtype, copy=False)
+    return with_one_dimension(x), with_one_dimension(weights)
 
 
 def _mode(mode: Any, name: str) -> str:
@@ -77,14 +79,11 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Tensor:
     mode = _mode(mode, "numpy.convolve")
     if x.dtype.kind != "f":
         return from_array(np.convolve(np.asarray(x), np.asarray(weights), mode), constant=True)
-    if weights.size > x.size:
-        x, weights = weights, x
     n, taps = x.size, weights.size
-    first, count = {
-        "full": (0, n + taps - 1),
-        "same": ((taps - 1) // 2, n),
-        "valid": (taps - 1, n - taps + 1),
-    }[mode]
+    if taps > n:
+        x, weights, n, taps = weights, x, taps, n
+    before = taps - 1
+    first, count = {"full": (0, n + before), "same": (before // 2, n), "valid": (before, n - before)}[mode]
     return sums_of_products(x, weights, CorrelateParams(count, n, taps, first - taps + 1, 1, 0))
 
 

@@ -73,10 +73,11 @@ def diag(v: Any, k: int = 0) -> Tensor:
     Tensor([1., 2.])
     """
     x = as_tensor(v, "numpy.diag")
-    if x.ndim == 1:
+    shape = x.shape
+    if len(shape) == 1:
         return _on_diagonal(x, k)
-    if x.ndim != 2:
-        raise ValueError(f"numpy.diag: a Tensor of shape {x.shape} is neither a vector nor a matrix")
+    if len(shape) != 2:
+        raise ValueError(f"numpy.diag: a Tensor of shape {shape} is neither a vector nor a matrix")
     return diagonal(x, k)
 
 

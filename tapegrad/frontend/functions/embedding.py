@@ -1,5 +1,6 @@
 """Lay a Tensor into a region of zeros or of other constants: diagonals, margins."""
 
+import functools
 import math
 from typing import Any
 
@@ -9,7 +10,7 @@ from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.modes import current, thread
 from tapegrad.frontend.record import read_now
 from tapegrad.frontend.record_structural import in_shape, record_out
-from tapegrad.frontend.tensor import Tensor, allocate, from_array
+from tapegrad.frontend.tensor import Tensor, allocate, from_array, geometry_of
 from tapegrad.frontend.writes import setitem
 from tapegrad.ops import CODES
 from tapegrad.ops.params import EmbedParams, Region
@@ -23,14 +24,26 @@ def among_zeros(x: Tensor, shape: tuple[int, ...], first: int, steps: tuple[int,
     In C order the region begins at number `first`; `steps` leads from it to the next one along each axis of `x`.
     """
     tape, differentiate = current()
-    total, dtype, extents = math.prod(shape), x.dtype, x.shape
-    item = dtype.itemsize
-    whole = allocate(tape, dtype, (total,), name)
-    begin = 0 if 0 in extents else first * item  # the kernel fills up with zeros from the region's end
-    region = Region(begin, extents, tuple([step * item for step in steps]), x.data_or_traced().strides)
-    operands, params = [x._slot_on(tape)], EmbedParams(total, (region,))
-    record_out(tape, _EMBED, whole._slot, operands, params, name, differentiate)
+    dtype, (extents, strides) = x.dtype, geometry_of(x)
+    params = _in_one_region(shape, dtype.itemsize, first, steps, extents, strides)
+    whole = allocate(tape, dtype, (params.total,), name)
+    record_out(tape, _EMBED, whole._slot, [x._slot_on(tape)], params, name, differentiate)
     return in_shape(whole, shape)
+
+
+@functools.lru_cache(256)
+def _in_one_region(
+    shape: tuple[int, ...],
+    item: int,
+    first: int,
+    steps: tuple[int, ...],
+    extents: tuple[int, ...],
+    strides: tuple[int, ...],
+) -> EmbedParams:
+    """Parameters for an operand of these extents and strides; `first` and `steps` count elements of `item` bytes."""
+    begin = 0 if 0 in extents else first * item  # the kernel fills up with zeros from the region's end
+    region = Region(begin, extents, tuple([step * item for step in steps]), strides)
+    return EmbedParams(math.prod(shape), (region,))
 
 
 def among_integers(x: Tensor, whole: np.ndarray, key: Any) -> Tensor:

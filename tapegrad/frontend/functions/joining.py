@@ -57,11 +57,12 @@ def concatenate(
     Tensor([0., 0., 1.])
     """
     pieces = _pieces(arrays, out, dtype, casting, "numpy.concatenate")
-    joined = _concatenated(pieces, axis)
+    joined = concatenated(pieces, axis)
     return joined if out is None else deliver(joined, out, casting=casting, name="numpy.concatenate")
 
 
-def _concatenated(pieces: list[Tensor], axis: int | None) -> Tensor:
+def concatenated(pieces: list[Tensor], axis: int | None) -> Tensor:
+    """Join Tensors along an existing axis."""
     if axis is None:
         pieces, axis = [p.reshape(-1) for p in pieces], 0
     return _join(pieces, axis, False, np.concatenate)

@@ -132,14 +132,16 @@ def _number(value: Any, name: str) -> Any:
 
 
 def _is_zero(value: Any) -> bool:
-    return isinstance(value, int | float) and value == 0
+    return isinstance(value, (int, float)) and value == 0
 
 
 def _margins(width: Any, ndim: int) -> list[tuple[int, int]]:
     """The widths before and behind each axis."""
     pair = width if type(width) is tuple and len(width) == 2 else (width, width)
-    if all(type(each) is int and each >= 0 for each in pair):
+    if _is_pair(pair):
         return [pair] * ndim
+    if type(width) is tuple and len(width) == ndim and all(map(_is_pair, width)):
+        return list(width)
     if isinstance(width, dict):
         of_axes: list[Any] = [(0, 0)] * ndim
         for axis, each in width.items():
@@ -151,6 +153,14 @@ def _margins(width: Any, ndim: int) -> list[tuple[int, int]]:
     if (widths < 0).any():
         raise ValueError("numpy.pad: pad_width cannot contain negative values")
     return [(before, after) for before, after in _broadcast(widths, ndim, "pad_width").tolist()]
+
+
+def _is_pair(widths: Any) -> bool:
+    """Whether an argument is the widths of two margins, as plain integers."""
+    if type(widths) is not tuple or len(widths) != 2:
+        return False
+    before, after = widths
+    return type(before) is int and type(after) is int and before >= 0 and after >= 0
 
 
 def _broadcast(values: np.ndarray, ndim: int, what: str) -> np.ndarray:
@@ -202,11 +212,17 @@ def _inside(shape: tuple[int, ...], margins: list[tuple[int, int]]) -> Any:
 
 
 def _among_zeros(x: Tensor, margins: list[tuple[int, int]]) -> Tensor:
-    around = list(zip(margins, x.shape, strict=True))
-    shape = tuple([before + extent + after for (before, after), extent in around])
+    return among_zeros(x, *_region_inside(x.shape, tuple(margins)), "numpy.pad")
+
+
+@functools.lru_cache(256)
+def _region_inside(
+    extents: tuple[int, ...], margins: tuple[tuple[int, int], ...]
+) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+    """The whole shape, and the first element and the steps of what is between the margins."""
+    shape = tuple([before + e + after for (before, after), e in zip(margins, extents, strict=True)])
     steps = tuple([math.prod(shape[k + 1 :]) for k in range(len(shape))])
-    first = sum([before * step for (before, _), step in zip(margins, steps, strict=True)])
-    return among_zeros(x, shape, first, steps, "numpy.pad")
+    return shape, sum([before * step for (before, _), step in zip(margins, steps, strict=True)]), steps
 
 
 def _by_position(mode: Any, x: Tensor, axis: int, widths: tuple[int, int]) -> Tensor:

@@ -5,11 +5,18 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.array_checks import plain
 from tapegrad.frontend.functions.convolution import convolve
 from tapegrad.frontend.functions.joining import concatenate, stack
+from tapegrad.frontend.lists import holds_tensors
+from tapegrad.frontend.outcomes import is_recording
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import broadcast_to
-from tapegrad.frontend.tensor import Tensor
+from tapegrad.frontend.tensor import Tensor, is_tensor
+
+_EXACT = frozenset(
+    (np.dtype(np.float64), np.dtype(np.int64))
+)  # that a Python number stands for beside float64
 
 
 def _operand(a: Any, name: str) -> Tensor:
@@ -56,7 +63,8 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:  # noqa: 
     count = line.size if N is None else int(N)
     if line.dtype.kind != "f":
         return as_tensor(np.vander(np.asarray(line), count, increasing), "numpy.vander")
-    line = line.astype(np.promote_types(line.dtype, int), copy=False)  # float64, as NumPy has it
+    if line.dtype != np.float64:  # which NumPy makes of float32, too
+        line = line.astype(np.float64)
     powers: list[Any] = [np.ones(line.shape, line.dtype), line][:count]
     while len(powers) < count:
         powers.append(powers[-1] * line)
@@ -91,16 +99,28 @@ def polyval(p: Any, x: Any) -> Any:
     >>> tg.polyval(tg.tensor([1.0, 0.0, 2.0]), 3.0)
     Tensor(11.)
     """
-    coefficients, x = _operand(p, "numpy.polyval"), _operand(x, "numpy.polyval")
-    if coefficients.dtype.kind != "f" and x.dtype.kind != "f":
-        return as_tensor(np.polyval(np.asarray(coefficients), np.asarray(x)), "numpy.polyval")
-    terms = list(coefficients)
+    x = _operand(x, "numpy.polyval")
+    terms = _numbers(p) if x.dtype == np.float64 else None
+    if terms is None:
+        coefficients = _operand(p, "numpy.polyval")
+        if coefficients.dtype.kind != "f" and x.dtype.kind != "f":
+            return as_tensor(np.polyval(np.asarray(coefficients), np.asarray(x)), "numpy.polyval")
+        terms = list(coefficients)
     if len(terms) < 2:
         return x * 0 + (terms[0] if terms else 0)
     total = terms[0] * x + terms[1]
     for term in terms[2:]:
         total = total * x + term
     return total
+
+
+def _numbers(p: Any) -> list[Any] | None:
+    """Return coefficients that are constants of eager code as Python numbers, which are recorded fast."""
+    if is_tensor(p) or is_recording() or isinstance(p, np.poly1d) or holds_tensors(p):
+        return None
+    array = plain(p, "numpy.polyval")
+    line: list[Any] | None = array.tolist() if array.ndim == 1 and array.dtype in _EXACT else None
+    return line
 
 
 def _aligned(a1: Any, a2: Any, name: str) -> tuple[Tensor, Tensor]:

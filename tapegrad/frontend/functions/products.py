@@ -1,5 +1,6 @@
 """Products of vectors and arrays that are sums of products: inner, outer and tensor products."""
 
+import functools
 from typing import Any
 
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -82,9 +83,12 @@ def inner(a: Any, b: Any, /) -> Tensor:
     Tensor([ 1., 11.])
     """
     x, y = as_tensor(a, "numpy.inner"), as_tensor(b, "numpy.inner")
-    if x.ndim == 0 or y.ndim == 0:
+    ndims = x.ndim, y.ndim
+    if 0 in ndims:
         return x * y
-    return _contracted(x, y, (x.ndim - 1,), (y.ndim - 1,), "numpy.inner")
+    if ndims == (1, 1) and x.size == y.size:
+        return matmul(x, y)
+    return _contracted(x, y, (ndims[0] - 1,), (ndims[1] - 1,), "numpy.inner")
 
 
 def vdot(a: Any, b: Any, /) -> Tensor:
@@ -148,7 +152,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
             [ 2., 20.]])
     """
     x, y = as_tensor(a, "numpy.outer"), as_tensor(b, "numpy.outer")
-    result = reshape(_flat(x), (x.size, 1)) * _flat(y)
+    result = reshape(x, (-1 if x.size else 0, 1)) * _flat(y)
     return result if out is None else deliver(result, out, name="numpy.outer")
 
 
@@ -229,11 +233,18 @@ def kron(a: Any, b: Any) -> Tensor:
     Tensor([ 1.,  2.,  3., 10., 20., 30.])
     """
     x, y = as_tensor(a, "numpy.kron"), as_tensor(b, "numpy.kron")
-    ndim = max(x.ndim, y.ndim)
-    own, others = ((1,) * (ndim - t.ndim) + t.shape for t in (x, y))
-    left = reshape(x, tuple(e for extent in own for e in (extent, 1)))
-    right = reshape(y, tuple(e for extent in others for e in (1, extent)))
-    return reshape(left * right, tuple(e * f for e, f in zip(own, others, strict=True)))
+    left, right, shape = _shapes_of_kron(x.shape, y.shape)
+    return reshape(reshape(x, left) * reshape(y, right), shape)
+
+
+@functools.lru_cache(256)
+def _shapes_of_kron(shape: Axes, other: Axes) -> tuple[Axes, Axes, Axes]:
+    """Return the shapes of the factors, in which each dimension has one of its own, and that of the product."""
+    ndim = max(len(shape), len(other))
+    own, others = ((1,) * (ndim - len(each)) + each for each in (shape, other))
+    left = tuple(e for extent in own for e in (extent, 1))
+    right = tuple(e for extent in others for e in (1, extent))
+    return left, right, tuple(e * f for e, f in zip(own, others, strict=True))
 
 
 FUNCTIONS = {function.__name__: function for function in (dot, inner, vdot, outer, tensordot, kron)}

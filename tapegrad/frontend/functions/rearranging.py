@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.copied_views import joined_slices
 from tapegrad.frontend.functions.joining import concatenate
-from tapegrad.frontend.indexing import pick
+from tapegrad.frontend.functions.views import with_one_dimension
+from tapegrad.frontend.indexing import getitem, pick
 from tapegrad.frontend.record import read_now, read_within
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import ravel
@@ -50,7 +52,21 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
     >>> tg.delete(tg.tensor([1.0, 2.0, 3.0]), 1)
     Tensor([1., 3.])
     """
-    return _rearranged(as_tensor(arr, "numpy.delete"), lambda numbers: np.delete(numbers, _index(obj), axis))
+    x = as_tensor(arr, "numpy.delete")
+    made = _without_one(x, obj, axis) if type(obj) is int else None
+    if made is not None:
+        return made
+    return _rearranged(x, lambda numbers: np.delete(numbers, _index(obj), axis))
+
+
+def _without_one(x: Tensor, row: int, axis: int | None) -> Tensor | None:
+    """Join what is before and behind a row of an eager Tensor; `None` for others, and where there is no such row."""
+    shape = x.shape
+    place = 0 if axis is None and len(shape) == 1 else axis
+    if place is None or not 0 <= place < len(shape) or not -shape[place] <= row < shape[place]:
+        return None
+    row %= shape[place]
+    return joined_slices(x, place, (0, row), (row + 1, shape[place]))
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
@@ -86,6 +102,18 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
             " astype(float)"
         )
     given = given.astype(x.dtype, copy=False)
+    shape, line = x.shape, given.shape
+    if (
+        type(obj) is int
+        and len(shape) == 1
+        and axis in (None, 0)
+        and len(line) < 2
+        and -shape[0] <= obj <= shape[0]
+    ):
+        place = obj + shape[0] if obj < 0 else obj
+        return concatenate(
+            [getitem(x, slice(0, place)), with_one_dimension(given), getitem(x, slice(place, None))]
+        )
     new = np.arange(x.size, x.size + given.size, dtype=np.int64).reshape(given.shape)
     numbers = np.insert(np.arange(x.size).reshape(x.shape), _index(obj), new, axis)
     return pick(concatenate([ravel(x), ravel(given)]), numbers, numbers.shape)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from tapegrad.frontend.array_like import Axis
-from tapegrad.frontend.functions.joining import concatenate
+from tapegrad.frontend.functions.joining import concatenated
+from tapegrad.frontend.indexing import getitem
 from tapegrad.frontend.modes import no_grad
 from tapegrad.frontend.outcomes import is_recording
 from tapegrad.frontend.record_structural import as_tensor
@@ -50,14 +51,15 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
     x = as_tensor(f, "numpy.gradient")
     if x.dtype.kind != "f":
         x = x.astype(float)
-    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    shape = x.shape
+    axes = tuple(range(len(shape))) if axis is None else normalize_axis_tuple(axis, len(shape))
     if edge_order > 2:
         raise ValueError(f"numpy.gradient: edge_order must be 1 or 2, not {edge_order}")
     spacings = _spacings(x, varargs, axes)
     for k in axes:
-        if x.shape[k] < edge_order + 1:
+        if shape[k] < edge_order + 1:
             raise ValueError(
-                f"numpy.gradient: axis {k} of shape {x.shape} is too short: edge_order={edge_order} takes"
+                f"numpy.gradient: axis {k} of shape {shape} is too short: edge_order={edge_order} takes"
                 f" {edge_order + 1} elements"
             )
     slopes = tuple(_slopes(_Line(x, k, h), edge_order) for k, h in zip(axes, spacings, strict=True))
@@ -96,13 +98,16 @@ class _Line(NamedTuple):
 
     def part(self, start: int | None, stop: int | None) -> Any:
         """Return a stretch along the axis."""
-        key = [slice(None)] * self.values.ndim
-        key[self.axis] = slice(start, stop)
-        return self.values[tuple(key)]
+        part = slice(start, stop)
+        return getitem(self.values, (*(slice(None),) * self.axis, part) if self.axis else part)
+
+    def is_uniform(self) -> bool:
+        """Whether all steps are one number."""
+        return not is_tensor(self.steps) or self.steps.ndim == 0
 
     def step(self, start: int | None, stop: int | None) -> Any:
         """Return the steps of a stretch, to compute with its values."""
-        if not is_tensor(self.steps) or self.steps.ndim == 0:
+        if self.is_uniform():
             return self.steps
         behind = self.values.ndim - 1 - self.axis
         return self.steps[start:stop].reshape((-1,) + (1,) * behind)
@@ -114,13 +119,13 @@ def _slopes(line: _Line, edge_order: int) -> Tensor:
     parts = [first, last]
     if line.values.shape[line.axis] > 2:
         parts.insert(1, _inner(line))
-    joined = concatenate(parts, line.axis)
-    return joined.astype(line.values.dtype, copy=False)
+    joined, dtype = concatenated(parts, line.axis), line.values.dtype
+    return joined if joined.dtype == dtype else joined.astype(dtype)
 
 
 def _inner(line: _Line) -> Any:
     below, above = line.part(None, -2), line.part(2, None)
-    if not is_tensor(line.steps) or line.steps.ndim == 0:
+    if line.is_uniform():
         return (above - below) / (2.0 * line.steps)
     h0, h1 = line.step(None, -1), line.step(1, None)
     weights = -h1 / (h0 * (h0 + h1)), (h1 - h0) / (h0 * h1), h0 / (h1 * (h0 + h1))
@@ -129,13 +134,15 @@ def _inner(line: _Line) -> Any:
 
 def _edge(line: _Line) -> tuple[Any, Any]:
     """Return the differences of the two elements at each end."""
-    first = (line.part(1, 2) - line.part(0, 1)) / line.step(0, 1)
-    return first, (line.part(-1, None) - line.part(-2, -1)) / line.step(-1, None)
+    first, last = line.part(1, 2) - line.part(0, 1), line.part(-1, None) - line.part(-2, -1)
+    if type(line.steps) is float and line.steps == 1.0:
+        return first, last
+    return first / line.step(0, 1), last / line.step(-1, None)
 
 
 def _smooth_edge(line: _Line) -> tuple[Any, Any]:
     """Return the slopes at each end of the parabola through three elements."""
-    uniform = not is_tensor(line.steps) or line.steps.ndim == 0
+    uniform = line.is_uniform()
     steps = [line.step(*ends) for ends in ((0, 1), (1, 2), (-1, None), (-2, -1))]
     a, b, c = (line.part(*ends) for ends in ((0, 1), (1, 2), (2, 3)))
     z, y, x = (line.part(*ends) for ends in ((-1, None), (-2, -1), (-3, -2)))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tapegrad.frontend.functions.joining import concatenate, pieces_of
+from tapegrad.frontend.functions.joining import concatenate, concatenated, pieces_of, stack
 from tapegrad.frontend.functions.views import with_one_dimension, with_three_dimensions, with_two_dimensions
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import contiguous, ravel, reshape, transpose
@@ -33,8 +33,12 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Tensor
     Tensor([0., 0., 1.])
     """
     pieces = [with_one_dimension(x) for x in pieces_of(tup, "numpy.hstack")]
-    axis = 0 if pieces and pieces[0].ndim == 1 else 1
-    return concatenate(pieces, axis, dtype=dtype, casting=casting)
+    axis = 0 if pieces[0].ndim == 1 else 1
+    return (
+        concatenated(pieces, axis)
+        if dtype is None
+        else concatenate(pieces, axis, dtype=dtype, casting=casting)
+    )
 
 
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Tensor:
@@ -61,8 +65,16 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Tensor
     Tensor([[0., 0.],
             [1., 1.]])
     """
-    pieces = [with_two_dimensions(x) for x in pieces_of(tup, "numpy.vstack")]
-    return concatenate(pieces, 0, dtype=dtype, casting=casting)
+    pieces = pieces_of(tup, "numpy.vstack")
+    if _are_alike_vectors(pieces):
+        return stack(pieces, 0, dtype=dtype, casting=casting)
+    return concatenate([with_two_dimensions(x) for x in pieces], 0, dtype=dtype, casting=casting)
+
+
+def _are_alike_vectors(pieces: list[Tensor]) -> bool:
+    """Whether a single join along a new axis puts the pieces together."""
+    shape = pieces[0].shape
+    return len(shape) == 1 and all(x.shape == shape for x in pieces)
 
 
 def dstack(tup: Any) -> Tensor:
@@ -109,6 +121,8 @@ def column_stack(tup: Any) -> Tensor:
             [0., 1.]])
     """
     pieces = pieces_of(tup, "numpy.column_stack")
+    if _are_alike_vectors(pieces):
+        return stack(pieces, 1)
     return concatenate([transpose(with_two_dimensions(x)) if x.ndim < 2 else x for x in pieces], 1)
 
 
@@ -136,7 +150,9 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     Tensor([0., 0., 1.])
     """
     pieces = [as_tensor(each, "numpy.append") for each in (arr, values)]
-    return concatenate([ravel(x) for x in pieces] if axis is None else pieces, axis or 0)
+    if axis is None:
+        pieces = [x if x.ndim == 1 else ravel(x) for x in pieces]
+    return concatenated(pieces, axis or 0)
 
 
 def block(arrays: Any) -> Tensor:

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from tapegrad.engine.tape import views
 from tapegrad.frontend.conversion import concrete_array
+from tapegrad.frontend.copied_views import copied_view, joined_slices
 from tapegrad.frontend.functions.joining import concatenate
 from tapegrad.frontend.indexing import getitem
 from tapegrad.frontend.outcomes import look
@@ -23,6 +25,8 @@ def _copied(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def _numbers(value: Any, name: str, what: str) -> tuple[int, ...]:
     """An argument that counts, as plain integers; a recording guards it."""
+    if type(value) is int:
+        return (value,)
     array = np.asarray(concrete_array(value, f"{what} of {name}") if is_tensor(value) else value)
     if array.ndim > 1 or (array.size and array.dtype.kind not in "biu"):
         raise TypeError(f"{name}: {what} must be an integer, or a sequence of them, not {value!r}")
@@ -56,22 +60,24 @@ def tile(A: Any, reps: Any) -> Tensor:  # noqa: N803  NumPy's name
             [1., 2., 1., 2.]])
     """
     x = as_tensor(A, "numpy.tile")
-    counts = (reps,) if type(reps) is int else _numbers(reps, "numpy.tile", "reps")
-    shape = x.shape
+    counts, shape = _numbers(reps, "numpy.tile", "reps"), x.shape
     counts = (1,) * (len(shape) - len(counts)) + counts
-    if len(counts) > len(shape):
-        shape = (1,) * (len(counts) - len(shape)) + shape
-        x = reshape(x, shape)
-    places: list[int] = []  # of the axes that repetitions have for themselves
+    lead = len(counts) - len(shape)
+    shape = (1,) * lead + shape
+    new: list[int] = []  # places of the axes that repetitions have for themselves
     spread: list[int] = []
-    for count, extent in zip(counts, shape, strict=True):
-        if count == 1 or extent == 1:
+    for axis, (count, extent) in enumerate(zip(counts, shape, strict=True)):
+        if axis >= lead and (count == 1 or extent == 1):
             spread.append(count * extent)
         else:
-            places.append(len(spread))
-            spread += (count, extent)
-    shown = broadcast_to(expand_dims(x, tuple(places)) if places else x, tuple(spread))
-    return _copied(shown, tuple([count * extent for count, extent in zip(counts, shape, strict=True)]))
+            new.append(len(spread))
+            spread += (count, extent) if axis >= lead else (count,)
+    places, seen = tuple(new), tuple(spread)
+    tiled = tuple([count * extent for count, extent in zip(counts, shape, strict=True)])
+    made = copied_view(x, tiled, (views.view_expanded, places), (views.view_broadcast, seen))
+    return (
+        _copied(broadcast_to(expand_dims(x, places) if places else x, seen), tiled) if made is None else made
+    )
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
@@ -100,16 +106,18 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     Tensor([1., 1., 1., 2.])
     """
     x = as_tensor(a, "numpy.repeat")
-    if axis is None:
-        x, axis = ravel(x), 0
     shape = x.shape
+    if axis is None:
+        x, axis = (x if len(shape) == 1 else ravel(x)), 0
+        shape = (math.prod(shape),)
     axis = normalize_axis_index(axis, len(shape))
-    counts = (repeats,) if type(repeats) is int else _numbers(repeats, "numpy.repeat", "repeats")
+    counts = _numbers(repeats, "numpy.repeat", "repeats")
     before, extent, behind = shape[:axis], shape[axis], shape[axis + 1 :]
     if len(counts) != 1:
         return getitem(x, (*(slice(None),) * axis, np.arange(extent).repeat(counts)))
-    shown = broadcast_to(expand_dims(x, axis + 1), (*before, extent, *counts, *behind))
-    return _copied(shown, (*before, extent * counts[0], *behind))
+    spread, shape = (*before, extent, *counts, *behind), (*before, extent * counts[0], *behind)
+    made = copied_view(x, shape, (views.view_expanded, (axis + 1,)), (views.view_broadcast, spread))
+    return _copied(broadcast_to(expand_dims(x, axis + 1), spread), shape) if made is None else made
 
 
 def resize(a: Any, new_shape: Any) -> Tensor:
@@ -180,10 +188,12 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     Tensor([3., 4., 0., 1., 2.])
     """
     x = as_tensor(a, "numpy.roll")
-    if axis is None:
-        return reshape(roll(ravel(x), shift, 0), x.shape)
+    shape = x.shape
+    if axis is None and len(shape) != 1:
+        return reshape(roll(ravel(x), shift, 0), shape)
+    axis = 0 if axis is None else axis
     if type(shift) is int and type(axis) is int:
-        return _rolled(x, shift, normalize_axis_index(axis, x.ndim))
+        return _rolled(x, shift, normalize_axis_index(axis, len(shape)))
     axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
     shifts, along = np.broadcast_arrays(_numbers(shift, "numpy.roll", "shift"), axes)
     places = dict.fromkeys(axes, 0)
@@ -201,11 +211,12 @@ def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
     count = shift % extent if extent else 0
     if count == 0:
         return contiguous(x)
+    cut = extent - count
+    made = joined_slices(x, axis, (cut, extent), (0, cut))
+    if made is not None:
+        return made
     before = (slice(None),) * axis
-    parts = [
-        getitem(x, (*before, slice(extent - count, None))),
-        getitem(x, (*before, slice(0, extent - count))),
-    ]
+    parts = [getitem(x, (*before, slice(cut, None))), getitem(x, (*before, slice(0, cut)))]
     return concatenate(parts, axis)
 
 
@@ -242,16 +253,20 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if indexing not in ("xy", "ij"):
         raise ValueError(f"numpy.meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
     vectors = [as_tensor(x, "numpy.meshgrid") for x in xi]
-    ndim = len(vectors)
+    ndim, sizes = len(vectors), [x.size for x in vectors]
     places = [1, 0, *range(2, ndim)] if indexing == "xy" and ndim > 1 else list(range(ndim))
-    extents = [0] * ndim
-    for place, x in zip(places, vectors, strict=True):
-        extents[place] = x.size
+    extents = tuple([sizes[place] for place in places])  # to interchange two of them undoes itself
     results = []
-    for place, x in zip(places, vectors, strict=True):
-        line = reshape(x, (*(1,) * place, x.size, *(1,) * (ndim - place - 1)))
-        seen = line if sparse else broadcast_to(line, tuple(extents))
-        results.append(contiguous(seen) if copy else seen)
+    for place, x, size in zip(places, vectors, sizes, strict=True):
+        line = (*(1,) * place, size, *(1,) * (ndim - place - 1))
+        spread = line if sparse else extents
+        made = (
+            copied_view(x, spread, (views.view_shape, line), (views.view_broadcast, spread)) if copy else None
+        )
+        if made is None:
+            seen = reshape(x, line) if sparse else broadcast_to(reshape(x, line), extents)
+            made = contiguous(seen) if copy else seen
+        results.append(made)
     return tuple(results)
 
 

@@ -42,8 +42,11 @@ def flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Tensor:
     x = as_tensor(m, "numpy.flip")
     if axis is None:
         return getitem(x, (_BACKWARDS,) * x.ndim)
-    axes = normalize_axis_tuple(axis, x.ndim)
-    return getitem(x, tuple([_BACKWARDS if k in axes else _ALL for k in range(x.ndim)]))
+    ndim = x.ndim
+    if type(axis) is int and 0 <= axis < ndim:
+        return getitem(x, (*(_ALL,) * axis, _BACKWARDS))
+    axes = normalize_axis_tuple(axis, ndim)
+    return getitem(x, tuple([_BACKWARDS if k in axes else _ALL for k in range(ndim)]))
 
 
 def fliplr(m: Any) -> Tensor:
@@ -123,7 +126,8 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
             [1., 3.]])
     """
     x = as_tensor(m, "numpy.rot90")
-    first, second = normalize_axis_tuple(axes, x.ndim)
+    ndim = x.ndim
+    first, second = axes if axes == (0, 1) and ndim > 1 else normalize_axis_tuple(axes, ndim)
     k %= 4
     if k == 2:
         return flip(x, (first, second))
