@@ -205,10 +205,29 @@ OF_MATRICES: dict[str, Words] = {
     ),
 }
 
+HISTOGRAMS: dict[str, Words] = {
+    "histogram2d": Words(
+        "Count pairs of numbers in the bins of a plane.",
+        "tg.histogram2d(tg.tensor([1.0, 2.0]), [1.0, 3.0], bins=2)[0]",
+        "array([[1., 0.],\n       [0., 1.]])",
+    ),
+    "histogramdd": Words(
+        "Count points in the bins of a space of several dimensions.",
+        "tg.histogramdd(tg.tensor([[1.0, 1.0], [2.0, 3.0]]), bins=2)[0]",
+        "array([[1., 0.],\n       [0., 1.]])",
+    ),
+    "histogram_bin_edges": Words(
+        "Return the edges of the bins that a histogram would have.",
+        "tg.histogram_bin_edges(tg.tensor([1.0, 2.0]), bins=2)",
+        "array([1. , 1.5, 2. ])",
+    ),
+}
+
 _PLAIN = "    As ``{full}`` returns it: plain numbers, through which no gradient flows."
 _RETURNS = (
     (CREATION, "Tensor\n    A leaf of the graph, or a constant."),
     (LOOKS, f"numpy.ndarray, number or text\n{_PLAIN}"),
+    (HISTOGRAMS, f"numpy.ndarray, or tuple of them\n{_PLAIN}"),
     (OF_MATRICES, f"numpy.ndarray or number\n{_PLAIN}"),
     (
         TESTS,
@@ -238,7 +257,7 @@ def describe(function: Callable[..., Any], name: str, home: str = "numpy") -> No
         + (_CONSTANT if table is CREATION else ""),
         _section("Returns", returns.format(full=full)),
         _section("See Also", f"{full} : {_OTHER if makes else _SAME}"),
-        *((_section("Notes", _GUARDED),) if table in (LOOKS, OF_MATRICES) else ()),
+        *((_section("Notes", _GUARDED),) if table in (LOOKS, HISTOGRAMS, OF_MATRICES) else ()),
         _section(
             "Examples", f">>> import tapegrad as tg\n>>> {table[name].expression}\n{table[name].printed}\n"
         ),

@@ -313,11 +313,46 @@ def test_integers_and_booleans_give_constants(name: str, x: list[Any]) -> None:
         np.testing.assert_array_equal(array, expected)
 
 
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda np, x: np.histogram2d(x, x[::-1], bins=2),
+        lambda np, x: np.histogram2d(x, x[::-1], bins=[2, 3], range=[[-5, 5], [-6, 6]], density=True),
+        lambda np, x: np.histogramdd(x[:, None], bins=3),
+        lambda np, x: np.histogramdd((x, x[::-1], x), bins=2),
+        lambda np, x: np.histogram_bin_edges(x, bins="sturges"),
+        lambda np, x: np.histogram_bin_edges(x, 4, (-1.0, 1.0)),
+    ],
+)
+def test_counts_in_bins_are_plain_and_guarded(count: Any) -> None:
+    def flat(result: Any) -> list[Any]:
+        return (
+            [each for part in result for each in flat(part)] if isinstance(result, tuple | list) else [result]
+        )
+
+    values = np.array(VECTOR)
+    expected = flat(count(np, values))
+    replayed = tg.jit(lambda x: sum(tg.sum(part) for part in flat(count(tg, x))) + tg.sum(x) * 0)
+    for library in (np, tg):
+        for found, part in zip(flat(count(library, tg.tensor(values))), expected, strict=True):
+            assert type(found) is np.ndarray
+            np.testing.assert_array_equal(found, part)
+    for x in (values, values * 2 + 1, values):
+        np.testing.assert_allclose(replayed(x), sum(np.sum(part) for part in flat(count(np, x))))
+
+
 def test_weights_of_a_histogram_that_have_a_gradient_are_refused() -> None:
     x, weights = tg.tensor(VECTOR), tg.tensor(VECTOR)
     for found, expected in zip(np.histogram(x, 2), np.histogram(VECTOR, 2), strict=True):
         np.testing.assert_array_equal(found, expected)
     with pytest.raises(tg.errors.UnsupportedError, match=r"numpy\.histogram: weights .* bincount"):
         np.histogram(x, weights=weights)
+    for name, operands in (
+        ("histogram2d", (x, x)),
+        ("histogramdd", ([x, x],)),
+        ("histogram_bin_edges", (x,)),
+    ):
+        with pytest.raises(tg.errors.UnsupportedError, match=rf"numpy\.{name}: weights"):
+            getattr(tg, name)(*operands, weights=weights)
     with pytest.raises(tg.errors.UnsupportedError, match=r"numpy\.sort_complex"):
         np.sort_complex(x)

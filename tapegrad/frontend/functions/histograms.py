@@ -1,5 +1,8 @@
 """Counts: of elements that are not zero, of elements in bins, of integers; sums of weights by integers."""
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.reductions import sum
 from tapegrad.frontend.indexing import scatter_add
 from tapegrad.frontend.modes import current, no_grad
+from tapegrad.frontend.numpy_docs import HISTOGRAMS, describe
 from tapegrad.frontend.outcomes import is_computed, is_recording, look
 from tapegrad.frontend.record import cast, read_now
 from tapegrad.frontend.tensor import is_tensor
@@ -120,12 +124,34 @@ def histogram(
     >>> tg.histogram(tg.tensor([1.0, 2.0, 2.5]), bins=[0.0, 2.0, 4.0])[0]
     array([1, 2])
     """
-    if is_tensor(weights) and not weights.constant:
-        raise UnsupportedError(
-            "numpy.histogram: weights that have a gradient are not supported; find the bins with digitize, and sum the"
-            " weights with bincount(bins, weights)"
-        )
+    _refuse_weights("numpy.histogram", weights)
     return look(np.histogram, a, bins, range, density, weights)
 
 
-FUNCTIONS = {function.__name__: function for function in (count_nonzero, bincount, histogram)}
+def _refuse_weights(name: str, weights: Any) -> None:
+    """Raise for weights whose gradient would be lost."""
+    if is_tensor(weights) and not weights.constant:
+        raise UnsupportedError(
+            f"{name}: weights that have a gradient are not supported; find the bins with digitize, and sum the weights"
+            " with bincount(bins, weights)"
+        )
+
+
+def _of_counts(name: str) -> Callable[..., Any]:
+    """Wrap a function of NumPy's that counts in bins; while recording it is guarded by its result."""
+    function: Callable[..., Any] = getattr(np, name)
+
+    @functools.wraps(function)
+    def of_counts(*args: Any, **kwargs: Any) -> Any:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        _refuse_weights(f"numpy.{name}", given.get("weights"))
+        return look(function, *args, **kwargs)
+
+    describe(of_counts, name)
+    return of_counts
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{function.__name__: function for function in (count_nonzero, bincount, histogram)},
+    **{name: _of_counts(name) for name in HISTOGRAMS},
+}
