@@ -39,6 +39,7 @@ from tapegrad.frontend.modes import no_autodiff as no_autodiff
 from tapegrad.frontend.modes import no_grad as no_grad
 from tapegrad.frontend.numpy_protocols import CREATION as _CREATION
 from tapegrad.frontend.numpy_protocols import FUNCTIONS as _FUNCTIONS
+from tapegrad.frontend.numpys_own import MODULES as _MODULES
 from tapegrad.frontend.numpys_own import OWN as _OWN
 from tapegrad.frontend.tensor import Tensor as Tensor
 from tapegrad.testing import check_grads as check_grads
@@ -71,12 +72,12 @@ for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
     if getattr(_sys.modules.get(_function.__module__), _function.__name__, None) is not _function:
         _function.__module__ = __name__  # made at run time: by its name a pickle finds it here
 
-# The submodules that are part of the interface; importing them makes names of the others, too.
-_OPEN = (optimize, errors, linalg)
+# The modules that are part of the interface; importing ours makes names of the others, too.
+_OPEN = ("optimize", "errors", "linalg", *_MODULES)
 __all__ = sorted(
     name
     for name, value in globals().items()
-    if not name.startswith("_") and (not isinstance(value, _ModuleType) or value in _OPEN)
+    if not name.startswith("_") and (not isinstance(value, _ModuleType) or name in _OPEN)
 )
 
 

@@ -216,6 +216,8 @@ def _definition(name: str, parameters: list[str], result: str) -> list[str]:
     if parameters[:1] in (["self"], ["cls"]):
         width -= 4
         result, *parameters = (re.sub(r"\bTensor\b", "Self", text) for text in (result, *parameters))
+    else:  # in the package `bool` is NumPy's, as it is in NumPy
+        result, *parameters = (re.sub(r"\bbool\b", "builtins.bool", text) for text in (result, *parameters))
     line = f"def {name}({', '.join(parameters)}) -> {result}: ..."
     if len(line) <= width:
         return [line]
@@ -305,7 +307,7 @@ def _method(name: str, value: Any) -> list[str]:
 def _imports(body: str, handed_on: Iterable[str] = ()) -> list[str]:
     """Import statements for the names that a stub uses, and those of what it hands on, in the linter's order."""
     used = set(re.findall(r"\w+", body))
-    lines = [*handed_on]
+    lines = [*handed_on, *(["import builtins"] if "builtins" in used else [])]
     for module, names in _IMPORTS.items():
         found = [name for name in names if name in used]
         if module.startswith("numpy"):

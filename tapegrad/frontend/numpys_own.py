@@ -1,7 +1,8 @@
-"""What is NumPy's own here: types, settings, names, indices and files, of which no gradient is asked.
+"""What is NumPy's own here: types, settings, indices, files and modules, of which no gradient is asked.
 
 Code that is written for NumPy finds them under another import. The functions among them that NumPy dispatches are asked
-for Tensors by its protocol: `OF_INTEGERS` and `TO_FILES` say what they do then.
+for Tensors by its protocol: `OF_INTEGERS` and `TO_FILES` say what they do then. Those in `_OF_PLAIN_ARRAYS`, and the
+functions of the modules, compute with plain arrays and refuse all other Tensors than constants.
 """
 
 import functools
@@ -14,17 +15,22 @@ from tapegrad.frontend.functions.predicates import of_integers
 from tapegrad.frontend.outcomes import contents, mapped
 
 _TYPES = (
-    "bool_", "bytes_", "character", "complex128", "complex64", "complexfloating", "datetime64", "double", "dtype",
-    "finfo", "flexible", "float16", "float32", "float64", "floating", "generic", "iinfo", "inexact", "int16", "int32",
-    "int64", "int8", "int_", "intc", "integer", "intp", "longdouble", "ndarray", "number", "object_", "signedinteger",
-    "single", "str_", "timedelta64", "uint", "uint16", "uint32", "uint64", "uint8", "uintp", "unsignedinteger", "void",
+    "bool", "bool_", "broadcast", "byte", "bytes_", "cdouble", "character", "clongdouble", "complex128", "complex64",
+    "complexfloating", "csingle", "datetime64", "double", "dtype", "finfo", "flatiter", "flexible", "float16",
+    "float32", "float64", "floating", "generic", "half", "iinfo", "inexact", "int16", "int32", "int64", "int8", "int_",
+    "intc", "integer", "intp", "long", "longdouble", "longlong", "matrix", "memmap", "ndarray", "nditer", "number",
+    "object_", "poly1d", "recarray", "record", "short", "signedinteger", "single", "str_", "timedelta64", "ubyte",
+    "ufunc", "uint", "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "unsignedinteger",
+    "ushort", "void",
 )  # fmt: skip
+_VALUES = ("False_", "ScalarType", "True_", "euler_gamma", "little_endian", "sctypeDict", "typecodes")
 _QUESTIONS = (
     "base_repr", "binary_repr", "broadcast_shapes", "format_float_positional", "format_float_scientific", "isdtype",
     "isfortran", "isscalar", "issubdtype", "iterable", "mintypecode", "promote_types", "typename",
 )  # fmt: skip
 _SETTINGS = (
-    "errstate", "get_printoptions", "geterr", "geterrcall", "printoptions", "set_printoptions", "seterr", "seterrcall",
+    "errstate", "get_printoptions", "getbufsize", "geterr", "geterrcall", "printoptions", "set_printoptions",
+    "setbufsize", "seterr", "seterrcall",
 )  # fmt: skip
 _OF_INTEGERS = ("ix_", "ravel_multi_index", "unravel_index")
 _INDICES = (
@@ -33,8 +39,18 @@ _INDICES = (
 )  # fmt: skip
 _TO_FILES = ("save", "savetxt", "savez", "savez_compressed")
 _FROM_FILES = ("fromfile", "fromregex", "fromstring", "genfromtxt", "load", "loadtxt")
-NAMES = (*_TYPES, *_QUESTIONS, *_SETTINGS, *_INDICES, *_TO_FILES, *_FROM_FILES)
-OWN: dict[str, Any] = {"euler_gamma": np.euler_gamma, **{name: getattr(np, name) for name in NAMES}}
+_OF_PLAIN_ARRAYS = (
+    "asmatrix", "bmat", "busday_count", "busday_offset", "busdaycalendar", "datetime_as_string", "datetime_data",
+    "from_dlpack", "frompyfunc", "i0", "is_busday", "isnat", "nested_iters", "packbits", "poly", "polydiv", "polyfit",
+    "roots", "unpackbits",
+)  # fmt: skip
+MODULES = (
+    "char", "dtypes", "emath", "exceptions", "fft", "lib", "ma", "polynomial", "random", "rec", "strings",
+)  # fmt: skip
+NAMES = (
+    *_TYPES, *_VALUES, *_QUESTIONS, *_SETTINGS, *_INDICES, *_TO_FILES, *_FROM_FILES, *_OF_PLAIN_ARRAYS, *MODULES
+)  # fmt: skip
+OWN: dict[str, Any] = {name: getattr(np, name) for name in NAMES}
 
 
 def _of_constants(function: Callable[..., Any]) -> Callable[..., Any]:

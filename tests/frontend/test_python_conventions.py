@@ -45,6 +45,40 @@ def test_what_has_no_dimensions_has_no_length():
         _, _ = tg.tensor(x)
 
 
+# --- another import ----------------------------------------------------------------------------------------------
+
+# What looks at an installation of NumPy, not at arrays; types that not every machine has; old names of modules.
+LEFT_OUT = {
+    "__array_namespace_info__", "__version__", "complex256", "complex192", "core", "ctypeslib", "f2py", "float128",
+    "float96", "get_include", "info", "show_config", "show_runtime", "test", "typing",
+}  # fmt: skip
+
+
+def test_every_public_name_of_numpys_is_found_under_the_other_import():
+    missing = {name for name in np.__all__ if hasattr(np, name)} - {*dir(tg), "testing"} - LEFT_OUT
+    assert missing == set()
+
+
+def test_what_is_numpys_own_computes_with_plain_arrays_and_refuses_tensors():
+    rng = tg.random.default_rng(0)
+    assert type(rng.normal(size=2)) is np.ndarray
+    np.testing.assert_allclose(tg.fft.fft(x), np.fft.fft(x))
+    np.testing.assert_allclose(tg.polyfit(x, x, 1), [1.0, 0.0], atol=1e-12)
+    assert tg.ma.masked_array(x, x > 2).count() == 2
+    assert tg.zeros(2, dtype=tg.bool).dtype is tg.dtype(bool)
+    for function in (tg.fft.fft, tg.roots, tg.poly, tg.polynomial.Polynomial):
+        with pytest.raises(TypeError, match=r"Tensor"):
+            function(tg.tensor(x))
+
+
+def test_modules_of_numpys_dispatch_as_under_its_name():
+    windows = tg.lib.stride_tricks.sliding_window_view(tg.tensor(x), 2)
+    assert type(windows) is tg.Tensor
+    coefficients = np.array([1.0, 2.0, 3.0])
+    gradient = tg.grad(lambda t: tg.sum(tg.polynomial.polynomial.polyval(t, coefficients)))(x)
+    np.testing.assert_allclose(gradient, 2 + 6 * x)
+
+
 # --- a number ----------------------------------------------------------------------------------------------------
 
 
