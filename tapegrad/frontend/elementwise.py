@@ -38,7 +38,6 @@ _ALIASES = {
     "pow": "power",
     "acos": "arccos",
     "asin": "arcsin",
-} | {
     "atan": "arctan",
     "acosh": "arccosh",
     "asinh": "arcsinh",

@@ -28,10 +28,6 @@ class Checkpointed(OfFunction, Generic[P, R]):
         self.function = function
         functools.update_wrapper(self, function, updated=())
 
-    @property
-    def settings(self) -> tuple[Any, ...]:
-        return ()
-
     def __repr__(self) -> str:
         return f"checkpoint({self.function!r})"
 

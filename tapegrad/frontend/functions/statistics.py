@@ -1,4 +1,4 @@
-"""Variances, standard deviations, weighted averages, covariances."""
+"""Variances, standard deviations and weighted averages."""
 
 import warnings
 from typing import Any, NamedTuple
