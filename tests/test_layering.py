@@ -12,11 +12,10 @@ import pytest
 import tapegrad
 
 PACKAGE = Path(tapegrad.__file__).parent
+# All modules, without the stub of the package itself, which imports them
 FILES = {
     ".".join(("tapegrad", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
-    for path in sorted(
-        [*PACKAGE.rglob("*.py"), *PACKAGE.glob("*/**/*.pyi")]
-    )  # the package's own stub imports it all
+    for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.glob("*/**/*.pyi")])
 }
 NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 # The rooms of the package from the bottom to the top: each imports only itself and what stands before it.

@@ -61,9 +61,8 @@ class Outcome:
     targets: list[Target]
     timings: list[Timing] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    table: list[tuple[str, ...]] = field(
-        default_factory=list
-    )  # in place of the timings; the first row is the head
+    # In place of the timings; the first row is the head
+    table: list[tuple[str, ...]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -72,9 +72,8 @@ def ensure_attachment(slot: int) -> Attachment:
     if known is None:
         if len(attachments) >= _FEW:
             _forget_outlived()
-        make_ready(
-            subgraph.mark_attachment, subgraph.attachment_buffer, subgraph.tensor_refs, slots.is_used
-        )  # for Tensors that go
+        # For Tensors that go
+        make_ready(subgraph.mark_attachment, subgraph.attachment_buffer, subgraph.tensor_refs, slots.is_used)
         subgraph.mark_attachment(_HEADER, slot, 1)
         known = attachments[subgraph.attachment_buffer(_HEADER, slot)] = Attachment()
     return known

@@ -29,13 +29,8 @@ from tapegrad.ops import CODES
 from tapegrad.ops.params import GatherParams, ScatterAddParams
 
 _GATHER, _SCATTER_ADD = CODES["gather"], CODES["scatter_add"]
-_PLAIN = {
-    np.ndarray,
-    slice,
-    int,
-    type(None),
-    type(...),
-}  # types of parts of a key that NumPy takes as they are
+# Types of parts of a key that NumPy takes as they are
+_PLAIN = {np.ndarray, slice, int, type(None), type(...)}
 
 
 def getitem(x: Tensor, key: Any) -> Tensor:

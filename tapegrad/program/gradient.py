@@ -20,9 +20,8 @@ class ReverseProgram(Program):
     """A program with a reverse stream that starts from the cotangents of some outputs."""
 
     _seeded: list[int]  # the buffers of those outputs
-    _backwards: dict[
-        int, list[int]
-    ]  # the instructions of the reverse stream, the last first, and their active operands
+    # The instructions of the reverse stream, the last first, and their active operands
+    _backwards: dict[int, list[int]]
 
     def _select_backwards(self) -> None:
         """Select the instructions of both streams."""

@@ -42,9 +42,8 @@ def taken_over(
     last_reader = {buffer: i for i in live for buffer in tape.read[i]}
     written = {tape.written[i] for i in live}
     found: dict[int, int] = {}
-    kept: dict[
-        int, Bounds
-    ] = {}  # what is read of a memory after the forward stream, by the version that has it
+    # What is read of a memory after the forward stream, by the version that has it
+    kept: dict[int, Bounds] = {}
     for i in live:
         if not kernel_table.row(tape.instructions[i].op).in_place:
             continue

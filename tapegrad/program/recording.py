@@ -83,9 +83,8 @@ class RecordedTape(Recorder):
         self._narrow: list[tuple[np.ndarray, np.ndarray]] = []  # integers of other dtypes, as int64
         self._watched: dict[tuple[int, int], bytes] = {}
         self._wrapping: set[int] = set()  # buffers of integers beyond int64
-        self._entered: list[
-            tuple[int, np.ndarray, np.ndarray]
-        ] = []  # buffer, array, its contents when it entered
+        # Buffer, array, its contents when it entered
+        self._entered: list[tuple[int, np.ndarray, np.ndarray]] = []
 
     def _enter_array(self, array: np.ndarray, flags: int) -> int:
         code = DTYPE_CODES.get(array.dtype)
@@ -222,9 +221,8 @@ class RecordedTape(Recorder):
         """Guard the contents of an array that are used now, once for all: as an index, or converted by NumPy."""
         if array.size == 0:
             return
-        low, high = np.lib.array_utils.byte_bounds(
-            array
-        )  # with gaps: at worst that records anew without need
+        # With gaps: at worst that records anew without need
+        low, high = np.lib.array_utils.byte_bounds(array)
         self._watch_bytes(array, low, high - low)
 
     def watch_head(self, array: np.ndarray) -> None:

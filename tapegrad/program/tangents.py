@@ -2,10 +2,9 @@
 
 A *seed* is a direction in the space of the inputs, and the tangent of a buffer along a seed is laid out like the
 buffer. A buffer's tangents lie one after another, for those seeds alone along which they can be other than zero: its
-`SeedRanges`. A `jvp` has one seed, whose tangents the caller
-gives. In a
-Jacobian, seed number k is one at element k of the inputs and zero elsewhere; then the seeds of a buffer follow from
-those of the operands that it is computed from. An example, with two elements in `a` and three in `b`::
+`SeedRanges`. A `jvp` has one seed, whose tangents the caller gives. In a Jacobian, seed number k is one at element k
+of the inputs and zero elsewhere; then the seeds of a buffer follow from those of the operands that it is computed
+from. An example, with two elements in `a` and three in `b`::
 
     seeds 0..4 are one at                   a[0] a[1] b[0] b[1] b[2]      seeds     tangents in memory
     a                                        #    #    .    .    .        0-1       2, the identity
@@ -49,13 +48,11 @@ class TangentProgram(Program):
     entry: ClassVar[str] = "replay_tangents"
 
     def __init__(self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec) -> None:
-        self._tangents: dict[
-            int, list[int]
-        ] = {}  # the instructions that have tangents, and their active operands
+        # The instructions that have tangents, and their active operands
+        self._tangents: dict[int, list[int]] = {}
         self._seeds: dict[int, SeedRanges] = {}  # for each active buffer those along which it has tangents
-        self._begun: set[int] = (
-            set()
-        )  # of buffers that several instructions write, those that one has been bound for
+        # Of buffers that several instructions write, those that one has been bound for
+        self._begun: set[int] = set()
         super().__init__(recording, tape, spec)
 
     # --- selecting -----------------------------------------------------------------------------------------------

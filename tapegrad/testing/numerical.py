@@ -36,9 +36,8 @@ _ANGLES = _ODD * np.pi / (4 * POINTS)
 NODES = np.cos(_ANGLES)
 _TRANSFORM = 2 / POINTS * np.cos(np.outer(_ODD, _ANGLES))
 _BEHIND = POINTS - 1.0 - np.arange(_TERMS)  # number of coefficients behind each cut
-_GAIN = np.sqrt(
-    np.cumsum(_ODD**2)[1 : _TERMS + 1]
-)  # factor of the noise in a sum and in the first term behind it
+# Factor of the noise in a sum and in the first term behind it
+_GAIN = np.sqrt(np.cumsum(_ODD**2)[1 : _TERMS + 1])
 _SLOPES = _ODD * (-1.0) ** np.arange(POINTS)  # of the polynomials at 0
 
 
@@ -126,9 +125,8 @@ def estimates(taken: Sequence[Samples], unit: float) -> list[Estimate]:
 def _estimate(samples: Samples, unit: float, suspect: np.ndarray) -> Estimate:
     """Truncate the spectrum of each element where the error is least."""
     with np.errstate(all="ignore"):
-        scale = np.where(
-            samples.size > 0, samples.size, 1.0
-        )  # so that squares neither overflow nor underflow
+        # So that squares neither overflow nor underflow
+        scale = np.where(samples.size > 0, samples.size, 1.0)
         spectrum = _TRANSFORM @ (samples.odd / scale)
         finite = np.isfinite(np.sum(spectrum, axis=0))
         numbers = np.cumsum(_SLOPES[:_TERMS, None] * spectrum[:_TERMS], axis=0)

@@ -20,10 +20,8 @@ from tapegrad.testing.verdict import NOTHING, Tolerance, negligible
 
 _DOWN = tuple(2.0**-k for k in (5, 12, 19, 26, 33))
 _UP, _UP_RATIO, _FARTHEST = 0.25, 2.0**10, 0.125
-_LONG, _OTHER = (
-    0.25,
-    0.77,
-)  # a longer step and a factor of all steps, for the second check of what seems wrong
+# A longer step and a factor of all steps, for the second check of what seems wrong
+_LONG, _OTHER = 0.25, 0.77
 _CONVERGED = 0.05  # of a negligible derivative
 
 

@@ -18,9 +18,8 @@ _SOLVER_NOISE = 2.0  # a solver's noise is not random: so many times the usual m
 _SOLVER_ERROR = 2e-3  # largest relative difference that is attributed to a solver
 _NEGLIGIBLE = 2e4  # a derivative counts as zero below so many rounding errors of the function's value
 # Further limits, in units of the negligible derivative:
-NOTHING = (
-    1e-3 / _NEGLIGIBLE
-)  # of the function's value, over its rounding error: the error that confirms a zero
+# Of the function's value, over its rounding error: the error that confirms a zero
+NOTHING = 1e-3 / _NEGLIGIBLE
 _ROUNDING = 100 / _NEGLIGIBLE  # noise above this is more than rounding
 _CANCELLED = 16 / _NEGLIGIBLE  # what may remain where terms of a derivative cancel
 

@@ -246,9 +246,8 @@ def execute(
     results = [np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
     arrays = [*arguments.arrays, *given, *results]
     ids = np.array([id(array) for array in arrays], np.int64)
-    status = getattr(replay, program.entry)(
-        workspace.address, id(ids)
-    )  # looked up: the first call replaces it
+    # Looked up: the first call replaces it
+    status = getattr(replay, program.entry)(workspace.address, id(ids))
     stopped = program.guards.get(workspace.stopped_at, -1) if status == GUARD_FAILED else -1
     value = workspace.value
     if status == 0 and value is not None:

@@ -174,9 +174,8 @@ class _Vjp(Derivative[tuple[Any, Pullback, Any]]):
         values, definition = flatten(value)
         check_numbers("vjp", values)
         shapes = _shapes(values)
-        seeded = [
-            trace.computed[k] for k in primals.program.seeded
-        ]  # among the leaves, those of `aux` behind
+        # Among the leaves, those of `aux` behind
+        seeded = [trace.computed[k] for k in primals.program.seeded]
         outputs = [primals.program.outputs[k] for k in primals.program.seeded]
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:

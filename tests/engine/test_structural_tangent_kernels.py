@@ -79,10 +79,8 @@ def test_matmul_tangent(dtype, size, present):
         y_dot = matrices((m, n), DTYPES[dtype], 5)[(layout + 2) % 3]
         y_dot[...] = np.nan
         dots = [a_dot if present & 1 else None, b_dot if present & 2 else None]
-        x = [
-            a if present & 2 else None,
-            b if present & 1 else None,
-        ]  # what the derivative does not read is absent
+        # What the derivative does not read is absent
+        x = [a if present & 2 else None, b if present & 1 else None]
         run(
             matmul, f"matmul_tangent_{dtype}", x=x, x_bar=dots, y_bar=y_dot, params=matmul_params(a, b, y_dot)
         )

@@ -127,9 +127,8 @@ def check(op: Op, dtype: str, count: int, tangents: int, layouts: list[str], wan
     outcome = tangent(op, dtype, random_operands(op, dtype, count), dots, layouts, one)
     terms = outcome.terms()
     bound = 40 * float(np.finfo(DTYPES[dtype]).eps) * np.abs(terms).sum(0)
-    if (
-        layouts[op.arity] == "broadcast" and count
-    ):  # every element is written to one place, the last one stays
+    # Every element is written to one place, the last one stays
+    if layouts[op.arity] == "broadcast" and count:
         terms = terms[:, :, -1:]
     assert (np.abs(outcome.y_dot - terms.sum(0)) <= bound).all(), (count, tangents, layouts, wanted)
 

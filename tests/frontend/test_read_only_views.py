@@ -116,9 +116,8 @@ def test_views_of_views_are_read_only_where_numpys_are(maker, sort):
         array = _array_like(x)
         expected, found = then(np, make(np, array)), then(tg, make(tg, x))
         assert found.data.flags.writeable == expected.flags.writeable, name
-        assert _is_written(then(tg, make(tg, x))) == _is_written(expected), (
-            name
-        )  # of which no array is made before
+        # Of which no array is made before
+        assert _is_written(then(tg, make(tg, x))) == _is_written(expected), name
         np.testing.assert_array_equal(x.data, array)
 
 

@@ -72,12 +72,10 @@ def fit(problem: Problem, start: int) -> Fit:
         raise ValueError(f"a problem has the starting points 1 and 2, not {start!r}")
     begun = time.perf_counter()
     x0 = problem.starts[start - 1]
-    residuals = TimedResiduals(
-        problem.residuals, x0
-    )  # without a clock: tg.optimize.residuals(problem.residuals, x0)
-    with np.errstate(
-        all="ignore"
-    ):  # a trial step may overflow: the optimiser rejects it and takes a shorter one
+    # Without a clock: tg.optimize.residuals(problem.residuals, x0)
+    residuals = TimedResiduals(problem.residuals, x0)
+    # A trial step may overflow: the optimiser rejects it and takes a shorter one
+    with np.errstate(all="ignore"):
         result = tg.optimize.least_squares(residuals, x0, **SETTINGS)
     elapsed = time.perf_counter() - begun
     return Fit(

@@ -170,9 +170,8 @@ class _Planner:
         inner = [label for label in common if label not in wanted]
         if not inner:
             return self.multiplied(a, b, tuple(self.as_in_result([*stacked, *own, *others])))
-        if others and (
-            not own or self.as_in_result([*own, *others])[0] in others
-        ):  # the result's rows are those of b
+        # The result's rows are those of b
+        if others and (not own or self.as_in_result([*own, *others])[0] in others):
             a, b, own, others = b, a, others, own
         left, right = self.grouped(a, stacked, own, inner), self.grouped(b, stacked, inner, others)
         labels, extents = (*stacked, *own, *others), {**a.extents, **b.extents}

@@ -120,9 +120,8 @@ class Reach:
         if self._first(("entries", id(names)), names):
             self.watch(places.entries(names))
         for name, value in tuple(names.items()):
-            hidden = isinstance(name, str) and name.startswith(
-                "__"
-            )  # a module's loader leads to all there is
+            # A module's loader leads to all there is
+            hidden = isinstance(name, str) and name.startswith("__")
             if not hidden and not isinstance(value, types.ModuleType | types.FunctionType | type):
                 self.bound(names, name)
 
