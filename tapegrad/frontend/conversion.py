@@ -5,6 +5,7 @@ its arguments either raises or becomes a guard: a replay with another value stop
 too.
 """
 
+import functools
 import sys
 import warnings
 from collections.abc import Callable
@@ -335,14 +336,20 @@ def astype(
     >>> tg.tensor([1.5, 2.5]).astype("float32")
     Tensor([1.5, 2.5], dtype=float32)
     """
-    target = np.dtype(dtype).newbyteorder("=")
-    check_dtype(target, "astype")
-    own: np.dtype[Any] = x.dtype
-    if not np.can_cast(own, target, casting):
+    target, own = _supported(np.dtype(dtype)), x.dtype
+    if casting != "unsafe" and not np.can_cast(own, target, casting):
         raise TypeError(f"astype: cannot convert {own} to {target} according to the rule {casting!r}")
     if target == own:
         return copied_in_order(x, order, "astype") if copy else in_order(x, order, "astype")
     return in_order(_converted(x, target), order, "astype")
+
+
+@functools.cache
+def _supported(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a dtype to convert to in the machine's byte order; raise if it is not supported."""
+    target = dtype.newbyteorder("=")
+    check_dtype(target, "astype")
+    return target
 
 
 def _converted(x: Tensor, target: np.dtype[Any]) -> Tensor:

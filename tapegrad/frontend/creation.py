@@ -12,8 +12,7 @@ from tapegrad.frontend.lists import holds_tensors, in_numbers
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.numpy_docs import CREATION as WORDS
 from tapegrad.frontend.numpy_docs import describe
-from tapegrad.frontend.record import as_float, read_now, unary
-from tapegrad.frontend.record_structural import as_tensor
+from tapegrad.frontend.record import as_float, list_as_tensor, read_now, unary
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import Tensor, bind_methods, copy_of, from_array, is_tensor
 from tapegrad.ops import COPY
@@ -100,7 +99,7 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
 
 def _of_list(value: Any, dtype: Any, constant: bool | None) -> Tensor:
     """Return a list with Tensors in it as a Tensor in their graph."""
-    x = as_tensor(value, "array")
+    x = list_as_tensor(value, "array")
     x = x if dtype is None else x.astype(dtype, copy=False)
     _check_constant(constant, x.dtype)
     if constant:

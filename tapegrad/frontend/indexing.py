@@ -86,7 +86,14 @@ def rows_now(x: Tensor, key: Any) -> Tensor | None:
 
 def _gather_elements(x: Tensor, numbers: np.ndarray) -> Tensor:
     """Gather elements by their numbers in C order, which exist."""
-    taken = record_rows(_GATHER, x, numbers, False, "getitem") if thread.mode.recorder is None else None
+    if thread.mode.recorder is None:
+        return elements_now(x, numbers)
+    return gather(in_c_order(x), numbers, numbers.shape, 1)
+
+
+def elements_now(x: Tensor, numbers: np.ndarray) -> Tensor:
+    """Gather elements of floats eagerly by their numbers in C order, which exist: a contiguous array of int64."""
+    taken = record_rows(_GATHER, x, numbers, False, "getitem")
     return gather(in_c_order(x), numbers, numbers.shape, 1) if taken is None else taken
 
 

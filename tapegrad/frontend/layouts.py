@@ -8,8 +8,10 @@ from tapegrad.frontend.tensor import Tensor
 
 def in_order(x: Tensor, order: Any, name: str) -> Tensor:
     """Return `x` if its elements are in a memory order, otherwise a recorded copy in that order."""
+    if order in (None, "K", "A"):
+        return x
     flags = x.data_or_traced().flags
-    if order in (None, "K", "A") or (order == "C" and flags.c_contiguous):
+    if order == "C" and flags.c_contiguous:
         return x
     if order == "C":
         return contiguous(x)

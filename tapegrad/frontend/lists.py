@@ -9,7 +9,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.status import checked
 from tapegrad.engine.sweep import eager_joining
 from tapegrad.engine.tape import slots, views
-from tapegrad.engine.tape.layout import E_KERNEL, F64, NONE
+from tapegrad.engine.tape.layout import E_KERNEL, F64
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.foreign import is_xarray
 from tapegrad.frontend.anomaly import watch
@@ -19,6 +19,7 @@ from tapegrad.frontend.tensor import Tensor, from_slot, is_tensor
 from tapegrad.ops import COPY
 
 _LISTS = (list, tuple)
+_LEAVES = frozenset((Tensor, float, int))
 _NUMBERS = (float, int, np.generic)
 
 
@@ -26,10 +27,12 @@ def holds_tensors(value: Any) -> bool:
     """Whether a value is a list or a tuple with a Tensor in it, at any depth."""
     if not isinstance(value, _LISTS):
         return False
-    kinds = set(map(type, value))  # a long list of numbers is looked through at the speed of C
-    if any(issubclass(kind, Tensor) for kind in kinds):
-        return True
-    return any(issubclass(kind, _LISTS) for kind in kinds) and any(map(holds_tensors, value))
+    nested = False
+    for kind in set(map(type, value)):  # a long list of numbers is looked through at the speed of C
+        if issubclass(kind, Tensor):
+            return True
+        nested = nested or issubclass(kind, _LISTS)
+    return nested and any(map(holds_tensors, value))
 
 
 def held_tensor(value: Any) -> Tensor | None:
@@ -43,21 +46,26 @@ def stacked(value: Any) -> Tensor | None:
     mode = thread.mode
     leaves: list[Any] = []
     lengths = _lengths(value, leaves)
-    if lengths is None or mode.observed or not {Tensor, float, int}.issuperset(map(type, leaves)):
+    kinds = set(map(type, leaves))
+    if lengths is None or mode.observed or not kinds <= _LEAVES:
         return None
     header, tape = mode.tape.header, mode.tape
-    if any(leaf._tape is not tape for leaf in leaves if type(leaf) is Tensor):
+    if [leaf for leaf in leaves if type(leaf) is Tensor and leaf._tape is not tape]:
         return None
-    own = [NONE if type(leaf) is Tensor else slots.number(header, leaf, F64) for leaf in leaves]
-    given = [leaf._slot_on(tape) if each < 0 else each for leaf, each in zip(leaves, own, strict=True)]
+    given = [
+        leaf._slot_on(tape) if type(leaf) is Tensor else slots.number(header, leaf, F64) for leaf in leaves
+    ]
     slot = eager_joining.record_joined(header, COPY, tuple(given), 0, True, mode.differentiate)
-    for each in own:
-        if each >= 0:
-            slots.drop(header, each)
+    if len(kinds) > 1:
+        for leaf, each in zip(leaves, given, strict=True):
+            if type(leaf) is not Tensor:
+                slots.drop(header, each)
     if slot < 0 or len(lengths) == 1:
         return from_slot(tape, slot) if slot >= 0 else None
-    flat, shape = from_slot(tape, slot), (*lengths, *slots.shape_of(header, slot)[1:])
-    return from_slot(tape, checked(views.view_shape(header, flat._slot, shape), "array", shape))
+    shape = (*lengths, *slots.shape_of(header, slot)[1:])
+    seen = views.view_shape(header, slot, shape)
+    slots.drop(header, slot)
+    return from_slot(tape, checked(seen, "array", shape))
 
 
 def _lengths(value: Any, leaves: list[Any]) -> tuple[int, ...] | None:

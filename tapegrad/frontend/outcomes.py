@@ -31,7 +31,8 @@ def is_computed(value: Any) -> bool:
 
 def at_once(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy's with the current values of Tensors."""
-    return function(*mapped(_now, args), **{k: mapped(_now, v) for k, v in kwargs.items()})
+    values = [_now(value) for value in args]
+    return function(*values, **{name: _now(value) for name, value in kwargs.items()})
 
 
 class _Float:
@@ -71,7 +72,7 @@ def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     """Apply a function to a value, or to each one in a list or a tuple."""
     if type(value) in (list, tuple):
-        return type(value)(mapped(change, each) for each in value)
+        return type(value)([mapped(change, each) for each in value])
     return change(value)
 
 
@@ -81,14 +82,17 @@ def contents(value: Any) -> Any:
 
 
 def _now(value: Any) -> Any:
-    return value.data_or_traced() if is_tensor(value) else value
+    """Return the current values of a Tensor, or of those in a list or a tuple."""
+    if is_tensor(value):
+        return value.data_or_traced()
+    return mapped(_now, value) if type(value) in (list, tuple) else value
 
 
 def _fixed_now(value: Any) -> Any:
     """Return an argument that is not a recorded float; a recording guards its contents byte for byte."""
     if is_computed(value):
         return guarded_array(value)
-    array = _now(value)
+    array = value.data_or_traced() if is_tensor(value) else value
     if isinstance(array, np.ndarray):
         watch_now(array)
     return array

@@ -20,7 +20,8 @@ In reading order:
     reductions, extremes, scans    sums, means, products; the largest and the smallest; running sums and products
     differences, exponentials      differences and trapezoids; logarithms of sums of exponentials
     statistics, covariances        variances and averages; covariances
-    sorting, quantiles             sorting, positions of extremes; medians and quantiles
+    sorting, sorted_lines          sorting, positions of extremes; lines of which a few elements are wanted
+    quantiles                      medians and quantiles
     nan_reductions, nan_order      the same without nan
     histograms                     counts, and sums of weights in bins
     array_api_sets                 different elements, by the functions of the array API

@@ -59,12 +59,12 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if x.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
     axis = normalize_axis_index(axis, x.ndim)
-    first, last = _beside(x, prepend, axis), _beside(x, append, axis)
-    pieces = [*first, x, *last]
-    if not any(map(is_float, pieces)):
+    if prepend is not None or append is not None:
+        pieces = [*_beside(x, prepend, axis), x, *_beside(x, append, axis)]
+        if any(map(is_float, pieces)):
+            x = concatenate(pieces, axis)
+    if x.dtype.kind != "f":
         return constant(np.diff, x, n, axis, **_said(prepend=prepend, append=append))
-    if len(pieces) > 1:
-        x = concatenate(pieces, axis)
     for _ in range(n):
         before, after = _neighbours(x, axis)
         x = after - before
@@ -168,6 +168,8 @@ def _areas(y: Tensor, x: Any, dx: Any, axis: int, name: str) -> tuple[Tensor, in
     """Return the areas of the trapezoids, and the axis as a number that is not negative."""
     axis = normalize_axis_index(axis, y.ndim)
     before, after = _neighbours(y, axis)
+    if x is None and type(dx) is float and dx == 1.0:
+        return (before + after) / 2.0, axis
     return _widths(y, x, dx, axis, name) * (before + after) / 2.0, axis
 
 

@@ -14,9 +14,11 @@ from tapegrad.frontend.functions.lines import (
     count_along,
     counted,
     is_float,
+    mask_of_axes,
     operand,
 )
 from tapegrad.frontend.outputs import deliver
+from tapegrad.frontend.record_structural import record_reduction
 from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.ops import CODES
 
@@ -33,8 +35,9 @@ class _Extreme(NamedTuple):
 def _extreme(
     kind: _Extreme, a: Any, axis: Axis, out: Any, keepdims: bool, initial: Any, where: Any
 ) -> Tensor:
-    x, name = operand(a, kind.name), kind.name
-    if is_float(x):
+    name = kind.name
+    x = a if isinstance(a, Tensor) else operand(a, name)
+    if x.dtype.kind == "f":
         result = _of_floats(kind, x, axis, keepdims, initial, where)
     else:
         arguments = {"axis": axis, "keepdims": keepdims, "initial": initial, "where": where}
@@ -44,14 +47,18 @@ def _extreme(
 
 def _of_floats(kind: _Extreme, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where: Any) -> Tensor:
     name = kind.name
-    if initial is None and where is not True:
-        raise ValueError(f"numpy.{name}: `where` may select no elements, so it needs `initial`")
+    if where is not True:
+        if initial is None:
+            raise ValueError(f"numpy.{name}: `where` may select no elements, so it needs `initial`")
+        x = counted(x, where, kind.neutral, f"numpy.{name}")
+    if initial is not None:
+        found = by_lines(kind.code, name, x, axis, keepdims)
+        result: Tensor = kind.of_two(found, beginning(initial, x.dtype, name))
+        return result
     shape = x.shape
-    if initial is None and 0 in shape and count_along(axis, shape) == 0:
+    if 0 in shape and count_along(axis, shape) == 0:
         raise ValueError(f"numpy.{name}: zero-size axis in an operand of shape {shape}; pass `initial`")
-    x = x if where is True else counted(x, where, kind.neutral, f"numpy.{name}")
-    result = by_lines(kind.code, name, x, axis, keepdims)
-    return result if initial is None else kind.of_two(result, beginning(initial, x.dtype, name))
+    return record_reduction(kind.code, x, mask_of_axes(axis, x), keepdims, name)
 
 
 _LARGEST = _Extreme("max", CODES["max_reduce"], ELEMENTWISE["maximum"], -math.inf)
@@ -192,7 +199,8 @@ def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> T
     """
     x = operand(a, "ptp")
     if is_float(x):
-        result = max(x, axis, None, keepdims) - min(x, axis, None, keepdims)
+        smallest = _of_floats(_SMALLEST, x, axis, keepdims, None, True)
+        result = _of_floats(_LARGEST, x, axis, keepdims, None, True) - smallest
     else:
         result = constant(np.ptp, x, axis=axis, keepdims=keepdims)
     return result if out is None else deliver(result, out, name="numpy.ptp")

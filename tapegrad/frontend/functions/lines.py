@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import where as select
-from tapegrad.frontend.outcomes import contents
+from tapegrad.frontend.outcomes import contents, is_recording
 from tapegrad.frontend.outputs import mask_of
 from tapegrad.frontend.record_structural import as_tensor, record_reduction
 from tapegrad.frontend.shape import moveaxis, reshape
@@ -93,6 +93,14 @@ def constant(function: Any, *operands: Any, **arguments: Any) -> Tensor:
     said = {name: value for name, value in arguments.items() if value is not None and value is not True}
     said = {name: contents(value) for name, value in said.items()}
     return from_array(np.asarray(function(*map(contents, operands), **said)), constant=True)
+
+
+def is_without_zero(x: Tensor) -> bool:
+    """Return whether it is known that no element is zero; while recording it is not."""
+    if is_recording():
+        return False
+    values = x.data_or_traced()
+    return bool(np.count_nonzero(values) == values.size)
 
 
 def by_lines(code: int, name: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:

@@ -1,5 +1,6 @@
 """Extremes, their positions, medians and quantiles that leave out each nan."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions import extremes, quantiles, reductions
 from tapegrad.frontend.functions.lines import constant, floating, is_float, operand
-from tapegrad.frontend.functions.nan_reductions import warn_where, without_nan
+from tapegrad.frontend.functions.nan_reductions import numbers_now, warn_where, without_nan
 from tapegrad.frontend.functions.sorting import is_recorded, recorded_argextreme
-from tapegrad.frontend.modes import no_grad
+from tapegrad.frontend.modes import no_grad, thread
 from tapegrad.frontend.outcomes import look
 from tapegrad.frontend.outputs import deliver
 from tapegrad.frontend.tensor import Tensor
@@ -65,9 +66,10 @@ def nanmax(
     Tensor(3.)
     """
     x = operand(a, "nanmax")
-    result = extremes.max(without_nan(x, -np.inf), axis, None, keepdims, initial, where)
-    if is_float(x) and initial is None:
-        result = _or_nan(x, result, axis, keepdims)
+    if initial is None and where is True:
+        result = _of_numbers(extremes.max, x, -np.inf, axis, keepdims)
+    else:
+        result = extremes.max(without_nan(x, -np.inf), axis, None, keepdims, initial, where)
     return result if out is None else deliver(result, out, name="numpy.nanmax")
 
 
@@ -117,17 +119,27 @@ def nanmin(
     Tensor(1.)
     """
     x = operand(a, "nanmin")
-    result = extremes.min(without_nan(x, np.inf), axis, None, keepdims, initial, where)
-    if is_float(x) and initial is None:
-        result = _or_nan(x, result, axis, keepdims)
+    if initial is None and where is True:
+        result = _of_numbers(extremes.min, x, np.inf, axis, keepdims)
+    else:
+        result = extremes.min(without_nan(x, np.inf), axis, None, keepdims, initial, where)
     return result if out is None else deliver(result, out, name="numpy.nanmin")
 
 
-def _or_nan(x: Tensor, result: Tensor, axis: Axis, keepdims: bool) -> Tensor:
-    """Return an extreme, and nan where there is nothing else."""
+def _of_numbers(
+    extreme: Callable[..., Tensor], x: Tensor, neutral: float, axis: Axis, keepdims: bool
+) -> Tensor:
+    """Return an extreme of the numbers, and nan where there is nothing else."""
+    numbers = numbers_now(x, axis, keepdims)
+    if numbers is not None:
+        return extreme(*numbers, None, keepdims)
+    result: Tensor = extreme(without_nan(x, neutral), axis, None, keepdims)
+    if not is_float(x):
+        return result
     with no_grad():
-        count = reductions.how_many(~_isnan(x), x, axis, keepdims, "numpy.nanmax")
-        empty = count == 0
+        empty = reductions.how_many(~_isnan(x), x, axis, keepdims, "numpy.nanmax") == 0
+    if thread.mode.recorder is None and not np.count_nonzero(empty):
+        return result
     warn_where(empty, "All-NaN slice encountered")
     return select(empty, np.nan, result)
 
@@ -211,6 +223,14 @@ def _argextreme(function: Any, plain: Any, a: Any, axis: int | None, out: Any, k
     return result if out is None else deliver(result, out, name=f"numpy.{function.__name__}")
 
 
+def _quantiles(x: Tensor, wanted: quantiles.Asked) -> Tensor:
+    """Return quantiles of the numbers, and nan where there are none."""
+    numbers = numbers_now(x, wanted.axis, wanted.keepdims) if wanted.weights is None else None
+    if numbers is None:
+        return quantiles.quantiles_or_nan(x, wanted)
+    return quantiles.quantiles_of(numbers[0], wanted._replace(axis=numbers[1], skips_nan=False))
+
+
 def nanmedian(
     a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Tensor:
@@ -253,7 +273,7 @@ def nanmedian(
     x = floating(a, "nanmedian")
     half = np.asarray(0.5, x.dtype)
     wanted = quantiles.Asked("numpy.nanmedian", half, True, axis, quantiles.MEDIAN, keepdims, skips_nan=True)
-    result = quantiles.quantiles_or_nan(x, wanted)
+    result = _quantiles(x, wanted)
     return result if out is None else deliver(result, out, name="numpy.nanmedian")
 
 
@@ -315,7 +335,7 @@ def nanpercentile(
     arguments = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
     if is_float(x):
         wanted = quantiles.asked("numpy.nanpercentile", q, x, True, **arguments, skips_nan=True)
-        result = quantiles.quantiles_or_nan(x, wanted)
+        result = _quantiles(x, wanted)
     else:
         result = constant(np.nanpercentile, x, q, **arguments)
     return result if out is None else deliver(result, out, name="numpy.nanpercentile")
@@ -379,7 +399,7 @@ def nanquantile(
     arguments = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
     if is_float(x):
         wanted = quantiles.asked("numpy.nanquantile", q, x, False, **arguments, skips_nan=True)
-        result = quantiles.quantiles_or_nan(x, wanted)
+        result = _quantiles(x, wanted)
     else:
         result = constant(np.nanquantile, x, q, **arguments)
     return result if out is None else deliver(result, out, name="numpy.nanquantile")

@@ -14,9 +14,10 @@ from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions import reductions, scans, statistics
 from tapegrad.frontend.functions.lines import floating, is_float, operand
+from tapegrad.frontend.indexing import elements_now
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outputs import deliver, mask_of
-from tapegrad.frontend.tensor import Tensor, is_tensor
+from tapegrad.frontend.tensor import Tensor
 
 _isnan, _sqrt = ELEMENTWISE["isnan"], ELEMENTWISE["sqrt"]
 
@@ -24,6 +25,25 @@ _isnan, _sqrt = ELEMENTWISE["isnan"], ELEMENTWISE["sqrt"]
 def without_nan(x: Tensor, neutral: float) -> Tensor:
     """Return `x` with a neutral value in place of each nan."""
     return select(_isnan(x), neutral, x) if is_float(x) else x
+
+
+def numbers_now(x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, Axis] | None:
+    """Return, in eager code, an operand without nan and an axis that give the same: `x`, or its numbers alone.
+
+    `None` where there are none, or other numbers in each line along an axis; and in a recording, whose instructions are
+    to be right wherever a nan is.
+    """
+    if thread.mode.recorder is not None or not is_float(x):
+        return None
+    values = x.data_or_traced()
+    missing = np.isnan(values)
+    many = np.count_nonzero(missing)
+    if many == values.size:
+        return None
+    if many == 0:
+        return x, axis
+    whole = axis is None or (values.ndim == 1 and type(axis) is int and axis in (0, -1))
+    return (elements_now(x, np.flatnonzero(~missing)), None) if whole and not keepdims else None
 
 
 def _numbers(x: Tensor, where: Any, name: str) -> Any:
@@ -34,9 +54,7 @@ def _numbers(x: Tensor, where: Any, name: str) -> Any:
 
 def warn_where(conditions: Any, message: str) -> None:
     """Warn as NumPy does, in eager code."""
-    if thread.mode.recorder is None and np.any(
-        conditions.data_or_traced() if is_tensor(conditions) else conditions
-    ):
+    if thread.mode.recorder is None and np.count_nonzero(conditions):
         warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
@@ -178,8 +196,18 @@ def nanmean(
     mask = _numbers(x, where, "numpy.nanmean")
     count = reductions.how_many(mask, x, axis, keepdims, "numpy.nanmean")
     warn_where(count == 0, "Mean of empty slice")
-    result = reductions.sum(select(mask, x, 0.0), axis, keepdims=keepdims) / count
+    result: Tensor = reductions.sum(select(mask, x, 0.0), axis, keepdims=keepdims) / count
     return result if out is None else deliver(result, out, name="numpy.nanmean")
+
+
+def _variance(x: Tensor, spread: statistics.Spread) -> Tensor:
+    """Return the variance of the numbers in `x`."""
+    numbers = None
+    if spread.where is True and spread.mean is None:
+        numbers = numbers_now(x, spread.axis, spread.keepdims)
+    if numbers is not None:
+        return statistics.variance(numbers[0], spread._replace(axis=numbers[1]))
+    return statistics.variance(x, spread._replace(where=_numbers(x, spread.where, spread.name)))
 
 
 def nanvar(  # noqa: PLR0913  as many as NumPy's
@@ -235,10 +263,7 @@ def nanvar(  # noqa: PLR0913  as many as NumPy's
     """
     freedom = statistics.degrees_of_freedom(ddof, correction)
     x = floating(a, "nanvar", dtype)
-    mask = _numbers(x, where, "numpy.nanvar")
-    result = statistics.variance(
-        x, statistics.Spread("numpy.nanvar", axis, keepdims, freedom, mask, mean, np.nan)
-    )
+    result = _variance(x, statistics.Spread("numpy.nanvar", axis, keepdims, freedom, where, mean, np.nan))
     return result if out is None else deliver(result, out, name="numpy.nanvar")
 
 
@@ -295,9 +320,8 @@ def nanstd(  # noqa: PLR0913  as many as NumPy's
     """
     freedom = statistics.degrees_of_freedom(ddof, correction)
     x = floating(a, "nanstd", dtype)
-    mask = _numbers(x, where, "numpy.nanstd")
-    spread = statistics.Spread("numpy.nanstd", axis, keepdims, freedom, mask, mean, np.nan)
-    result: Tensor = _sqrt(statistics.variance(x, spread))
+    spread = statistics.Spread("numpy.nanstd", axis, keepdims, freedom, where, mean, np.nan)
+    result: Tensor = _sqrt(_variance(x, spread))
     return result if out is None else deliver(result, out, name="numpy.nanstd")
 
 

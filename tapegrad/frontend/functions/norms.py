@@ -10,6 +10,7 @@ from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions import extremes, reductions
+from tapegrad.frontend.functions.lines import is_without_zero
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import expand_dims
 from tapegrad.frontend.tensor import Tensor
@@ -59,6 +60,8 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     elements = _floats(x, "numpy.linalg.norm")
     if axis is None and ord is None:
         return _root_of_squares(elements, None, keepdims)
+    if type(axis) is int:
+        return _of_vectors(elements, ord, axis, keepdims, "numpy.linalg.norm")
     axes = tuple(range(elements.ndim)) if axis is None else normalize_axis_tuple(axis, elements.ndim, "axis")
     if len(axes) == 1:
         return _of_vectors(elements, ord, axes[0], keepdims, "numpy.linalg.norm")
@@ -134,12 +137,14 @@ def _floats(x: Any, name: str) -> Tensor:
 
 
 def _root_of_squares(x: Tensor, axis: Any, keepdims: bool) -> Tensor:
-    total = reductions.sum(x * x, axis, keepdims=keepdims)
+    total = reductions.sum(x * x, axis, None, None, keepdims)
     return _at_zero(total, _sqrt(total))
 
 
 def _at_zero(total: Tensor, root: Tensor) -> Tensor:
     """Return a root of a sum, with derivatives 0 of all orders where the sum is 0."""
+    if is_without_zero(total):
+        return root
     return select(_not_equal(total, 0.0), root, 0.0)
 
 

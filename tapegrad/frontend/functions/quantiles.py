@@ -20,15 +20,14 @@ from tapegrad.frontend.functions.lines import (
     lines_along,
     operand,
 )
-from tapegrad.frontend.functions.sorting import sorted_lines
+from tapegrad.frontend.functions.sorted_lines import Ordered, in_order
 from tapegrad.frontend.functions.statistics import weights_along
 from tapegrad.frontend.indexing import gather
-from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outcomes import look
 from tapegrad.frontend.outputs import deliver
 from tapegrad.frontend.record import read_now
 from tapegrad.frontend.record_structural import in_shape
-from tapegrad.frontend.shape import broadcast_to, contiguous, in_c_order
+from tapegrad.frontend.shape import broadcast_to, in_c_order
 from tapegrad.frontend.tensor import Tensor, from_array
 
 _isnan = ELEMENTWISE["isnan"]
@@ -101,7 +100,7 @@ def asked(name: str, q: Any, x: Tensor, percent: bool, **arguments: Any) -> Aske
         fractions = np.asarray(np.true_divide(fractions, x.dtype.type(100)))
     if fractions.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
-    if not np.all((fractions >= 0) & (fractions <= 1)):
+    if np.count_nonzero((fractions >= 0) & (fractions <= 1)) < fractions.size:
         raise ValueError(
             "Percentiles must be in the range [0, 100]"
             if percent
@@ -114,8 +113,10 @@ def asked(name: str, q: Any, x: Tensor, percent: bool, **arguments: Any) -> Aske
 
 def quantiles_or_nan(x: Tensor, wanted: Asked) -> Tensor:
     """Return quantiles of the lines along axes, nan of lines without elements."""
+    if 0 not in x.shape:
+        return quantiles_of(x, wanted)
     axes = axes_of(wanted.axis, x.ndim)
-    if math.prod(x.shape[k] for k in axes) > 0:
+    if math.prod([x.shape[k] for k in axes]) > 0:
         return quantiles_of(x, wanted)
     kept = kept_shape(axes, x.shape)
     shape = kept if wanted.keepdims else tuple(e for k, e in enumerate(kept) if k not in axes)
@@ -128,7 +129,7 @@ def quantiles_of(x: Tensor, wanted: Asked) -> Tensor:
     """Return quantiles of the lines along axes: the axes of `q` come first."""
     shape = x.shape
     axes = axes_of(wanted.axis, len(shape))
-    if math.prod(shape[k] for k in axes) == 0:
+    if 0 in shape and math.prod([shape[k] for k in axes]) == 0:
         raise IndexError(f"{wanted.name}: there are no elements along axis {wanted.axis} of shape {shape}")
     lines = lines_along(x, axes, shape)
     if wanted.weights is not None:
@@ -136,39 +137,42 @@ def quantiles_of(x: Tensor, wanted: Asked) -> Tensor:
     elif wanted.skips_nan:
         result = _of_numbers(lines, wanted)
     else:
-        result = _of_all(sorted_lines(lines), wanted)
+        result = _of_all(lines, wanted)
     if not wanted.keepdims:
         return result
     return in_shape(result, (*wanted.q.shape, *kept_shape(axes, shape)))
 
 
-def _of_all(ordered: Tensor, wanted: Asked) -> Tensor:
-    """Return quantiles of sorted lines, and nan for lines that have one."""
-    values = ordered.data_or_traced()
-    count = values.shape[-1]
+def _within(places: np.ndarray, last: Any) -> np.ndarray:
+    """Return places that are nowhere before the first element or behind the last."""
+    limited: np.ndarray = np.minimum(np.maximum(places, 0), last)
+    return limited
+
+
+def _of_all(lines: Tensor, wanted: Asked) -> Tensor:
+    """Return quantiles of lines, and nan for lines that have one."""
+    ordered = in_order(lines)
+    count = ordered.shape[-1]
     if wanted.q.ndim:
-        places = np.clip(_PLACES[wanted.method](count, wanted.q.reshape(-1, 1)), 0, count - 1)
-        result = _interpolated(ordered, np.repeat(places, math.prod(values.shape[:-1]), 1), wanted)
+        places = _within(_PLACES[wanted.method](count, wanted.q.reshape(-1, 1)), count - 1)
+        result = _interpolated(ordered, np.repeat(places, math.prod(ordered.shape[:-1]), 1), wanted)
     else:
         place = min(max(_PLACES[wanted.method](count, wanted.q[()]), 0), count - 1)
         result = _one(ordered, math.floor(place), place - math.floor(place), wanted)
-    ends = values[..., -1]
-    if thread.mode.recorder is None and (ends == ends).all():
+    if ordered.has_no_nan:
         return result
-    last = _element(ordered, -1)
+    last = ordered.element(-1)
     return select(_isnan(last), last, result)
 
 
-def _one(ordered: Tensor, below: int, part: Any, wanted: Asked) -> Tensor:
+def _one(ordered: Ordered, below: int, part: Any, wanted: Asked) -> Tensor:
     """Return what is between two neighbours of each sorted line, at a part of the way."""
-    low = _element(ordered, below)
-    if part == 0:  # a copy: the sorted lines are nothing that a result should keep
-        return (
-            contiguous(low)
-            if wanted.weak or wanted.picks
-            else low.astype(np.result_type(low.dtype, wanted.q.dtype))
-        )
-    return _between_two(low, _element(ordered, below + 1), float(part) if wanted.weak else part, wanted)
+    if part == 0 and (wanted.weak or wanted.picks):
+        return ordered.alone(below)
+    low = ordered.element(below)
+    if part == 0:
+        return low.astype(np.result_type(low.dtype, wanted.q.dtype))
+    return _between_two(low, ordered.element(below + 1), float(part) if wanted.weak else part, wanted)
 
 
 def _between_two(low: Tensor, high: Tensor, part: Any, wanted: Asked) -> Tensor:
@@ -177,23 +181,21 @@ def _between_two(low: Tensor, high: Tensor, part: Any, wanted: Asked) -> Tensor:
     return result
 
 
-def _element(ordered: Tensor, k: int) -> Tensor:
-    return ordered[k] if ordered.ndim == 1 else ordered[..., k]
-
-
-def _interpolated(ordered: Tensor, places: np.ndarray, wanted: Asked) -> Tensor:
+def _interpolated(ordered: Ordered, places: np.ndarray, wanted: Asked) -> Tensor:
     """Return what is at places in sorted lines: a row for each quantile, a column for each line."""
     count = ordered.shape[-1]
     below = np.floor(places)
     parts, shape = places - below, (*wanted.q.shape, *ordered.shape[:-1])
-    rows = below.astype(np.int64) + count * np.arange(places.shape[1])
-    low = gather(ordered, rows, shape, 1)
+    rows = below.astype(np.int64)
+    if places.shape[1] > 1:
+        rows += count * np.arange(places.shape[1])
+    low = ordered.elements(rows, shape)
     if wanted.picks:
         return low
     above = rows + (parts > 0)
     parts = parts.reshape(shape)
     parts = parts.astype(low.dtype) if wanted.weak else parts
-    return _between_two(low, gather(ordered, above, shape, 1), parts, wanted)
+    return _between_two(low, ordered.elements(above, shape), parts, wanted)
 
 
 # --- lines with nan, and weights -------------------------------------------------------------------------------
@@ -205,8 +207,8 @@ def _of_numbers(lines: Tensor, wanted: Asked) -> Tensor:
     if np.any(counts == 0):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
     used = np.maximum(counts, 1).astype(wanted.q.dtype)
-    places = np.clip(_PLACES[wanted.method](used, wanted.q.reshape(-1, 1)), 0, used - 1)
-    return _interpolated(sorted_lines(lines), places, wanted)
+    places = _within(_PLACES[wanted.method](used, wanted.q.reshape(-1, 1)), used - 1)
+    return _interpolated(in_order(lines), places, wanted)
 
 
 def _how_many_numbers(lines: np.ndarray) -> np.ndarray:

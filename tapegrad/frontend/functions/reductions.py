@@ -17,9 +17,10 @@ from tapegrad.frontend.functions.lines import (
     mask_of_axes,
     operand,
 )
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outputs import deliver, mask_of
 from tapegrad.frontend.record_structural import record_reduction
-from tapegrad.frontend.tensor import Tensor, bind_methods
+from tapegrad.frontend.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.ops import CODES
 
 _SUM, _PROD = CODES["sum"], CODES["prod_reduce"]
@@ -135,9 +136,16 @@ def mean(
     return result if out is None else deliver(result, out, name="numpy.mean")
 
 
-def how_many(where: Any, x: Tensor, axis: Axis, keepdims: bool, name: str) -> Tensor:
-    """Return the number of the elements that a mask selects, in the dtype of `x`."""
-    return sum(select(mask_of(where, name), np.ones(x.shape, x.dtype), 0.0), axis, None, None, keepdims)
+def how_many(where: Any, x: Tensor, axis: Axis, keepdims: bool, name: str) -> Any:
+    """Return the number of the elements that a mask selects, in the dtype of `x`; in eager code no Tensor."""
+    mask = mask_of(where, name)
+    if thread.mode.recorder is not None:
+        return sum(select(mask, np.ones(x.shape, x.dtype), 0.0), axis, None, None, keepdims)
+    array, shape = mask.data_or_traced() if is_tensor(mask) else mask, x.shape
+    array = array if array.shape == shape else np.broadcast_to(array, shape)
+    if axis is None and not keepdims:
+        return float(np.count_nonzero(array))
+    return np.asarray(np.count_nonzero(array, axis, keepdims=keepdims), x.dtype)
 
 
 def prod(

@@ -120,7 +120,8 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
 def _cumprod(x: Tensor, axis: int) -> Tensor:
     last = axis == x.ndim - 1
     lines = x if last else moveaxis(x, axis, -1)
-    begins = np.arange(lines.shape[-1]) == 0
+    begins = np.zeros(lines.shape[-1], bool)
+    begins[:1] = True
     result = linear_recurrence(lines, select(begins, lines, 0.0))
     return result if last else moveaxis(result, -1, axis).copy()
 

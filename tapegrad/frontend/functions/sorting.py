@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.lines import axes_of, constant, is_float, lines_along, operand
-from tapegrad.frontend.indexing import gather
+from tapegrad.frontend.indexing import elements_now, gather
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.outcomes import is_computed, is_recording, look
 from tapegrad.frontend.outputs import deliver
@@ -26,6 +26,7 @@ from tapegrad.ops.params import ArgextremeParams, ArgsortParams
 
 _ARGSORT, _ARGEXTREME = CODES["argsort"], CODES["argextreme"]
 _INDEX = np.dtype(np.int64)
+_FEW = 512  # elements that NumPy orders before the engine has been asked
 
 
 # --- instructions ----------------------------------------------------------------------------------------------
@@ -43,8 +44,21 @@ def order_of_lines(lines: Tensor, *, numbered_through: bool) -> Tensor:
 
 def sorted_lines(lines: Tensor) -> Tensor:
     """Return the lines along the last axis, sorted, in C order."""
+    if not is_recording() and lines.size <= _FEW:
+        return elements_now(lines, order_now(lines))
     lines = in_c_order(lines)
     return gather(lines, order_of_lines(lines, numbered_through=True), lines.shape, 1)
+
+
+def order_now(lines: Tensor) -> np.ndarray:
+    """Return the numbers, in C order of all elements, that sort each line along the last axis, for eager code."""
+    values = lines.data_or_traced()
+    if values.size > _FEW:
+        return order_of_lines(in_c_order(lines), numbered_through=True).data_or_traced()
+    order = values.argsort(-1, kind="stable")
+    if values.ndim > 1 and values.size:
+        order += np.arange(0, values.size, values.shape[-1]).reshape(*values.shape[:-1], 1)
+    return order
 
 
 def _extreme_of_lines(lines: Tensor, shape: tuple[int, ...], sign: int, name: str) -> Tensor:

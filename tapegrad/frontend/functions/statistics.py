@@ -10,12 +10,13 @@ from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.extremes import max as largest
-from tapegrad.frontend.functions.lines import by_lines, count_along, floating, operand
+from tapegrad.frontend.functions.lines import count_along, floating, is_without_zero, mask_of_axes, operand
 from tapegrad.frontend.functions.predicates import any as some
 from tapegrad.frontend.functions.reductions import how_many, mean, sum
 from tapegrad.frontend.modes import current, no_grad, thread
 from tapegrad.frontend.outputs import deliver, mask_of
 from tapegrad.frontend.record import as_boolean
+from tapegrad.frontend.record_structural import record_reduction
 from tapegrad.frontend.shape import broadcast_to, contiguous, reshape, transpose
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
 from tapegrad.ops import CODES
@@ -47,13 +48,14 @@ def degrees_of_freedom(ddof: Any, correction: Any) -> Any:
 
 def variance(x: Tensor, spread: Spread) -> Tensor:
     """Return the mean square of the deviations from the mean."""
-    if spread.where is True and spread.mean is None:
-        shape = x.shape
-        total = by_lines(_DEVIATIONS, spread.name, x, spread.axis, spread.keepdims)
-        freedom = count_along(spread.axis, shape) - spread.freedom
-        _warn_of(freedom <= 0)
-        return total / float(freedom if freedom > 0 else 0)
-    return _variance_of_some(x, spread)
+    name, axis, keepdims, lost, where, mean, of_none = spread
+    if where is not True or mean is not None:
+        return _variance_of_some(x, spread)
+    freedom = count_along(axis, x.shape) - lost
+    if freedom <= 0:
+        _warn_of_none()
+    total = record_reduction(_DEVIATIONS, x, mask_of_axes(axis, x), keepdims, name)
+    return total / float(freedom if freedom > 0 else of_none)
 
 
 def _variance_of_some(x: Tensor, spread: Spread) -> Tensor:
@@ -62,10 +64,14 @@ def _variance_of_some(x: Tensor, spread: Spread) -> Tensor:
     mask = as_boolean(True if spread.where is True else mask_of(spread.where, name), current()[0])
     deviations = _deviations(x, mask, axis, name) if spread.mean is None else x - spread.mean
     total = sum(_square(select(mask, deviations, 0.0)), axis, keepdims=spread.keepdims)
-    count = how_many(mask, x, axis, spread.keepdims, name)
-    if thread.mode.recorder is None:
-        _warn_of(bool(np.any(count.data_or_traced() <= spread.freedom)))
-    return total / select(count > spread.freedom, count - spread.freedom, spread.divisor_of_none)
+    freedom = how_many(mask, x, axis, spread.keepdims, name) - spread.freedom
+    if thread.mode.recorder is not None:
+        freedom = select(freedom > 0, freedom, spread.divisor_of_none)
+    elif np.count_nonzero(freedom <= 0):
+        _warn_of_none(5)
+        freedom = np.where(freedom > 0, freedom, np.asarray(spread.divisor_of_none, x.dtype))
+    result: Tensor = total / freedom
+    return result
 
 
 def _deviations(x: Tensor, mask: Any, axis: Axis, name: str) -> Tensor:
@@ -73,17 +79,23 @@ def _deviations(x: Tensor, mask: Any, axis: Axis, name: str) -> Tensor:
 
     They are taken relative to one of these elements, so that those of a constant are exactly zero.
     """
+    relative: Tensor = x - _centre(x, mask, axis)
+    mean: Tensor = sum(select(mask, relative, 0.0), axis, keepdims=True) / how_many(mask, x, axis, True, name)
+    return relative - mean
+
+
+def _centre(x: Tensor, mask: Tensor, axis: Axis) -> Any:
+    """Return the largest of the elements that a mask selects, 0 where it is not finite; no gradient flows into it."""
+    if thread.mode.recorder is None:
+        found = np.max(x.data_or_traced(), axis, None, True, -np.inf, mask.data_or_traced())
+        return np.where(np.isfinite(found), found, 0.0)
     with no_grad():
         centre = largest(select(mask, x, -np.inf), axis, keepdims=True, initial=-np.inf)
-        centre = select(_isfinite(centre), centre, 0.0)
-    relative = x - centre
-    total = sum(select(mask, relative, 0.0), axis, keepdims=True)
-    return relative - total / how_many(mask, x, axis, True, name)
+        return select(_isfinite(centre), centre, 0.0)
 
 
-def _warn_of(few: bool) -> None:
-    if few:
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=4)
+def _warn_of_none(stacklevel: int = 4) -> None:
+    warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=stacklevel)
 
 
 def var(  # noqa: PLR0913  as many as NumPy's
@@ -253,8 +265,10 @@ def average(
         result = mean(x, axis, keepdims=keepdims)
         return (result, _full(count_along(axis, x.shape), result)) if returned else result
     taken = weights_along(operand(weights, "average"), axis, x.shape)
-    total = sum(taken, axis, np.result_type(x.dtype, taken.dtype), keepdims=keepdims)
-    if some(total == 0):
+    total = sum(
+        taken, axis, None if taken.dtype == x.dtype else np.result_type(x.dtype, taken.dtype), None, keepdims
+    )
+    if not is_without_zero(total) and some(total == 0):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     result = sum(x * taken, axis, keepdims=keepdims) / total
     if not returned:
