@@ -31,6 +31,7 @@ _OF_LISTS = ". NumPy does not see Tensors inside a list: write tapegrad.array([t
 _OF_WRITES = (
     ". An array of NumPy's holds no gradient: for a[i] = t make it by tapegrad.zeros, zeros_like or empty"
 )
+_WRITING = (np.ndarray.fill, np.ndarray.put, np.ndarray.__setitem__)
 # Names of tapegrad's functions, as far as they take Tensors where NumPy's of the same name may not.
 NAMESAKES: set[str] = set()
 
@@ -58,9 +59,9 @@ def instead_of_array(asker: types.FrameType | None) -> str:
 
 def instead_of_number() -> str:
     """Return what to write where the program needs a plain number, or an array: nothing if that cannot be told."""
-    if is_element_write():
-        return _OF_WRITES
     called = called_object()
+    if is_element_write() or any(called is method for method in _WRITING):
+        return _OF_WRITES
     if isinstance(called, type) and issubclass(called, np.generic):
         return f". To change the dtype, write t.astype({full_name(called)})"
     name = getattr(called, "__name__", "")

@@ -107,7 +107,11 @@ def add_to_an_array(t: Any) -> None:
 
 
 INSTEAD: dict[str, list[Callable[[Any], Any]]] = {
-    r"tapegrad\.zeros": [write_an_element, write_a_list, write_a_part, add_to_an_element, add_to_an_array],
+    r"tapegrad\.zeros": [
+        *(write_an_element, write_a_list, write_a_part, add_to_an_element, add_to_an_array),
+        lambda t: held.array.fill(t[0]),
+        lambda t: held.array.put([0], t[:1]),
+    ],
     r"write tapegrad\.sqrt": [lambda t: math.sqrt(t[0])],
     r"write tapegrad\.pow": [lambda t: math.pow(t[0], 2)],
     r"write tapegrad\.dot\(a, t\)": [lambda t: held.array.dot(t)],
