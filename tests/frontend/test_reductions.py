@@ -65,6 +65,13 @@ def test_second_derivatives_of_running_products_with_zeros(x: list[float], mode:
         np.testing.assert_array_equal(hessian, expected)
 
 
+@in_both_modes
+@pytest.mark.parametrize("name", [name for name in KINKS if "std" in name])
+def test_second_derivatives_of_a_deviation_are_zero_at_a_constant(name: str, mode: str) -> None:
+    function, x, _ = KINKS[name]
+    np.testing.assert_array_equal(tg.hessian(MODES[mode](function))(np.array(x)), np.zeros((len(x), len(x))))
+
+
 def test_ties_have_second_derivatives_in_a_sum_of_exponentials() -> None:
     hessian = tg.hessian(tg.logsumexp)(np.array([1.0, 1.0, -np.inf]))
     np.testing.assert_allclose(hessian, [[0.25, -0.25, 0.0], [-0.25, 0.25, 0.0], [0.0, 0.0, 0.0]])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad.frontend.array_like import Axis
+from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.outcomes import contents, is_recording
 from tapegrad.frontend.outputs import mask_of
@@ -16,6 +17,7 @@ from tapegrad.frontend.shape import moveaxis, reshape
 from tapegrad.frontend.tensor import Tensor, from_array
 
 _ALL = -1  # the mask of all axes
+_not_equal = ELEMENTWISE["not_equal"]
 
 
 def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
@@ -101,6 +103,11 @@ def is_without_zero(x: Tensor) -> bool:
         return False
     values = x.data_or_traced()
     return bool(np.count_nonzero(values) == values.size)
+
+
+def root_of_sum(total: Tensor, root: Tensor) -> Tensor:
+    """Return a root of sums of what is not negative, with derivatives 0 of all orders where such a sum is 0."""
+    return root if is_without_zero(total) else select(_not_equal(total, 0.0), root, 0.0)
 
 
 def by_lines(code: int, name: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:

@@ -13,7 +13,7 @@ from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions import reductions, scans, statistics
-from tapegrad.frontend.functions.lines import floating, is_float, operand
+from tapegrad.frontend.functions.lines import floating, is_float, operand, root_of_sum
 from tapegrad.frontend.indexing import elements_now
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outputs import deliver, mask_of
@@ -321,7 +321,8 @@ def nanstd(  # noqa: PLR0913  as many as NumPy's
     freedom = statistics.degrees_of_freedom(ddof, correction)
     x = floating(a, "nanstd", dtype)
     spread = statistics.Spread("numpy.nanstd", axis, keepdims, freedom, where, mean, np.nan)
-    result: Tensor = _sqrt(_variance(x, spread))
+    squares = _variance(x, spread)
+    result = root_of_sum(squares, _sqrt(squares))
     return result if out is None else deliver(result, out, name="numpy.nanstd")
 
 

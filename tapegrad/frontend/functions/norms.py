@@ -10,12 +10,12 @@ from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions import extremes, reductions
-from tapegrad.frontend.functions.lines import is_without_zero
+from tapegrad.frontend.functions.lines import root_of_sum
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import expand_dims
 from tapegrad.frontend.tensor import Tensor
 
-_absolute, _sqrt, _not_equal = (ELEMENTWISE[name] for name in ("absolute", "sqrt", "not_equal"))
+_absolute, _sqrt = ELEMENTWISE["absolute"], ELEMENTWISE["sqrt"]
 
 
 def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -138,14 +138,7 @@ def _floats(x: Any, name: str) -> Tensor:
 
 def _root_of_squares(x: Tensor, axis: Any, keepdims: bool) -> Tensor:
     total = reductions.sum(x * x, axis, None, None, keepdims)
-    return _at_zero(total, _sqrt(total))
-
-
-def _at_zero(total: Tensor, root: Tensor) -> Tensor:
-    """Return a root of a sum, with derivatives 0 of all orders where the sum is 0."""
-    if is_without_zero(total):
-        return root
-    return select(_not_equal(total, 0.0), root, 0.0)
+    return root_of_sum(total, _sqrt(total))
 
 
 def _of_vectors(x: Tensor, ord: Any, axis: Any, keepdims: bool, name: str) -> Tensor:
@@ -162,7 +155,7 @@ def _of_vectors(x: Tensor, ord: Any, axis: Any, keepdims: bool, name: str) -> Te
         return reductions.sum(size, axis, keepdims=keepdims)
     total = reductions.sum(size**ord, axis, keepdims=keepdims)
     root: Tensor = total ** (1.0 / ord)
-    return _at_zero(total, root) if ord > 0 else root
+    return root_of_sum(total, root) if ord > 0 else root
 
 
 def _extreme(sizes: Tensor, ord: float, axis: Any, keepdims: bool) -> Tensor:

@@ -10,7 +10,14 @@ from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.extremes import max as largest
-from tapegrad.frontend.functions.lines import count_along, floating, is_without_zero, mask_of_axes, operand
+from tapegrad.frontend.functions.lines import (
+    count_along,
+    floating,
+    is_without_zero,
+    mask_of_axes,
+    operand,
+    root_of_sum,
+)
 from tapegrad.frontend.functions.predicates import any as some
 from tapegrad.frontend.functions.reductions import how_many, mean, sum
 from tapegrad.frontend.modes import current, no_grad, thread
@@ -209,7 +216,7 @@ def std(  # noqa: PLR0913  as many as NumPy's
 
     Notes
     -----
-    The derivative at a constant is zero.
+    The derivatives at a constant are zero, those of the second order too.
 
     Examples
     --------
@@ -219,7 +226,8 @@ def std(  # noqa: PLR0913  as many as NumPy's
     """
     freedom = degrees_of_freedom(ddof, correction)
     x, spread = floating(a, "std", dtype), Spread("numpy.std", axis, keepdims, freedom, where, mean)
-    result: Tensor = _sqrt(variance(x, spread))
+    squares = variance(x, spread)
+    result = root_of_sum(squares, _sqrt(squares))
     return result if out is None else deliver(result, out, name="numpy.std")
 
 
