@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.frontend.keys import element_numbers, parts_of, slot_of_key, view_key
+from tapegrad.frontend.keys import element_numbers, names_elements, parts_of, slot_of_key, view_key
 from tapegrad.frontend.locating import has_computed_index, is_computed_index, numbers_of_key
 from tapegrad.frontend.modes import current, thread
 from tapegrad.frontend.record import read_now
@@ -29,8 +29,6 @@ from tapegrad.ops import CODES
 from tapegrad.ops.params import GatherParams, ScatterAddParams
 
 _GATHER, _SCATTER_ADD = CODES["gather"], CODES["scatter_add"]
-# Types of parts of a key that NumPy takes as they are
-_PLAIN = {np.ndarray, slice, int, type(None), type(...)}
 
 
 def getitem(x: Tensor, key: Any) -> Tensor:
@@ -66,8 +64,7 @@ def rows_now(x: Tensor, key: Any) -> Tensor | None:
         key = key.data_or_traced()
     if x.dtype.kind != "f":
         return None
-    kinds = set(map(type, key)) if type(key) is tuple else set()
-    if np.ndarray in kinds and kinds <= _PLAIN:
+    if names_elements(key):
         return record_rows(_GATHER, x, element_numbers(x.shape, key), False, "getitem")
     if type(key) is not np.ndarray:
         return None

@@ -16,6 +16,8 @@ from tapegrad.frontend.tensor import is_tensor
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 _BOOLEANS = (bool, np.bool_)
+# Types of parts of a key that NumPy takes as they are.
+_PLAIN = {np.ndarray, slice, int, type(None), type(...)}
 _FEW = 4096  # elements that are numbered one by one, in less time than it takes to say it shortly
 
 
@@ -126,6 +128,28 @@ def element_numbers(shape: tuple[int, ...], key: tuple[Any, ...]) -> np.ndarray:
     if not shape:
         numbers = np.broadcast_to(np.zeros((), np.int64), shape)[key]
     return np.asarray(numbers, np.int64, order="C")
+
+
+def names_elements(key: Any) -> bool:
+    """Whether a key is a tuple of arrays and of parts that NumPy takes as they are."""
+    kinds = set(map(type, key)) if type(key) is tuple else set()
+    return np.ndarray in kinds and kinds <= _PLAIN
+
+
+def listed_numbers(shape: tuple[int, ...], key: Any) -> np.ndarray | None:
+    """Return numbers of elements that an advanced key of eager code lists; of a vector they may lie outside.
+
+    `None` for keys that are to be looked at more closely.
+    """
+    if type(key) is list and set(map(type, key)) == {int}:
+        key = np.array(key)
+    if type(key) is not np.ndarray:
+        return element_numbers(shape, key) if names_elements(key) else None
+    if key.dtype == bool and key.shape == shape:
+        return np.flatnonzero(key)
+    if key.dtype != np.int64:
+        return None
+    return key if len(shape) == 1 else element_numbers(shape, (key,))
 
 
 @functools.lru_cache(64)

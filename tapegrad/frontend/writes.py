@@ -14,7 +14,14 @@ from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend import modes
 from tapegrad.frontend.anomaly import watch
-from tapegrad.frontend.keys import is_basic, numbers_in_memory, parts_of, slot_of_key, view_key
+from tapegrad.frontend.keys import (
+    is_basic,
+    listed_numbers,
+    numbers_in_memory,
+    parts_of,
+    slot_of_key,
+    view_key,
+)
 from tapegrad.frontend.modes import EAGER, thread
 from tapegrad.frontend.record import as_boolean, as_float, cast, read_now, read_within
 from tapegrad.frontend.record_structural import as_tensor
@@ -28,8 +35,9 @@ _SLOT = (1 << 32) - 1  # the bits of what a write returns that are the slot
 
 def setitem(x: Tensor, key: Any, value: Any) -> None:
     """``x[key] = value``."""
-    done = _write_elements_at_once if type(key) is np.ndarray else _write_at_once
-    if not done(x, key, value):
+    if type(key) is not np.ndarray and _write_at_once(x, key, value):
+        return
+    if not _write_elements_at_once(x, key, value):
         _write(x, key, value)
 
 
@@ -69,23 +77,23 @@ def _write_at_once(x: Tensor, key: Any, value: Any) -> bool:
     return True
 
 
-def _write_elements_at_once(x: Tensor, key: np.ndarray, value: Any) -> bool:
-    """Write a number, or a Tensor with one for each, to elements of a vector; whether it is one that the engine takes.
+def _write_elements_at_once(x: Tensor, key: Any, value: Any) -> bool:
+    """Write a number, or a Tensor with one for each, to listed elements; whether key and value are of these kinds.
 
     The engine refuses numbers that are none of an element, among them those that count from the end.
     """
     mode = thread.mode
     tape, header = mode.tape, mode.tape.header
-    if mode.observed or x._base is not None or x._tape is not tape or key.ndim != 1 or key.size == 0:
+    if mode.observed or x._base is not None or x._tape is not tape:
         return False
     array = x.data_or_traced()
     flags = array.flags
-    if array.ndim != 1 or not (flags.writeable and flags.c_contiguous):
+    if not (flags.writeable and flags.c_contiguous):
         return False
-    numbers = np.flatnonzero(key) if key.dtype == bool and key.shape == array.shape else key
-    if numbers.dtype != np.int64 or numbers.size == 0 or slots.offset_in(header, x._slot, id(array)) != 0:
+    numbers = listed_numbers(array.shape, key)
+    if numbers is None or numbers.size == 0 or slots.offset_in(header, x._slot, id(array)) != 0:
         return False
-    slot = _slot_of_elements(header, tape, value, len(numbers), x.dtype)
+    slot = _slot_of_elements(header, tape, value, numbers.shape, x.dtype)
     rows = NONE if slot < 0 else slots.copy_array(header, id(numbers), I64, 0)
     written = NONE
     if rows >= 0:
@@ -98,7 +106,9 @@ def _write_elements_at_once(x: Tensor, key: np.ndarray, value: Any) -> bool:
     return written >= 0
 
 
-def _slot_of_elements(header: int, tape: Tape, value: Any, count: int, dtype: np.dtype[Any]) -> int:
+def _slot_of_elements(
+    header: int, tape: Tape, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> int:
     """A slot with one element for all, or with one for each, and a handle on it; negative for other values."""
     if dtype.kind != "f":
         return NONE
@@ -108,7 +118,7 @@ def _slot_of_elements(header: int, tape: Tape, value: Any, count: int, dtype: np
         return int(slots.number(header, value, DTYPE_CODES[dtype])) if is_number else NONE
     if value._tape is not tape or value.dtype != dtype:
         return NONE
-    return int(views.view_shape(header, value._slot_on(tape), value.shape if value.shape == (count,) else ()))
+    return int(views.view_shape(header, value._slot_on(tape), shape if value.shape == shape else ()))
 
 
 # --- writes of any kind ------------------------------------------------------------------------------------------

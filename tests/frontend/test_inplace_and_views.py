@@ -620,6 +620,37 @@ def test_listed_elements_of_a_vector_from_others_of_its_own(grad):
         assert np.array_equal(written.data, expected)
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        np.array([2, 0, 2]),
+        np.array([-1, 1]),
+        (np.array([0, 2]), np.array([3, 3])),
+        (slice(None), np.array([1, -1])),
+        (np.array([[0], [2]]), np.array([0, 2])),
+        (1, np.array([0, 3, 3])),
+        np.arange(12).reshape(3, 4) % 3 == 0,
+        [0, 2],
+    ],
+    ids=str,
+)
+def test_listed_elements_of_a_matrix(key):
+    start, weights = np.linspace(0.5, 1.5, 12).reshape(3, 4), np.arange(1.0, 13.0).reshape(3, 4)
+    given = np.linspace(5.0, 6.0, start[key].size).reshape(start[key].shape)
+    for value in (given, given[..., ::-1], 7.0):
+        x, v = tg.tensor(start), tg.tensor(value) if isinstance(value, np.ndarray) else value
+        written, expected, owner = x * 1.0, start.copy(), np.full((3, 4), -1)
+        written[key] = v
+        expected[key] = value
+        assert np.array_equal(written.data, expected)
+        owner[key] = np.arange(given.size).reshape(given.shape)
+        tg.sum(written * weights).backward()
+        assert np.array_equal(x.grad, np.where(owner < 0, weights, 0.0))
+        if isinstance(value, np.ndarray):
+            sums = [weights[owner == k].sum() for k in range(given.size)]
+            assert np.array_equal(v.grad.reshape(-1), sums)
+
+
 def test_listed_elements_that_there_are_none_of():
     written = tg.tensor(np.arange(5.0)) * 1.0
     for key, value in (([5], 1.0), ([-6], 1.0), ([0, 1], tg.tensor(np.ones(3))), ([0, 1], np.ones((2, 2)))):

@@ -26,6 +26,7 @@ from tapegrad.frontend.shape import broadcast_to, contiguous
 from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 
 _BY_POSITION = ("edge", "reflect", "symmetric", "wrap")  # each element of a margin is one of the array
+_FEW = 4096  # rows of a result whose numbers are kept
 _ARGUMENTS: dict[str, tuple[str, Any]] = {  # the one that a mode has, and its default
     "constant": ("constant_values", 0),
     "linear_ramp": ("end_values", 0),
@@ -226,8 +227,17 @@ def _region_inside(
 
 
 def _by_position(mode: Any, x: Tensor, axis: int, widths: tuple[int, int]) -> Tensor:
-    rows = np.pad(np.arange(x.shape[axis]), widths, mode)
+    extent = x.shape[axis]
+    few = extent + sum(widths) <= _FEW
+    rows = _padded_rows(mode, extent, widths) if few else np.pad(np.arange(extent), widths, mode)
     return x[(slice(None),) * axis + (rows,)]
+
+
+@functools.lru_cache(64)
+def _padded_rows(mode: Any, extent: int, widths: tuple[int, int]) -> np.ndarray:
+    rows: np.ndarray = np.pad(np.arange(extent), widths, mode)
+    rows.flags.writeable = False
+    return rows
 
 
 def _constant(values: Any, x: Tensor, axis: int, widths: tuple[int, int]) -> Tensor:

@@ -184,7 +184,11 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     (2, 5)
     """
     x, y = as_tensor(a, "numpy.tensordot"), as_tensor(b, "numpy.tensordot")
-    own, others = _pairs(axes, x.ndim)
+    x_shape, y_shape = x.shape, y.shape
+    if type(axes) is int and 0 <= axes <= min(len(x_shape), len(y_shape)):
+        own, others = tuple(range(len(x_shape) - axes, len(x_shape))), tuple(range(axes))
+        return _contracted(x, y, own, others, "numpy.tensordot")
+    own, others = _pairs(axes, len(x_shape))
     if len(own) != len(others):
         raise ValueError(f"numpy.tensordot: {len(own)} axes of one operand and {len(others)} of the other")
     x_axes, y_axes = (normalize_axis_tuple(each, t.ndim, "axes") for each, t in ((own, x), (others, y)))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.copied_views import joined_slices
-from tapegrad.frontend.functions.joining import concatenate
+from tapegrad.frontend.functions.joining import concatenate, concatenated
 from tapegrad.frontend.functions.views import with_one_dimension
 from tapegrad.frontend.indexing import getitem, pick
 from tapegrad.frontend.record import read_now, read_within
@@ -101,22 +101,23 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
             f"{name}: values of {given.dtype} lose their gradient among elements of {x.dtype}; convert those with"
             " astype(float)"
         )
-    given = given.astype(x.dtype, copy=False)
-    shape, line = x.shape, given.shape
-    if (
-        type(obj) is int
-        and len(shape) == 1
-        and axis in (None, 0)
-        and len(line) < 2
-        and -shape[0] <= obj <= shape[0]
-    ):
-        place = obj + shape[0] if obj < 0 else obj
-        return concatenate(
-            [getitem(x, slice(0, place)), with_one_dimension(given), getitem(x, slice(place, None))]
-        )
+    if given.dtype != x.dtype:
+        given = given.astype(x.dtype)
+    if type(obj) is int and axis in (None, 0) and (made := _with_more(x, obj, given)) is not None:
+        return made
     new = np.arange(x.size, x.size + given.size, dtype=np.int64).reshape(given.shape)
     numbers = np.insert(np.arange(x.size).reshape(x.shape), _index(obj), new, axis)
     return pick(concatenate([ravel(x), ravel(given)]), numbers, numbers.shape)
+
+
+def _with_more(x: Tensor, place: int, given: Tensor) -> Tensor | None:
+    """Join what is before and behind a place of a vector with values between; `None` for others, and no such place."""
+    shape = x.shape
+    if len(shape) != 1 or given.ndim > 1 or not -shape[0] <= place <= shape[0]:
+        return None
+    place += shape[0] if place < 0 else 0
+    parts = [getitem(x, slice(0, place)), with_one_dimension(given), getitem(x, slice(place, None))]
+    return concatenated(parts, 0)
 
 
 FUNCTIONS = {function.__name__: function for function in (delete, insert)}

@@ -237,7 +237,8 @@ def extract(condition: Any, arr: Any) -> Tensor:
     """
     x = ravel(as_tensor(arr, "numpy.extract"))
     (indices,) = _nonzero(ravel(condition) if is_tensor(condition) else np.ravel(condition))
-    return _take(x, indices, 0, "raise", "numpy.extract")
+    taken = None if is_recording() else rows_now(x, indices)
+    return _take(x, indices, 0, "raise", "numpy.extract") if taken is None else taken
 
 
 FUNCTIONS = {function.__name__: function for function in (take, take_along_axis, compress, extract)}
