@@ -203,25 +203,23 @@ def _of_two(mode: Mode, code: int, x1: Any, x2: Any) -> int:
 def _of_three(mode: Mode, code: int, *operands: Any) -> int:
     """Call the engine for an op of Tensors, numbers and small arrays of one dtype, and masks; negative for others."""
     tape, header, dtype = mode.tape, mode.tape.header, NONE
-    given: list[int] = []
     for x in operands:
-        if type(x) is not Tensor:
-            given.append(NONE)
-            continue
-        if x._tape is not tape:
-            return NONE
-        given.append(x._slot if x._base is None else x._slot_on(tape))
-        own = slots.dtype_of(header, given[-1])
-        dtype = own if own <= F32 else dtype
+        if type(x) is Tensor:
+            if x._tape is not tape:
+                return NONE
+            own = slots.dtype_of(header, x._slot)
+            dtype = own if own <= F32 else dtype
     if dtype == NONE:
         return NONE
-    made = [constant_slot(header, x, dtype) for x in operands if type(x) is not Tensor]
-    fresh = iter(made)
-    first, second, third = [next(fresh) if slot == NONE else slot for slot in given]
-    failed = made and min(made) < 0
-    slot = (
-        NONE if failed else eager.record_elementwise(header, code, first, second, third, mode.differentiate)
-    )
+    given: list[int] = []
+    made: list[int] = []
+    for x in operands:
+        if type(x) is Tensor:
+            given.append(x._slot if x._base is None else x._slot_on(tape))
+        else:
+            made.append(constant_slot(header, x, dtype))
+            given.append(made[-1])
+    slot = NONE if min(given) < 0 else eager.record_elementwise(header, code, *given, mode.differentiate)
     for each in made:
         if each >= 0:
             slots.drop(header, each)

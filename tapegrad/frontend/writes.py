@@ -94,7 +94,8 @@ def _write_elements_at_once(x: Tensor, key: Any, value: Any) -> bool:
     if numbers is None or numbers.size == 0 or slots.offset_in(header, x._slot, id(array)) != 0:
         return False
     slot = _slot_of_elements(header, tape, value, numbers.shape, x.dtype)
-    rows = NONE if slot < 0 else slots.copy_array(header, id(numbers), I64, 0)
+    line = numbers.reshape(-1)
+    rows = NONE if slot < 0 else slots.copy_array(header, id(line), I64, 0)
     written = NONE
     if rows >= 0:
         written = writes.write_rows(header, _SCATTER, x._slot, rows, slot, mode.differentiate)

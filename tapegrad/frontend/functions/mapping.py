@@ -12,6 +12,7 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.joining import concatenate, stack
 from tapegrad.frontend.functions.predicates import FUNCTIONS as PREDICATES
 from tapegrad.frontend.indexing import pick
+from tapegrad.frontend.outcomes import is_recording
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import broadcast_to, expand_dims, moveaxis, ravel, reshape
 from tapegrad.frontend.tensor import Tensor
@@ -149,7 +150,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
     points = as_tensor(x, "numpy.piecewise")
     conditions = _conditions(condlist, points)
     if len(funclist) == len(conditions) + 1:
-        conditions = [*conditions, ~np.any(conditions, axis=0)]
+        conditions = [*conditions, ~np.logical_or.reduce(conditions)]
     if len(funclist) != len(conditions):
         raise ValueError(f"numpy.piecewise: {len(conditions)} conditions, but {len(funclist)} functions")
     pieces, flat = [as_tensor(np.zeros(1, points.dtype), "numpy.piecewise")], ravel(points)
@@ -171,6 +172,9 @@ def _conditions(condlist: Any, x: Tensor) -> list[np.ndarray]:
     alone = not several or (x.ndim > 0 and np.ndim(condlist[0]) == 0)
     conditions = []
     for condition in [condlist] if alone else condlist:
+        if not is_recording() and _is_mask(condition, x.shape):
+            conditions.append(condition)
+            continue
         holds = np.zeros(x.shape, bool)
         if np.shape(condition) != x.shape:
             raise ValueError(
@@ -179,6 +183,10 @@ def _conditions(condlist: Any, x: Tensor) -> list[np.ndarray]:
         holds[_nonzero(condition) if x.ndim else (np.asarray(condition, bool),)] = True
         conditions.append(holds)
     return conditions
+
+
+def _is_mask(condition: Any, shape: tuple[int, ...]) -> bool:
+    return type(condition) is np.ndarray and condition.dtype == bool and condition.shape == shape
 
 
 def _piece(function: Any, points: Tensor, args: tuple[Any, ...], kw: dict[str, Any]) -> Tensor:
@@ -192,7 +200,8 @@ def _piece(function: Any, points: Tensor, args: tuple[Any, ...], kw: dict[str, A
         )
     if values.ndim and values.shape != points.shape and values.size != 1:
         raise ValueError(f"numpy.piecewise: values of shape {values.shape} at {points.size} points")
-    return ravel(values).astype(points.dtype, copy=False)
+    line = values if values.ndim == 1 else ravel(values)
+    return line if line.dtype == points.dtype else line.astype(points.dtype)
 
 
 def vectorize(
