@@ -94,17 +94,12 @@ def _step_back(
         return
     step = Step(tape, instruction, cotangents, active)
     watch = watching()
-    if watch is None:
-        contributions = _contributions(step, y_bar)
-    else:
-        contributions = _watched_contributions(instruction, step, y_bar, watch)
-    for j, value in contributions.items():
+    found = _contributions(step, y_bar) if watch is None else _watched_contributions(step, y_bar, watch)
+    for j, value in found.items():
         _add(step, j, value)
 
 
-def _watched_contributions(
-    instruction: Instruction, step: Step, y_bar: Value, watch: Watch
-) -> dict[int, Value]:
+def _watched_contributions(step: Step, y_bar: Value, watch: Watch) -> dict[int, Value]:
     """Do the same as `_contributions`, and report values that are not finite."""
     with watch.differentiating(step.tape, step.result):
         contributions = _contributions(step, y_bar)

@@ -33,7 +33,7 @@ def record_integers(name: str, values: _Operands, tape: Recorder) -> Tensor | No
         return _IN_OTHER_WORDS[name](tape, *values)
     if name not in _OF_INTEGERS:
         return None
-    first = [] if name != "where" else [_condition(values[0], tape)]
+    first = [] if name != "where" else [_condition(values[0])]
     operands = [*first, *(_as_int64(value, tape) for value in values[len(first) :])]
     known = [x for x in operands if x is not None]
     return _run(_OF_INTEGERS[name], known, name, tape) if len(known) == len(operands) else None
@@ -81,7 +81,7 @@ def _as_int64(value: Any, tape: Recorder) -> Tensor | None:
     return from_array(array.astype(_INT64), constant=True)
 
 
-def _condition(value: Any, tape: Recorder) -> Tensor | None:
+def _condition(value: Any) -> Tensor | None:
     """Return a condition as a Tensor of booleans; None for one of numbers."""
     if is_tensor(value):
         return value if value.dtype == _BOOLEAN else None
