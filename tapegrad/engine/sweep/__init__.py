@@ -10,7 +10,7 @@ In reading order:
     eager_rows, eager_joining      and for rows by number, and several slots joined
     writes                         write in place
     earlier_contents               what was there before, for the rules that read it
-    reachability, reverse, reverse_segments  the reverse sweep
+    reachability, seeds, reverse, reverse_segments  the reverse sweep
     tangent_reachability, tangent  the tangent sweep
     subgraph                       the instructions between results and inputs, for Python
     replay, jacobian_columns       bound programs

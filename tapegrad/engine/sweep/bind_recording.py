@@ -4,7 +4,7 @@ from tapegrad.engine.kernels.raw_memory import load_i64
 from tapegrad.engine.runtime.compiler import EVERY_RECORDING, entry_point
 from tapegrad.engine.sweep.bind import bind_forward, bind_reverse, variant
 from tapegrad.engine.sweep.bind_tangent import bind_tangent
-from tapegrad.engine.sweep.reverse import operand_slot, reaches_all, shares_buffer
+from tapegrad.engine.sweep.reverse import may_store
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.blocks import release_block
@@ -52,10 +52,7 @@ def instruction_variant(header, i):
 @entry_point()
 def can_store(header, i, j):
     """Whether the reverse kernel of instruction `i` may write to operand j's cotangent instead of adding to it."""
-    instruction = instruction_at(header, i)
-    slot = operand_slot(instruction, j)
-    unshared = not shares_buffer(header, instruction, j)
-    return unshared and reaches_all(header, instruction, j) and covers_buffer(header, slot)
+    return may_store(header, instruction_at(header, i), j)
 
 
 @entry_point(group=EVERY_RECORDING)

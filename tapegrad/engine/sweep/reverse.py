@@ -3,21 +3,8 @@
 Mark the instructions that the root depends on, propagate cotangents backwards, accumulate gradients, free the graph.
 """
 
-import numba
-
 from tapegrad.engine.kernels.frame import WORDS, X_BAR
-from tapegrad.engine.kernels.odometer import begin_index, next_index, step_to_next
-from tapegrad.engine.kernels.raw_memory import (
-    free,
-    load_f32,
-    load_f64,
-    load_i64,
-    realloc,
-    stack_words,
-    store_f32,
-    store_f64,
-    store_i64,
-)
+from tapegrad.engine.kernels.raw_memory import free, load_i64, realloc, stack_words, store_i64
 from tapegrad.engine.kernels.status import OUT_OF_MEMORY
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.bind import OUTER_WORDS, bind_reverse, op_word, variant
@@ -33,6 +20,7 @@ from tapegrad.engine.sweep.reachability import (
     unmark,
     unmark_all,
 )
+from tapegrad.engine.sweep.seeds import add_seed
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.blocks import add_block, new_block, new_zero_block, release_block
@@ -49,11 +37,9 @@ from tapegrad.engine.tape.layout import (
     E_FREED,
     E_KERNEL,
     E_STATUS,
-    F32,
     HAS_ATTACHMENT,
     LIBRARY,
     MATMUL,
-    MAX_NDIM,
     NONE,
     OP_IN_PLACE,
     OP_KIND,
@@ -66,7 +52,7 @@ from tapegrad.engine.tape.layout import (
     WANTED,
 )
 from tapegrad.engine.tape.release import first_writer, free_cotangent, free_instruction
-from tapegrad.engine.tape.versions import covers_buffer
+from tapegrad.engine.tape.versions import covers_buffer, shows_all_once
 
 KEEP_GRAPH = 1  # bits of the options of `reverse_sweep`
 OVERWRITE = 2
@@ -227,15 +213,22 @@ def reaches_all(header, instruction, j):
 
 
 @inline_njit
+def may_store(header, instruction, j):
+    """Whether the reverse kernel may write to the new cotangent of operand j's buffer, instead of adding to zeros."""
+    slot = operand_slot(instruction, j)
+    if shares_buffer(header, instruction, j) or not reaches_all(header, instruction, j):
+        return False
+    by_loops = op_word(header, instruction.op, OP_KIND) < MATMUL  # such a kernel takes any strides
+    return covers_buffer(header, slot) or (by_loops and shows_all_once(header, slot))
+
+
+@inline_njit
 def _make_cotangent(header, instruction, j):
     """Give the buffer of operand `j` a cotangent. 1 if the kernel may write to it, 0 if it must add to zeros."""
-    slot = operand_slot(instruction, j)
-    buffer = col.buffer(header, slot)
+    buffer = col.buffer(header, operand_slot(instruction, j))
     if col.cotangent(header, buffer) != 0:
         return 0
-    unshared = not shares_buffer(header, instruction, j)
-    store = unshared and reaches_all(header, instruction, j) and covers_buffer(header, slot)
-    bytes_ = col.bytes(header, buffer)
+    store, bytes_ = may_store(header, instruction, j), col.bytes(header, buffer)
     col.set_cotangent(header, buffer, new_block(bytes_) if store else new_zero_block(bytes_))
     return 1 if store else 0
 
@@ -328,27 +321,6 @@ def release_graph(header, low, high):
             free_instruction(header, i)
         col.set_mark(header, i, 0)  # also of those that died meanwhile: a mark must not outlive its sweep
     trim(header)
-
-
-@inline_njit
-def add_seed(header, root, seed):
-    """Add the seed, an array of the root's shape in C order (0: ones), to the root's cotangent."""
-    buffer = col.buffer(header, root)
-    if col.cotangent(header, buffer) == 0:
-        col.set_cotangent(header, buffer, new_zero_block(col.bytes(header, buffer)))
-    ndim, geometry = col.ndim(header, root), col.geometry(header, root)
-    index, strides = stack_words(MAX_NDIM), geometry + 8 * ndim
-    begin_index(index, ndim)
-    address = col.cotangent(header, buffer) + col.offset(header, root)
-    single = col.dtype(header, root) == F32
-    for k in range(size(header, root)):
-        if single:
-            store_f32(
-                address, 0, load_f32(address, 0) + (load_f32(seed, k) if seed != 0 else numba.float32(1.0))
-            )
-        else:
-            store_f64(address, 0, load_f64(address, 0) + (load_f64(seed, k) if seed != 0 else 1.0))
-        address += step_to_next(geometry, strides, next_index(index, geometry, ndim), ndim)
 
 
 @inline_njit

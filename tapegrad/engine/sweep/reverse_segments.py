@@ -11,13 +11,13 @@ from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.sweep.earlier_contents import take_own
 from tapegrad.engine.sweep.reverse import (
-    add_seed,
     bind_step,
     flag_wanted,
     report_missing,
     reverse_kernel,
     step,
 )
+from tapegrad.engine.sweep.seeds import add_seed
 from tapegrad.engine.sweep.subgraph import (
     ENTRY_WORDS,
     G_FLAGS,

@@ -5,7 +5,7 @@ from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.blocks import new_block
-from tapegrad.engine.tape.geometry import is_contiguous, item_size, size
+from tapegrad.engine.tape.geometry import is_contiguous, item_size, shows_each_once, size
 from tapegrad.engine.tape.growth import new_buffer, new_slot
 from tapegrad.engine.tape.history import (
     RECORD_BYTES,
@@ -34,6 +34,13 @@ def covers_buffer(header, slot):
     """Whether a slot is the whole of its buffer, element for element."""
     bytes_ = col.bytes(header, col.buffer(header, slot))
     return size(header, slot) * item_size(col.dtype(header, slot)) == bytes_ and is_contiguous(header, slot)
+
+
+@inline_njit
+def shows_all_once(header, slot):
+    """Whether a slot shows each element of its buffer once, in whatever order."""
+    bytes_ = col.bytes(header, col.buffer(header, slot))
+    return size(header, slot) * item_size(col.dtype(header, slot)) == bytes_ and shows_each_once(header, slot)
 
 
 @inline_njit

@@ -1,0 +1,115 @@
+"""What the times of all functions say: one table, their means beside torch's, and what costs more than it should.
+
+A time is the lower quartile of its rounds: whatever else the machine does only adds to one.
+"""
+
+from collections.abc import Iterator
+from math import exp, log
+
+from perf.figures.base import Target
+from perf.quantities import quantity
+from perf.timer import Timing
+
+SIZES = (10, 10_000, 1_000_000)
+CONTENDERS = ("eager", "replay", "torch", "MyGrad")
+DIRECTIONS = ("forward", "gradient")
+TIMES_OF_AN_ADDITION = 3.0
+TIMES_OF_TORCH = 1.5
+
+# Why a function is slower than torch's by more than that.
+_NUMPYS = "computed by NumPy's own loop, which is not vectorised for float64 on every machine"
+_SCIPYS = "computed by SciPy's loop, which is not vectorised"
+REASONS: dict[str, str] = {
+    **dict.fromkeys(("cos", "sin", "tan"), _NUMPYS),
+    **dict.fromkeys(("digamma", "erf", "erfc", "lgamma"), _SCIPYS),
+}
+UNKNOWN = "no reason is known"
+
+Times = dict[str, float]  # seconds by contender
+Key = tuple[str, int, str]  # function, elements, direction
+
+
+def name_of(key: Key, contender: str) -> str:
+    """The name of a timing."""
+    function, n, direction = key
+    return f"{function}, {n:,}, {direction}, {contender}"
+
+
+def times(timings: list[Timing]) -> dict[Key, Times]:
+    """Seconds of each contender, by function, size and direction."""
+    found: dict[Key, Times] = {}
+    for timing in timings:
+        function, n, direction, contender = timing.name.rsplit(", ", 3)
+        found.setdefault((function, int(n.replace(",", "")), direction), {})[contender] = timing.low
+    return found
+
+
+def _of_torch(measured: Times, contender: str = "eager") -> float | None:
+    """A contender's time by torch's, if both were measured."""
+    if {contender, "torch"} <= measured.keys():
+        return measured[contender] / measured["torch"]
+    return None
+
+
+def table(timings: list[Timing]) -> list[tuple[str, ...]]:
+    """A row for each function and direction, sorted by name; last how often torch's time the eager one is."""
+    found = times(timings)
+    heads = [f"{n:.0e}".replace("e+0", "e") + f": {kind}" for n in SIZES for kind in CONTENDERS]
+    rows: list[tuple[str, ...]] = [("function", "direction", *heads, "eager by torch at 1e6")]
+    for function in sorted({function for function, _, _ in found}):
+        for direction in DIRECTIONS:
+            measured = [found.get((function, n, direction), {}) for n in SIZES]
+            cells = [quantity(each.get(kind), "s") for each in measured for kind in CONTENDERS]
+            rows.append((function, direction, *cells, quantity(_of_torch(measured[-1]), "")))
+    return rows
+
+
+def means(timings: list[Timing]) -> list[str]:
+    """For each size and direction the geometric means of what a function takes by what torch takes for it."""
+    found, lines = times(timings), []
+    for n in SIZES:
+        for direction in DIRECTIONS:
+            measured = [each for key, each in found.items() if key[1:] == (n, direction)]
+            parts = [part for kind in CONTENDERS if kind != "torch" for part in _mean(measured, kind)]
+            if parts:
+                lines.append(f"{n:,} elements, {direction}, geometric mean by torch: {', '.join(parts)}")
+    return lines
+
+
+def _mean(measured: list[Times], contender: str) -> Iterator[str]:
+    ratios = [ratio for each in measured if (ratio := _of_torch(each, contender)) is not None]
+    if ratios:
+        yield f"{contender} {exp(sum(map(log, ratios)) / len(ratios)):.2f} ({len(ratios)} functions)"
+
+
+def slower(timings: list[Timing]) -> list[str]:
+    """A line for each function that is slower than torch's at the largest size: why, or that nobody has said it."""
+    ratios = [
+        (_of_torch(each) or 0.0, name, direction)
+        for (name, n, direction), each in times(timings).items()
+        if n == SIZES[-1]
+    ]
+    return [
+        f"{name}, {direction}: {ratio:.1f} times torch's: {REASONS.get(name, UNKNOWN)}"
+        for ratio, name, direction in sorted(ratios, reverse=True)
+        if ratio > TIMES_OF_TORCH
+    ]
+
+
+def targets(timings: list[Timing]) -> list[Target]:
+    """How many functions cost more than they should: in Python at the smallest size, beside torch at the largest."""
+    found = times(timings)
+    addition = found.get(("add", SIZES[0], "forward"), {}).get("eager")
+    costly = [
+        name
+        for (name, n, direction), each in found.items()
+        if addition and n == SIZES[0] and direction == "forward"
+        and each.get("eager", 0.0) > TIMES_OF_AN_ADDITION * addition
+    ]  # fmt: skip
+    unexplained = [line for line in slower(timings) if line.endswith(UNKNOWN)]
+    return [
+        Target("functions of 10 elements that take more than 3 additions eagerly", float(len(costly)), 0, ""),
+        Target(
+            "functions of 1e6 elements slower than torch's without a reason", float(len(unexplained)), 0, ""
+        ),
+    ]
