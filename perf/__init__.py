@@ -5,6 +5,7 @@ workloads    the functions that are differentiated, as data, each with an indepe
 second_order second derivatives of one of them, by hand
 regression   NIST's Gauss1 as a workload, with its Jacobian by hand
 nist_fits    the 54 fits of NIST's regressions, and every point at which they evaluate a function
+function_calls how each function of the namespace is called to be measured
 peers        adapters: how each library gives a derivative of a workload, a file a derivative
 environment  settings of the process that all of them share: how memory is kept, how threads wait
 timer        one clock for all of them, interleaved in one run, every answer checked first

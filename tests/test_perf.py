@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perf import workloads
-from perf.figures import FIGURES, Figure, Outcome, Settings, Target
+from perf.figures import FIGURES, Figure, Outcome, Settings, Target, function_table
 from perf.figures import functions as function_figures
 from perf.figures.derivatives import DERIVATIVES
 from perf.figures.fits import _pass, _sample, _scaled
@@ -15,6 +15,7 @@ from perf.figures.replay import LENGTHS, slope
 from perf.function_calls import CALLS, OPERATORS, calls, functions
 from perf.nist_fits import Evaluation, Fits, run_fits
 from perf.peers import FUNCTIONS, GRADIENTS, HESSIANS, JACOBIANS, PRODUCTS, RESIDUALS, Unavailable, enter
+from perf.progress import progress
 from perf.regression import gauss1, residuals
 from perf.report import Report, figure_text, quantity
 from perf.second_order import direction, rosenbrock_hessian, rosenbrock_product
@@ -295,20 +296,52 @@ def test_functions_are_timed_in_both_directions(name):
     assert {f"{name}, 10, {kind}" for kind in kinds} <= timed
 
 
-def test_functions_are_judged():
-    def timings(name, n, **seconds):
-        return [timing(f"{name}, {n}, forward, {kind}", each) for kind, each in seconds.items()]
+def function_timings(name, n, direction="forward", **seconds):
+    names = [f"{name}, {n}, {direction}, {kind}" for kind in seconds]
+    return [timing(name, each) for name, each in zip(names, seconds.values(), strict=True)]
 
-    measured = [
-        *timings("add", "10", eager=1e-6),
-        *timings("slow", "10", eager=2e-6, torch=1e-6),
-        *timings("take", "10", eager=4e-6),
-        *timings("slow", "1,000,000", eager=2e-3, torch=1e-3),
-        *timings("take", "1,000,000", eager=1.2e-3, torch=1e-3),
+
+FUNCTION_TIMINGS = [
+    *function_timings("take", "10", eager=4e-6),
+    *function_timings("add", "10", eager=1e-6),
+    *function_timings("slow", "10", eager=2e-6, torch=1e-6),
+    *function_timings("slow", "1,000,000", eager=2e-3, torch=1e-3),
+    *function_timings("slow", "1,000,000", "gradient", eager=8e-3, replay=3e-3, torch=1e-3),
+    *function_timings("take", "1,000,000", eager=1.2e-3, torch=1e-3),
+    *function_timings("erf", "1,000,000", eager=4e-3, torch=1e-3),
+]
+
+
+def test_functions_are_judged():
+    assert [target.measured for target in function_table.targets(FUNCTION_TIMINGS)] == [1, 2]
+    assert function_table.slower(FUNCTION_TIMINGS) == [
+        "slow, gradient: 8.0 times torch's: no reason is known",
+        f"erf, forward: 4.0 times torch's: {function_table.REASONS['erf']}",
+        "slow, forward: 2.0 times torch's: no reason is known",
     ]
-    assert [target.measured for target in function_figures.targets(measured)] == [1, 1]
-    assert function_figures._slower(measured) == ["slow, forward: 2.0 times torch's: no reason is known"]
-    assert function_figures._table(measured)[1:3] == [
-        ("add", "10", "forward", "1 us", "-", "-", "-"),
-        ("slow", "10", "forward", "2 us", "-", "1 us", "-"),
+    assert function_table.means(FUNCTION_TIMINGS) == [
+        "10 elements, forward, geometric mean by torch: eager 2.00 (1 functions)",
+        "1,000,000 elements, forward, geometric mean by torch: eager 2.13 (3 functions)",
+        "1,000,000 elements, gradient, geometric mean by torch: eager 8.00 (1 functions), "
+        "replay 3.00 (1 functions)",
     ]
+
+
+def test_functions_are_a_sorted_table():
+    head, *rows = function_table.table(FUNCTION_TIMINGS)
+    assert [row[:2] for row in rows[:3]] == [("add", "forward"), ("add", "gradient"), ("erf", "forward")]
+    slow = dict(zip(head, rows[5], strict=True))
+    assert slow["direction"] == "gradient"
+    assert slow["1e6: replay"] == "2.7 ms"
+    assert slow["1e6: MyGrad"] == "-"
+    assert slow["eager by torch at 1e6"] == "8"
+
+
+def test_reasons_are_those_of_functions():
+    assert function_table.REASONS.keys() <= calls().keys()
+
+
+def test_progress_is_a_line_now_and_then(capsys):
+    names = [str(k) for k in range(30)]
+    assert list(progress(names)) == names
+    assert capsys.readouterr().err.split("\n") == ["    0 of 30: 0", "    25 of 30: 25", ""]

@@ -14,7 +14,7 @@ from tapegrad.autodiff.custom import tensor_rules as custom
 from tapegrad.autodiff.step import Step
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend import elementwise
-from tapegrad.frontend.functions import joining, linalg, reductions, scans
+from tapegrad.frontend.functions import joining, linalg, reductions, scans, vectors
 from tapegrad.frontend.functions.convolution import sums_of_products
 from tapegrad.frontend.modes import no_grad
 from tapegrad.frontend.record import apply, unary
@@ -145,6 +145,28 @@ def _recurrence_forward(step: Step, factor_dot: Value | None, term_dot: Value | 
     )
 
 
+# --- products of vectors in space --------------------------------------------------------------------------------
+
+
+def _cross_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    y_bar = step.dense(y_bar, -1)
+    bars: dict[int, Value] = {}
+    if step.asks(0):
+        bars[0] = vectors.product_in_space(step.x(1), y_bar, masked=True)
+    if step.asks(1):
+        bars[1] = vectors.product_in_space(y_bar, step.x(0), masked=True)
+    return bars
+
+
+def _cross_forward(step: Step, a_dot: Value | None, b_dot: Value | None) -> Value:
+    terms = []
+    if a_dot is not None:
+        terms.append(vectors.product_in_space(step.dense(a_dot, 0), step.x(1), masked=True))
+    if b_dot is not None:
+        terms.append(vectors.product_in_space(step.x(0), step.dense(b_dot, 1), masked=True))
+    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+
+
 # --- matrix products -------------------------------------------------------------------------------------------
 
 
@@ -215,6 +237,7 @@ RULES: dict[str, Rules] = {
     "deviations": _weighted(_twice_the_deviations),
     "logsumexp": _weighted(_shares_of_exponentials),
     "recurrence": Rules(_recurrence_reverse, _recurrence_forward),
+    "cross": Rules(_cross_reverse, _cross_forward),
     "matmul": Rules(_matmul_reverse, _matmul_forward),
     "correlate": Rules(_correlate_reverse, _correlate_forward),
     "custom": Rules(_custom_reverse, _custom_forward),

@@ -252,6 +252,17 @@ class RecurrenceParams(NamedTuple):
         return "" if self.masked in (0, 1) else f"masked is {self.masked}"
 
 
+class CrossParams(NamedTuple):
+    """Whether zero times anything is zero, 0 or 1: so it is of derivatives."""
+
+    masked: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        if self.masked not in (0, 1):
+            return f"masked is {self.masked}"
+        return "" if result.shape[-1:] == (3,) else f"lines of {result.shape[-1:]} components"
+
+
 class ArgsortParams(NamedTuple):
     """The operand as `lines` lines of `length` elements, each of which is sorted.
 

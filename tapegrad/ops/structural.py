@@ -88,6 +88,8 @@ STRUCTURAL: tuple[Structural, ...] = (
         (("x0", "y"), ("x0",)),
         params.RecurrenceParams,
     ),
+    # of vectors of three components each
+    Structural("cross", "scan", "cross.cross_{direction}_{dtype}", (("x1",), ("x0",)), params.CrossParams),
     _order("argsort", params.ArgsortParams, "i64"),
     _order("argextreme", params.ArgextremeParams),
     Structural(

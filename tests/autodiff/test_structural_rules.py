@@ -123,6 +123,15 @@ CASES = {
         (lambda a, b: linear_recurrence(tg.broadcast_to(a, (2, 4)), b), [(), (2, 4)]),
         (lambda a: linear_recurrence(a[..., ::-1], a), [(2, 3)]),
     ],
+    "cross": [
+        (tg.cross, [(3,), (3,)]),
+        (tg.cross, [(2, 1, 3), (4, 3)]),
+        (tg.cross, [(2, 3), (3,)]),
+        (lambda a, b: tg.cross(a, b, axis=0), [(3, 2), (3, 2)]),
+        (lambda a: tg.cross(a, a[..., ::-1]), [(2, 3)]),
+        (tg.cross, [(0, 3), (0, 3)]),
+        (tg.cross, [(2, 2), (2, 3)]),
+    ],
     "cumsum": [
         (tg.cumsum, [(5,)]),
         (lambda x: tg.cumsum(x, 0), [(3, 2)]),

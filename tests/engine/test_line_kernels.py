@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from helpers.kernel_frames import DTYPES, add_or_store, both_dtypes, lines, one_stride, rng, run
-from tapegrad.engine.kernels import deviations, logsumexp, recurrence, sorting
-from tapegrad.ops.params import ArgextremeParams, ArgsortParams, RecurrenceParams
+from tapegrad.engine.kernels import cross, deviations, logsumexp, recurrence, sorting
+from tapegrad.ops.params import ArgextremeParams, ArgsortParams, CrossParams, RecurrenceParams
 
 REDUCTIONS = {
     "deviations": (deviations, lambda x: np.sum((x - x.mean()) ** 2), lambda x: 2 * (x - x.mean())),
@@ -128,6 +128,40 @@ def test_zero_times_anything_is_zero_in_derivatives_only(masked):
     strides = {"stride": [8, 8], "y_stride": 8, "params": RecurrenceParams(masked)}
     run(recurrence, "recurrence_forward_f64", 2, x=[a, b], y=y, **strides)
     np.testing.assert_array_equal(y, [0.0, 0.0 if masked else np.nan])
+
+
+# --- products of vectors in space --------------------------------------------------------------------------------
+
+
+@both_dtypes
+@add_or_store
+def test_cross_and_its_derivatives(dtype, store):
+    kind = DTYPES[dtype]
+    a, b, a_dot, b_dot, y_bar = rng().standard_normal((5, 3)).astype(kind)
+    y, y_dot, a_bar, b_bar = np.full((4, 3), 0.5, kind)
+    strides = {"stride": [a.itemsize] * 2, "y_stride": a.itemsize}
+
+    def call(direction, **arrays):
+        assert run(cross, f"cross_{direction}_{dtype}", 3, **arrays, **strides, params=CrossParams(0)) == 0
+
+    call("forward", x=[a, b], y=y)
+    np.testing.assert_allclose(y, np.cross(a, b), **tolerance(dtype))
+    call("tangent", x=[a, b], y=y, x_bar=[a_dot, b_dot], y_bar=y_dot)
+    np.testing.assert_allclose(y_dot, np.cross(a_dot, b) + np.cross(a, b_dot), **tolerance(dtype))
+    call("tangent", x=[a, b], y=y, x_bar=[None, b_dot], y_bar=y_dot)
+    np.testing.assert_allclose(y_dot, np.cross(a, b_dot), **tolerance(dtype))
+    before = 0 if store else kind(0.5)
+    call("reverse", x=[a, b], y=y, x_bar=[a_bar, b_bar], y_bar=y_bar, store=3 * store)
+    np.testing.assert_allclose(a_bar - before, np.cross(b, y_bar), **tolerance(dtype))
+    np.testing.assert_allclose(b_bar - before, np.cross(y_bar, a), **tolerance(dtype))
+
+
+@pytest.mark.parametrize("masked", [0, 1])
+def test_cross_of_infinite_vectors(masked):
+    a, b, y = np.array([np.inf, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]), np.empty(3)
+    words = {"stride": [8, 8], "y_stride": 8, "params": CrossParams(masked)}
+    run(cross, "cross_forward_f64", 3, x=[a, b], y=y, **words)
+    np.testing.assert_array_equal(y, [0.0, -np.inf, 0.0 if masked else np.nan])
 
 
 # --- order -------------------------------------------------------------------------------------------------------

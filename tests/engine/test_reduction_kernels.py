@@ -208,6 +208,18 @@ def test_prod_partials_survive_overflow_and_underflow_on_the_way(values):
     np.testing.assert_allclose(reverse("prod", x, 1.0, store=1), exact_prod_partials(x), rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    "values", [[], [0.0], [np.nan], [np.inf], [1e300, 1e-300], [1e-300] * 2 + [1e300] * 2], ids=str
+)
+@pytest.mark.parametrize("at", [0, 300, 590])
+def test_product_of_a_line_in_lanes(values, at):
+    x = rng().uniform(0.9, 1.1, 600)  # more than one block that is multiplied in lanes
+    x[at : at + len(values)] = values
+    with np.errstate(all="ignore"):
+        want = np.multiply.accumulate(x)[-1]
+    np.testing.assert_allclose(forward("prod", x), want, rtol=1e-13)
+
+
 def test_prod_partials_with_inf_and_nan():
     np.testing.assert_equal(reverse("prod", np.array([np.inf, 2.0, 3.0]), 1.0, 1), [6, np.inf, np.inf])
     np.testing.assert_equal(reverse("prod", np.array([np.nan, 2.0]), 1.0, 1), [2, np.nan])

@@ -25,6 +25,7 @@ def loops():
 
 @functools.cache
 def compiled(module, name):
+    library_loops.ensure(getattr(module, "LIBRARY", {}).get(name, ()))
     return _SIGNATURE(compiler.compile_kernel(getattr(module, name)))
 
 

@@ -12,6 +12,7 @@ In reading order:
     reduce, prod, accumulate, scan  reductions and running sums along a line
     deviations, logsumexp          variances; sums of exponentials
     recurrence, sorting            linear recurrences along a line; the order of a line
+    cross                          products of vectors in space
     matmul, sparse                 matrix products; with sparse matrices
     correlate                      sums of products along a line
     index, region, embed           rows by number; regions of a buffer

@@ -16,7 +16,7 @@ _BLOCK = 256  # elements summed plainly before the compensated sum takes over
 
 
 @noinline_reordered
-def _block_sum(address: int, stride: int, first: int, last: int, zero: Any) -> Any:
+def block_sum(address: int, stride: int, first: int, last: int, zero: Any) -> Any:
     """Plain sum of the elements first..last-1, in float64."""
     total = 0.0
     if stride == size_of(zero):  # with the stride a constant, the loop is vectorised
@@ -33,11 +33,11 @@ def _line_sum(address: int, stride: int, count: int, zero: Any) -> Any:
     """Sum over blocks, with the rounding error of adding each block's sum carried along (Neumaier 1974)."""
     first: Any = np.int64(0)  # a plain 0 would have the sum of a block compiled twice
     if count <= _BLOCK:
-        return _block_sum(address, stride, first, count, zero)
+        return block_sum(address, stride, first, count, zero)
     total, lost = 0.0, 0.0
     while first < count:
         last = min(first + _BLOCK, count)
-        part = _block_sum(address, stride, first, last, zero)
+        part = block_sum(address, stride, first, last, zero)
         raised = total + part
         lost += (total - raised) + part if abs(total) >= abs(part) else (part - raised) + total
         total = raised

@@ -9,11 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.kernels.accumulate import block_sum
+from tapegrad.engine.kernels.blocks import call_library
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
-from tapegrad.engine.kernels.raw_memory import load_at, load_i64, store_at
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.raw_memory import load_at, load_f64, load_i64, stack_words, store_at, store_f64
 
-_BLOCK = 512  # elements whose sum is taken before it is added to that of the others
+_EXP = entry("exp", "d")
+LIBRARY: dict[str, tuple[str, ...]] = {
+    f"logsumexp_{direction}_{dtype}": ("exp",)
+    for direction in ("forward", "reverse", "tangent")
+    for dtype in ("f64", "f32")
+}
+_BLOCK = 256  # elements whose exponentials are taken at once, side by side in float64
+_FIRST, _ITEM = np.int64(0), np.int64(8)  # a plain number would have the sum of a block compiled once more
 
 
 @noinline
@@ -30,34 +40,36 @@ def _largest(x: int, stride: int, count: int, zero: Any) -> Any:
 
 
 @noinline
-def _others(x: int, stride: int, count: int, largest: float, at: int, zero: Any) -> float:
+def _exponentials(block: int, x: int, stride: int, count: int, y: float, loops: int, zero: Any) -> None:
+    """Fill a block with the exponentials of elements relative to `y`; that of -inf is zero whatever `y` is."""
+    for i in range(count):
+        element = np.float64(load_at(x, i * stride, zero))
+        distance = 0.0 if element == y else element - y
+        store_f64(block, i, -math.inf if element == -math.inf else distance)
+    call_library(loops, _EXP, count, (block, _ITEM, block, _ITEM))
+
+
+@noinline
+def _others(x: int, stride: int, count: int, largest: float, at: int, loops: int, zero: Any) -> float:
     """Sum of the exponentials of all elements but one, relative to that."""
-    total = 0.0
+    total, block = 0.0, stack_words(_BLOCK)
     for start in range(0, count, _BLOCK):
-        part = 0.0
-        for i in range(start, min(start + _BLOCK, count)):
-            if i != at:
-                part += math.exp(np.float64(load_at(x, i * stride, zero)) - largest)
-        total += part
+        n = min(_BLOCK, count - start)
+        _exponentials(block, x + start * stride, stride, n, largest, loops, zero)
+        if start <= at < start + n:
+            store_f64(block, at - start, 0.0)
+        total += block_sum(block, _ITEM, _FIRST, n, 0.0)
     return total
 
 
 @always_inline
-def _logsumexp(frame: int, zero: Any) -> int:
+def _logsumexp(frame: int, loops: int, zero: Any) -> int:
     x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
     largest, at = _largest(x, stride, count, zero)
     if math.isfinite(largest):
-        largest += math.log1p(_others(x, stride, count, largest, at, zero))
+        largest += math.log1p(_others(x, stride, count, largest, at, loops, zero))
     store_at(load_i64(frame, Y), 0, largest, zero)
     return 0
-
-
-@always_inline
-def _share(element: float, y: float) -> float:
-    """The share of an element in the sum; nothing has a share in a sum of zeros."""
-    if element == -math.inf:
-        return 0.0
-    return 1.0 if element == y else math.exp(element - y)
 
 
 @always_inline
@@ -66,57 +78,66 @@ def _times(share: float, value: float) -> float:
     return share * value if share != 0 and value != 0 else 0.0
 
 
+@noinline
+def _add_shares(block: int, y_bar: float, x_bar: int, stride: int, count: int, store: int, zero: Any) -> None:
+    for i in range(count):
+        before = zero if store else load_at(x_bar, i * stride, zero)
+        store_at(x_bar, i * stride, before + _times(load_f64(block, i), y_bar), zero)
+
+
 @always_inline
-def _logsumexp_reverse(frame: int, zero: Any) -> int:
+def _logsumexp_reverse(frame: int, loops: int, zero: Any) -> int:
     x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
     x_bar, store = load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
     y = np.float64(load_at(load_i64(frame, Y), 0, zero))
-    y_bar = np.float64(load_at(load_i64(frame, Y_BAR), 0, zero))
-    for i in range(count):
-        part = _times(_share(np.float64(load_at(x, i * stride, zero)), y), y_bar)
-        before = zero if store else load_at(x_bar, i * stride, zero)
-        store_at(x_bar, i * stride, before + part, zero)
+    y_bar, block = np.float64(load_at(load_i64(frame, Y_BAR), 0, zero)), stack_words(_BLOCK)
+    for start in range(0, count, _BLOCK):
+        n, offset = min(_BLOCK, count - start), start * stride
+        _exponentials(block, x + offset, stride, n, y, loops, zero)
+        _add_shares(block, y_bar, x_bar + offset, stride, n, store, zero)
     return 0
 
 
 @always_inline
-def _logsumexp_tangent(frame: int, zero: Any) -> int:
+def _logsumexp_tangent(frame: int, loops: int, zero: Any) -> int:
     x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
     x_dot, y = load_i64(frame, X_BAR), np.float64(load_at(load_i64(frame, Y), 0, zero))
-    total = 0.0
-    if x_dot != 0:
-        for i in range(count):
-            share = _share(np.float64(load_at(x, i * stride, zero)), y)
-            total += _times(share, np.float64(load_at(x_dot, i * stride, zero)))
+    total, block = 0.0, stack_words(_BLOCK)
+    for start in range(0, count if x_dot != 0 else 0, _BLOCK):
+        n, offset = min(_BLOCK, count - start), start * stride
+        _exponentials(block, x + offset, stride, n, y, loops, zero)
+        for i in range(n):
+            value = np.float64(load_at(x_dot, offset + i * stride, zero))
+            total += _times(load_f64(block, i), value)
     store_at(load_i64(frame, Y_BAR), 0, total, zero)
     return 0
 
 
 def logsumexp_forward_f64(frame: int, loops: int) -> int:
     """Write the logarithm of the sum of the exponentials, -inf of an empty line."""
-    return _logsumexp(frame, np.float64(0))
+    return _logsumexp(frame, loops, np.float64(0))
 
 
 def logsumexp_forward_f32(frame: int, loops: int) -> int:
     """`logsumexp_forward_f64` for float32; computed in float64."""
-    return _logsumexp(frame, np.float32(0))
+    return _logsumexp(frame, loops, np.float32(0))
 
 
 def logsumexp_reverse_f64(frame: int, loops: int) -> int:
     """Add (STORE: write) to each element its share of Y_BAR."""
-    return _logsumexp_reverse(frame, np.float64(0))
+    return _logsumexp_reverse(frame, loops, np.float64(0))
 
 
 def logsumexp_reverse_f32(frame: int, loops: int) -> int:
     """`logsumexp_reverse_f64` for float32; computed in float64."""
-    return _logsumexp_reverse(frame, np.float32(0))
+    return _logsumexp_reverse(frame, loops, np.float32(0))
 
 
 def logsumexp_tangent_f64(frame: int, loops: int) -> int:
     """Write to Y_BAR the sum of the shares of the tangents X_BAR[0]."""
-    return _logsumexp_tangent(frame, np.float64(0))
+    return _logsumexp_tangent(frame, loops, np.float64(0))
 
 
 def logsumexp_tangent_f32(frame: int, loops: int) -> int:
     """`logsumexp_tangent_f64` for float32; computed in float64."""
-    return _logsumexp_tangent(frame, np.float32(0))
+    return _logsumexp_tangent(frame, loops, np.float32(0))

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
-from tapegrad.engine.kernels.inlining import always_inline
+from tapegrad.engine.kernels.inlining import always_inline, noinline, noinline_reordered
 from tapegrad.engine.kernels.raw_memory import (
     free,
     load_at,
     load_f64,
     load_i64,
     malloc,
+    size_of,
     store_at,
     store_f64,
     store_i64,
@@ -25,17 +26,39 @@ from tapegrad.engine.kernels.raw_memory import (
 from tapegrad.engine.kernels.status import OUT_OF_MEMORY
 
 _SMALLEST, _LARGEST = 2.0**-1022, 2.0**1023
+_BLOCK, _TAME = 256, 8.0  # the product of so many elements, none larger, and of their reciprocals is in range
 _FARTHEST = 5000  # exponents beyond these give zero or inf, whatever the mantissa
 
 
-@always_inline
+@noinline_reordered
+def _tame_product(x: int, zero: Any) -> Any:
+    """Product of a block of adjacent elements, in lanes, and whether the product of any of them is normal."""
+    product = 1.0
+    tame: Any = True
+    for i in range(_BLOCK):
+        element = np.float64(load_at(x, i * size_of(zero), zero))
+        product *= element
+        tame &= (abs(element) >= 1 / _TAME) & (abs(element) <= _TAME)
+    return product, tame
+
+
+@noinline
 def _prod(x: int, stride: int, count: int, zero: Any) -> Any:
     """Product of a line in float64, and whether it and all products on the way are normal numbers."""
-    product = 1.0
+    product, i = 1.0, 0
     normal: Any = True
-    for i in range(count):
-        product *= np.float64(load_at(x, i * stride, zero))
-        normal &= (abs(product) >= _SMALLEST) & (abs(product) <= _LARGEST)
+    while i < count:
+        part, tame, last = 1.0, False, min(i + _BLOCK, count)
+        if stride == size_of(zero) and last - i == _BLOCK:
+            part, tame = _tame_product(x + i * stride, zero)
+        if tame:
+            i = last
+            product *= part
+            normal &= (abs(product) >= _SMALLEST) & (abs(product) <= _LARGEST)
+        while i < last:
+            product *= np.float64(load_at(x, i * stride, zero))
+            normal &= (abs(product) >= _SMALLEST) & (abs(product) <= _LARGEST)
+            i += 1
     return product, normal
 
 

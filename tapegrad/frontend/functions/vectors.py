@@ -8,11 +8,16 @@ from numpy.lib.array_utils import normalize_axis_index
 from tapegrad.frontend.functions.diagonals import diagonal
 from tapegrad.frontend.functions.joining import concatenate
 from tapegrad.frontend.functions.reductions import sum as total
-from tapegrad.frontend.indexing import pick
+from tapegrad.frontend.modes import current
 from tapegrad.frontend.outputs import deliver
-from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.shape import moveaxis
-from tapegrad.frontend.tensor import Tensor, bind_methods
+from tapegrad.frontend.record_structural import as_tensor, record_out
+from tapegrad.frontend.shape import broadcast_to, moveaxis
+from tapegrad.frontend.tensor import Tensor, allocate, bind_methods
+from tapegrad.frontend.ufuncs import in_one_dtype
+from tapegrad.ops import CODES
+from tapegrad.ops.params import CrossParams
+
+_CROSS = CODES["cross"]
 
 
 def cross(
@@ -50,11 +55,7 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = _components(a, axisa, "axisa"), _components(b, axisb, "axisb")
-    first, second = x.shape, y.shape
-    if first == second == (3,):
-        normalize_axis_index(axisc, 1, "axisc")
-        return _of_two_vectors(x, y)
-    if first[-1] == second[-1] == 2:
+    if x.shape[-1] == y.shape[-1] == 2:
         return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
     product = _of_three(_with_third(x), _with_third(y))
     return _last_to(product, normalize_axis_index(axisc, product.ndim, "axisc"))
@@ -78,19 +79,30 @@ def _with_third(x: Tensor) -> Tensor:
     return x if x.shape[-1] == 3 else concatenate([x, np.zeros((*x.shape[:-1], 1), x.dtype)], -1)
 
 
-_NEXT, _AFTER_NEXT = (
-    np.array([1, 2, 0, 2, 0, 1]),
-    np.array([2, 0, 1, 1, 2, 0]),
-)  # of the first and the second products
-
-
-def _of_two_vectors(x: Tensor, y: Tensor) -> Tensor:
-    """Multiply the components of all six products at once."""
-    products = pick(x, _NEXT, (6,)) * pick(y, _AFTER_NEXT, (6,))
-    return products[:3] - products[3:]
-
-
 def _of_three(x: Tensor, y: Tensor) -> Tensor:
+    if x.dtype.kind != "f" and y.dtype.kind != "f":
+        return _of_integers(x, y)
+    if x.dtype != y.dtype:
+        x, y = in_one_dtype("numpy.cross", x, y)
+    if x.shape != y.shape:
+        shape = np.broadcast_shapes(x.shape, y.shape)
+        x, y = broadcast_to(x, shape), broadcast_to(y, shape)
+    return product_in_space(x, y)
+
+
+def product_in_space(x: Tensor, y: Tensor, *, masked: bool = False) -> Tensor:
+    """Return the cross product along the last axis, which has three components; of one shape and dtype.
+
+    If `masked`, zero times anything is zero, as it is for derivatives.
+    """
+    tape, differentiate = current()
+    result = allocate(tape, x.dtype, x.shape, "cross")
+    slots, params = [x._slot_on(tape), y._slot_on(tape)], CrossParams(int(masked))
+    record_out(tape, _CROSS, result._slot, slots, params, "cross", differentiate)
+    return result
+
+
+def _of_integers(x: Tensor, y: Tensor) -> Tensor:
     """Multiply components one and two places further on, round and round."""
     x, y = (concatenate([t, t[..., :2]], -1) for t in (x, y))
     return x[..., 1:4] * y[..., 2:5] - x[..., 2:5] * y[..., 1:4]
