@@ -140,8 +140,10 @@ class Tensor(TensorMethods):
         base, tape = self._base, self._tape
         assert base is not None
         assert tape is not None
-        slot = checked(slots.view_again(tape.header, self._slot, base._slot_on(tape)), "view", self.shape)
-        before, self._slot, self._version = self._slot, slot, base._version
+        # Both at once, of one version: another thread may write to the base at any time.
+        version, slot = base._version, slots.view_again(tape.header, self._slot, base._slot)
+        checked(slot, "view", self.shape)
+        before, self._slot, self._version = self._slot, slot, version
         slots.drop(tape.header, before)
 
     def _describe(self) -> Description:

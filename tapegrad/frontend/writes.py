@@ -52,8 +52,7 @@ def _write_at_once(x: Tensor, key: Any, value: Any) -> bool:
         base = x
     elif array is None:
         array = base._array  # whether a view of the engine's may be written to, the engine knows
-    own = x._slot
-    if mode.observed or base._tape is not tape or own < 0 or not (array is None or array.flags.writeable):
+    if mode.observed or base._tape is not tape or not (array is None or array.flags.writeable):
         return False
     header, kind, slot = tape.header, type(value), NONE
     if kind is Tensor:
@@ -62,17 +61,19 @@ def _write_at_once(x: Tensor, key: Any, value: Any) -> bool:
         slot = value._slot_on(tape)
     elif kind is not float and kind is not int and kind is not np.float64:
         return False
-    target = slot_of_key(header, own, key)
+    own = x._slot  # only now: the value may be the view itself, which has just taken a new slot
+    target = slot_of_key(header, own, key) if own >= 0 else NONE
     if target < 0:
         return False
+    before = base._slot  # another thread may give the base a new one at any time
     if slot >= 0:
-        written = writes.write(header, _WRITE, base._slot, target, slot, mode.differentiate)
+        written = writes.write(header, _WRITE, before, target, slot, mode.differentiate)
     else:
-        written = writes.write_number(header, _WRITE, base._slot, target, value, mode.differentiate)
+        written = writes.write_number(header, _WRITE, before, target, value, mode.differentiate)
     if written < 0:
         slots.drop(header, target)
         return False
-    if written != base._slot:
+    if written != before:
         _become(base, written)
     return True
 
@@ -232,17 +233,22 @@ def _become(base: Tensor, written: int, stays_leaf: bool = False) -> None:
         slots.drop(header, before)
 
 
-def _recorded(base: Tensor, code: int, write: Callable[[], int]) -> int:
-    """Call the engine for a write, with the kernel of an op; 0, or E_SHAPES or E_KEPT with nothing done."""
-    written = write()
+def _recorded(base: Tensor, code: int, write: Callable[[int], int]) -> int:
+    """Call the engine for a write to the base's slot, by the kernel of an op.
+
+    0, or E_SHAPES or E_KEPT with nothing done.
+    """
+    before = base._slot
+    written = write(before)
     if written == E_KERNEL:
         kernel_table.load_code(code, DTYPE_CODES[base.dtype], 0)
-        written = write()
+        before = base._slot
+        written = write(before)
     if written in (E_SHAPES, E_KEPT):
         return written
     if written < 0:
         raise_for(written, "setitem", [base.shape])
-    if written != base._slot:
+    if written != before:
         _become(base, written)
         tape = base._tape
         assert tape is not None
@@ -257,7 +263,7 @@ def _write_region(base: Tensor, region: np.ndarray, value: Tensor, differentiate
     header, slot = tape.header, value._slot_on(tape)
     target = _slot_of_region(base, region)
     status = _recorded(
-        base, _WRITE, lambda: writes.write(header, _WRITE, base._slot, target, slot, differentiate)
+        base, _WRITE, lambda own: writes.write(header, _WRITE, own, target, slot, differentiate)
     )
     if status != 0:
         slots.drop(header, target)
@@ -282,7 +288,7 @@ def _write_elements(
         value = contiguous(view_of(value, np.broadcast_to(value.data_or_traced(), numbers.shape)))
     header, rows, slot = tape.header, index._slot_on(tape), value._slot_on(tape)
     return _recorded(
-        base, _SCATTER, lambda: writes.write_rows(header, _SCATTER, base._slot, rows, slot, differentiate)
+        base, _SCATTER, lambda own: writes.write_rows(header, _SCATTER, own, rows, slot, differentiate)
     )
 
 
@@ -334,7 +340,8 @@ def _write_in_new_version(
         place = _slot_of_region(base, array[view_key(key)])
     else:
         numbers = _in_buffer(base, array, numbers_in_memory(array, key))
-    written = writes.begin_write(header, base._slot, place, 0 if numbers is None else id(numbers))
+    listed = 0 if numbers is None else id(numbers)
+    written = writes.begin_write(header, base._slot, place, listed)
     if numbers is None:
         slots.drop(header, place)
     if written < 0:

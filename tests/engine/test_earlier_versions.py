@@ -6,8 +6,8 @@ import pytest
 import tapegrad as tg
 from tapegrad.engine import kernel_table
 from tapegrad.engine.sweep import eager, eager_joining, eager_lines, eager_products, eager_rows, writes
-from tapegrad.engine.tape import slots
-from tapegrad.engine.tape.layout import E_SUPERSEDED, F64, NONE
+from tapegrad.engine.tape import slots, views
+from tapegrad.engine.tape.layout import E_DTYPES, E_SUPERSEDED, F64, NONE
 from tapegrad.frontend.modes import EAGER
 from tapegrad.ops import CODES
 
@@ -78,3 +78,17 @@ def test_earlier_versions_are_refused(call):
     assert (len(EAGER), EAGER.column("refs").sum()) == before
     squares.backward()
     np.testing.assert_array_equal(y.grad, np.ones(3))
+
+
+@pytest.mark.parametrize("call", [name for name in CALLS if not name.startswith("write")])
+def test_slots_that_were_let_go_are_refused(call):
+    x, y = tg.tensor([1.0, 2.0, 3.0]), tg.tensor([4.0, 5.0, 6.0])
+    freed = slots.view_again(_TAPE, x._slot_on(EAGER), x._slot)
+    y._slot_on(EAGER)
+    slots.drop(_TAPE, freed)
+    before = len(EAGER), EAGER.column("refs").sum()
+    assert CALLS[call](freed, y._slot) in (E_SUPERSEDED, E_DTYPES)
+    for view in (views.view_reversed(_TAPE, freed), views.view_index(_TAPE, freed, 0)):
+        assert view == E_DTYPES
+    assert slots.view_again(_TAPE, freed, x._slot) == E_SUPERSEDED
+    assert (len(EAGER), EAGER.column("refs").sum()) == before

@@ -329,6 +329,21 @@ def test_read_only_arrays_are_not_written_to():
     assert array.tolist() == [1.0] * 3
 
 
+@pytest.mark.parametrize("key", [..., slice(None), (slice(None), None)], ids=str)
+@pytest.mark.parametrize("shown", [False, True], ids=["not shown", "shown"])
+def test_a_view_that_is_written_to_itself(key, shown):
+    """It takes a new slot as the value, after a write to its base, and that is the slot to write to."""
+    x = tg.tensor([1.0, 2.0, 3.0])
+    y = x * 1.0
+    view = y[1:, None][:, 0]
+    assert not shown or view.data.shape == (2,)
+    y[0] = 5.0
+    view[key] = view if key in (..., slice(None)) else view[:, None]
+    (y * y).backward()
+    assert y.data.tolist() == [5.0, 2.0, 3.0]
+    assert x.grad.tolist() == [0.0, 4.0, 6.0]
+
+
 # --- under no_grad --------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from tapegrad.engine.sweep.bind import OUTER_WORDS, bind_forward, op_word, varia
 from tapegrad.engine.sweep.control_words import DRIVER
 from tapegrad.engine.sweep.execute import execute
 from tapegrad.engine.tape import columns as col
-from tapegrad.engine.tape.append import add_tensor_ref, append
+from tapegrad.engine.tape.append import add_tensor_ref, append, is_freed
 from tapegrad.engine.tape.geometry import array_size, broadcast_extent, is_contiguous
 from tapegrad.engine.tape.instruction import Instruction
 from tapegrad.engine.tape.layout import (
@@ -143,7 +143,12 @@ def lacks_driver(header, op, geometry, ndim):
 
 @inline_njit
 def is_superseded(header, a, b, c):
-    """Whether an operand is an earlier version: another thread has written to it since its slot was asked for."""
+    """Whether an operand is an earlier version: another thread has written to it since its slot was asked for.
+
+    It may even have let go of that slot.
+    """
+    if is_freed(header, a) or is_freed(header, b) or is_freed(header, c):
+        return True
     flags = col.flags(header, col.buffer(header, a))
     if b >= 0:
         flags |= col.flags(header, col.buffer(header, b))

@@ -93,10 +93,10 @@ def record_joined(header, copy, pieces, axis, is_new, recording):
     dtype, ndim = col.dtype(header, first), col.ndim(header, first) + is_new
     if dtype > F32:
         return E_DTYPES
-    if kernel_of(header, copy, dtype, 0) == 0:
-        return E_KERNEL
     if _has_superseded(header, pieces):
         return E_SUPERSEDED
+    if kernel_of(header, copy, dtype, 0) == 0:
+        return E_KERNEL
     axis += ndim if axis < 0 else 0
     shape = stack_words(MAX_NDIM)
     if axis < 0 or axis >= ndim or ndim > MAX_NDIM:

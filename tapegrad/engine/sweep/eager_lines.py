@@ -122,10 +122,10 @@ def record_reduction(header, op, x, axes, keepdims, copy, recording):
         col.ndim(header, x),
         op_word(header, op, OP_KIND) == BROADCAST_SUM,
     )
-    if kernel_of(header, op, dtype, 0) == 0:
-        return E_KERNEL
     if is_superseded(header, x, NONE, NONE):
         return E_SUPERSEDED
+    if kernel_of(header, op, dtype, 0) == 0:
+        return E_KERNEL
     if lacks_driver(header, op, col.geometry(header, x), ndim):
         return E_PARALLEL
     if ndim == MAX_NDIM and not is_sum:
@@ -151,10 +151,10 @@ def record_reduction(header, op, x, axes, keepdims, copy, recording):
 def record_scan(header, op, x, axis, recording):
     """Record and run an op that makes a line along an axis of each line of its operand."""
     dtype, ndim = col.dtype(header, x), col.ndim(header, x)
-    if kernel_of(header, op, dtype, 0) == 0:
-        return E_KERNEL
     if is_superseded(header, x, NONE, NONE):
         return E_SUPERSEDED
+    if kernel_of(header, op, dtype, 0) == 0:
+        return E_KERNEL
     if axis < 0 or axis >= ndim:
         return E_SHAPES
     if lacks_driver(header, op, col.geometry(header, x), ndim):

@@ -14,6 +14,7 @@ from tapegrad.engine.kernels.llvm_types import i64
 from tapegrad.engine.kernels.raw_memory import load_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit, register
 from tapegrad.engine.tape import columns as col
+from tapegrad.engine.tape.append import is_freed
 from tapegrad.engine.tape.blocks import release_block, retain
 from tapegrad.engine.tape.layout import DTYPE_COUNT, EXTERNAL
 
@@ -65,7 +66,7 @@ def hold_to_show(header, slot, cotangent):
 
     Returns ``ndim * DTYPE_COUNT + dtype``, which says what array to make; or NOTHING, BORROWED or READ_ONLY.
     """
-    memory = _memory(header, slot, cotangent)
+    memory = 0 if is_freed(header, slot) else _memory(header, slot, cotangent)
     if memory == 0:
         return NOTHING
     if not cotangent and col.flags(header, col.buffer(header, slot)) & EXTERNAL:

@@ -140,12 +140,12 @@ def _is_recorded(header, base, value, differentiate):
 def _obstacle(header, op, base, value, differentiate):
     """What keeps a write from being done as it is; 0 if nothing does."""
     dtype = col.dtype(header, base)
+    if is_superseded(header, base, value, NONE):
+        return E_SUPERSEDED
     if col.dtype(header, value) != dtype:
         return E_DTYPES
     if kernel_of(header, op, dtype, 0) == 0:
         return E_KERNEL
-    if is_superseded(header, base, value, NONE):
-        return E_SUPERSEDED
     if _is_recorded(header, base, value, differentiate):
         return 0
     return E_KEPT if col.saved_for_backward(header, col.buffer(header, base)) > 0 else 0

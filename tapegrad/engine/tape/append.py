@@ -35,6 +35,12 @@ def add_tensor_ref(header, slot):
 
 
 @inline_njit
+def is_freed(header, slot):
+    """Whether nobody holds a slot any more: another thread has let go of it since it was asked for."""
+    return slot >= 0 and col.refs(header, slot) <= 0
+
+
+@inline_njit
 def differentiable(header, slot):
     """Whether a cotangent flows into the slot's buffer."""
     return slot >= 0 and col.flags(header, col.buffer(header, slot)) & DIFFERENTIABLE != 0

@@ -15,6 +15,7 @@ from tapegrad.engine.tape.layout import (
     CHECKSUMS,
     DEAD,
     DEAD_OP,
+    DTYPE_COUNT,
     EXTERNAL,
     FREE_BUFFER,
     FREE_SLOT,
@@ -33,7 +34,7 @@ from tapegrad.engine.tape.parameters import free_params
 
 @inline_njit
 def _drop_ref(header, slot):
-    """One reference less to a slot; the last one frees it."""
+    """One reference less to a slot; the last one frees it: it has no dtype then, and no dimensions."""
     refs = col.refs(header, slot) - 1
     col.set_refs(header, slot, refs)
     if refs > 0:
@@ -41,6 +42,8 @@ def _drop_ref(header, slot):
     if col.ndim(header, slot) > 0:
         free(col.geometry(header, slot))
     col.set_geometry(header, slot, 0)
+    col.set_ndim(header, slot, 0)
+    col.set_dtype(header, slot, DTYPE_COUNT)
     col.set_buffer(header, slot, load_i64(header, FREE_SLOT))
     store_i64(header, FREE_SLOT, slot)
 

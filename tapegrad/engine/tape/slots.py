@@ -10,7 +10,7 @@ from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, stack_words, st
 from tapegrad.engine.kernels.strided import in_c_order, reach
 from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit
 from tapegrad.engine.tape import columns as col
-from tapegrad.engine.tape.append import add_tensor_ref
+from tapegrad.engine.tape.append import add_tensor_ref, is_freed
 from tapegrad.engine.tape.blocks import new_block, new_zero_block
 from tapegrad.engine.tape.geometry import (
     ARRAY_EXTENTS,
@@ -31,6 +31,7 @@ from tapegrad.engine.tape.layout import (
     E_NDIM,
     E_OUTSIDE,
     E_SHAPES,
+    E_SUPERSEDED,
     EXTERNAL,
     F32,
     MAX_NDIM,
@@ -157,6 +158,8 @@ def _is_empty(ndim, extents):
 def _offset_in(header, slot, array):
     """`offset_in`. What has no elements is anywhere, and is said to lie at the beginning."""
     ndim, extents, strides = array_ndim(array), load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
+    if is_freed(header, slot):
+        return E_SUPERSEDED
     if _is_empty(ndim, extents):
         return 0
     buffer = col.buffer(header, slot)
@@ -216,6 +219,8 @@ def view_geometry(header, slot, offset, geometry):
 @entry_point()
 def view_again(header, slot, base):
     """A slot like `slot`, on the buffer of `base`."""
+    if is_freed(header, slot) or is_freed(header, base):
+        return E_SUPERSEDED
     ndim, offset, geometry = col.ndim(header, slot), col.offset(header, slot), col.geometry(header, slot)
     return _view(header, slot, col.buffer(header, base), ndim, offset, geometry)
 
