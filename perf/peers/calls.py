@@ -54,6 +54,7 @@ class _Torch:
     def __init__(self) -> None:
         torch = load("torch")
         self._own = {
+            "cross": torch.linalg.cross,
             "cumprod": torch.cumprod,
             "expand_dims": torch.unsqueeze,
             "matrix_transpose": lambda x: x.mT,
