@@ -1,11 +1,10 @@
 """The elementwise ops, in one row each.
 
-A row states the primal and the partials as text over ``x0, x1, x2`` (the operands) and
-``y`` (the result). The same text is compiled into kernels, evaluated by NumPy, evaluated by mpmath at
-30 digits as a test oracle, and applied to Tensors to differentiate a derivative. What must be kept for
-the reverse sweep follows from the names that a partial reads. Partials are written to be accurate
-relative to their own size over the whole domain and not to overflow on the way; the kinks are stated
-here and nowhere else.
+A row states the primal and the partials as text over ``x0, x1, x2`` (the operands) and ``y`` (the result). The same
+text is compiled into kernels, evaluated by NumPy, evaluated by mpmath at 30 digits as a test oracle, and applied to
+Tensors to differentiate a derivative. What must be kept for the reverse sweep follows from the names that a partial
+reads. Partials are written to be accurate relative to their own size over the whole domain and not to overflow on the
+way; the kinks are stated here and nowhere else.
 
 A partial is differentiated by the rows that its own text names, for derivatives of higher order. So a text is
 written such that this, too, is right at kinks and loses no digits: ``where(x0==x1, 0.5, ...)`` would be a constant

@@ -448,10 +448,8 @@ def _value(kind: Any, words: Iterator[int]) -> Any:
         return next(words)
     if kind is Region:
         return Region.read(words)
-    regions = [
-        Region.read(words) for _ in range(next(words))
-    ]  # a generator would turn StopIteration into an error
-    return tuple(regions)
+    # A list: a generator would turn StopIteration into an error.
+    return tuple([Region.read(words) for _ in range(next(words))])
 
 
 def word(record: type[Any], field: str) -> int:

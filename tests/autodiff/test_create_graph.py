@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from helpers.memory import live
+from helpers.memory import leaving_nothing, live
 from tapegrad.frontend.attachments import attachments
 from tapegrad.frontend.modes import EAGER
 
@@ -17,9 +17,8 @@ X = np.array([1.0, 2.0, 3.0])
 @pytest.fixture(autouse=True)
 def nothing_left():
     """Whatever a test does, afterwards the tape is as it was."""
-    before = live()
-    yield
-    assert live() == before
+    with leaving_nothing():
+        yield
 
 
 def cubes(x):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from helpers.memory import live
+from helpers.memory import leaving_nothing, live
 from tapegrad.engine import verify
 from tapegrad.engine.tape.layout import (
     BUFFERS,
@@ -27,9 +27,8 @@ def nothing_left(legal_tapes, monkeypatch):
     meanwhile.
     """
     monkeypatch.setattr(verify.switch, "on", False)
-    before = live()
-    yield
-    assert live() == before
+    with leaving_nothing():
+        yield
     assert EAGER.words[ORPHAN] == NONE
 
 

@@ -1,9 +1,8 @@
 """How much memory the process has, and how much the eager tape holds."""
 
+import contextlib
 import gc
 from pathlib import Path
-
-import numpy as np
 
 from tapegrad.engine.tape.layout import (
     BUFFERS,
@@ -34,14 +33,31 @@ def free_entries(word, column):
 
 
 def literals():
-    """Numbers that the tape keeps in its table of those used last."""
+    """Slots of the numbers that the tape keeps in its table of those used last."""
     table = words_at(int(EAGER.words[SCALAR_CACHE]), SCALAR_CACHE_ENTRIES * SCALAR_CACHE_WORDS)
-    return np.count_nonzero(table.reshape(-1, SCALAR_CACHE_WORDS)[:, 2])
+    return {int(entry) for entry in table.reshape(-1, SCALAR_CACHE_WORDS)[:, 2] if entry}
 
 
 def live():
     """Live instructions, slots and buffers but for literals, and arrays that the tape keeps alive."""
     gc.collect()
-    slots = EAGER.words[SLOTS] - free_entries(FREE_SLOT, "buffer") - literals()
-    buffers = EAGER.words[BUFFERS] - free_entries(FREE_BUFFER, "producer") - literals()
+    numbers = len(literals())
+    slots = EAGER.words[SLOTS] - free_entries(FREE_SLOT, "buffer") - numbers
+    buffers = EAGER.words[BUFFERS] - free_entries(FREE_BUFFER, "producer") - numbers
     return len(EAGER), int(slots), int(buffers), len(EAGER.owners)
+
+
+@contextlib.contextmanager
+def leaving_nothing():
+    """Fail if the tape holds more in the end than in the beginning.
+
+    It may hold less, because other tests' graphs can be let go at any time. And a literal that makes room for another
+    one in the table is alive as long as such a graph reads it.
+    """
+    before, kept = live(), literals()
+    yield
+    displaced = len(kept - literals())
+    instructions, slots, buffers, owners = before
+    after = live()
+    allowed = (instructions, slots + displaced, buffers + displaced, owners)
+    assert all(now <= most for now, most in zip(after, allowed, strict=True)), (before, after, displaced)

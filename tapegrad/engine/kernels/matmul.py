@@ -1,7 +1,7 @@
 """One matrix product, ``Y = X0 @ X1``, its two cotangents and its tangent.
 
-A matrix that BLAS can address, rows or columns contiguous, goes to it where it
-lies, transposed or not. Small products, and matrices that BLAS cannot address, are multiplied here.
+A matrix that BLAS can address, rows or columns contiguous, goes to it where it lies, transposed or not. Small products,
+and matrices that BLAS cannot address, are multiplied here.
 
 A zero in the cotangent meets inf and nan as BLAS does: their product is nan.
 """

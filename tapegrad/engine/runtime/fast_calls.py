@@ -17,11 +17,8 @@ from numba import types
 
 _I64, _I32, _F64 = ir.IntType(64), ir.IntType(32), ir.DoubleType()
 _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
-_RETURNED = (
-    types.int64,
-    types.boolean,
-    types.none,
-)  # what fits the word of zeros that a result is written to
+# What fits the word of zeros that a result is written to.
+_RETURNED = (types.int64, types.boolean, types.none)
 
 
 _ROOM = 128  # words that a function which returns a tuple can write

@@ -33,9 +33,8 @@ def _groups() -> Iterator[Path]:
         _, controllers, path = line.split(":", 2)
         if controllers == "" or "cpu" in controllers.split(","):
             root = _GROUPS / "cpu" if controllers else _GROUPS
-            own = root / path.lstrip(
-                "/"
-            )  # in a container, its path outside may be given: then nothing is there
+            # In a container, its path outside may be given: then nothing is there.
+            own = root / path.lstrip("/")
             yield from (own, *own.parents[: len(own.parts) - len(root.parts)])
 
 

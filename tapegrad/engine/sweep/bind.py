@@ -283,9 +283,8 @@ def bind_forward(header, instruction, frame, outer):
     store_i64(frame, X + 2, primal_address(header, instruction.c))
     store_i64(frame, Y, primal_address(header, result))
     if kind >= OPAQUE and load_i64(frame, X) == 0:
-        store_i64(
-            frame, X, load_i64(frame, Y)
-        )  # an in-place write whose old contents nothing reads finds them in Y
+        # An in-place write whose old contents nothing reads finds them in Y.
+        store_i64(frame, X, load_i64(frame, Y))
     bind_iteration(header, instruction, frame, outer)
 
 

@@ -176,7 +176,7 @@ def _count_rows(header, rows):
 
 
 @inline_njit
-def _with_owner(header, slot, flags, old):
+def _with_owner(slot, flags, old):
     """A new version's slot, with the old buffer if a Python object owns the memory."""
     return slot + ((old + 1) << 32) if flags & EXTERNAL else slot
 
@@ -208,7 +208,7 @@ def _write_and_record(header, instruction, base, target, numbers, differentiate)
         return fresh
     status = _run(header, instruction, dtype, memory, source, numbers)
     _append(header, instruction, base, fresh, differentiate)
-    return E_STATUS - status if status != 0 else _with_owner(header, fresh, flags, old)
+    return E_STATUS - status if status != 0 else _with_owner(fresh, flags, old)
 
 
 @inline_njit
@@ -313,7 +313,7 @@ def begin_write(header, base, target, numbers):
     old = col.buffer(header, base)
     flags, count = col.flags(header, old), array_length(numbers) if numbers != 0 else 0
     fresh = begin_version(header, base, target, array_data(numbers) if numbers != 0 else 0, count)
-    return fresh if fresh < 0 else _with_owner(header, fresh, flags, old)
+    return fresh if fresh < 0 else _with_owner(fresh, flags, old)
 
 
 @entry_point()

@@ -38,9 +38,8 @@ class Tape(Uncopied):
 
     __slots__ = ("__weakref__", "_words", "header", "owners")
     recording = False  # whether this is the tape of a function that is being recorded for replay
-    as_text: ClassVar[Callable[["Tape"], str]] = (
-        object.__repr__
-    )  # set by the module that knows the names of ops
+    # Set by the module that knows the names of ops.
+    as_text: ClassVar[Callable[["Tape"], str]] = object.__repr__
 
     def __init__(self, tables: dict[int, int], all_live: bool = False) -> None:
         self._words = np.zeros(HEADER_WORDS, np.int64)

@@ -14,9 +14,8 @@ from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import broadcast_to
 from tapegrad.frontend.tensor import Tensor, is_tensor
 
-_EXACT = frozenset(
-    (np.dtype(np.float64), np.dtype(np.int64))
-)  # that a Python number stands for beside float64
+# Dtypes that a Python number stands for beside float64.
+_EXACT = frozenset((np.dtype(np.float64), np.dtype(np.int64)))
 
 
 def _operand(a: Any, name: str) -> Tensor:
