@@ -20,6 +20,7 @@ from tapegrad.engine.runtime import interpreter as _interpreter  # noqa: F401  f
 from tapegrad import errors as errors
 from tapegrad import linalg as linalg
 from tapegrad import optimize as optimize
+from tapegrad import special as special
 from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
 from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import ChangedValueError as ChangedValueError
@@ -73,7 +74,7 @@ for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
         _function.__module__ = __name__  # made at run time: by its name a pickle finds it here
 
 # The modules that are part of the interface; importing ours makes names of the others, too.
-_OPEN = ("optimize", "errors", "linalg", *_MODULES)
+_OPEN = ("optimize", "errors", "linalg", "special", *_MODULES)
 __all__ = sorted(
     name
     for name, value in globals().items()

@@ -73,7 +73,6 @@ from numpy import half as half
 from numpy import histogram2d as histogram2d
 from numpy import histogram_bin_edges as histogram_bin_edges
 from numpy import histogramdd as histogramdd
-from numpy import i0 as i0
 from numpy import iinfo as iinfo
 from numpy import index_exp as index_exp
 from numpy import indices as indices
@@ -185,6 +184,7 @@ from numpy import void as void
 from tapegrad import errors as errors
 from tapegrad import linalg as linalg
 from tapegrad import optimize as optimize
+from tapegrad import special as special
 from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
 from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import ChangedValueError as ChangedValueError
@@ -691,6 +691,7 @@ __all__ = [
     "sort",
     "sort_complex",
     "spacing",
+    "special",
     "split",
     "sqrt",
     "square",
@@ -1802,6 +1803,7 @@ def hypot(
     dtype: DType = None,
     subok: builtins.bool = True,
 ) -> Tensor: ...
+def i0(x: ArrayLike) -> Tensor: ...
 def identity(
     n: int, dtype: DType = None, *, like: object = None, constant: builtins.bool | None = None
 ) -> Tensor: ...

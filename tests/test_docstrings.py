@@ -53,6 +53,8 @@ def _named() -> Iterator[tuple[str, Any]]:
     for name, value in vars(tg.linalg).items():
         if not name.startswith("_") and value is not getattr(np.linalg, name):
             yield f"linalg.{name}", value
+    for name in tg.special.__all__:
+        yield f"special.{name}", getattr(tg.special, name)
     yield from RETURNED.items()
 
 
@@ -114,9 +116,9 @@ def _signature(name: str) -> list[str] | None:
         known = list(inspect.signature(FUNCTIONS[name]).parameters)
     except ValueError:
         return None
-    is_method = ("." in name and not name.startswith(("optimize.", "errors.", "linalg."))) or name.count(
-        "."
-    ) == 2
+    is_method = (
+        "." in name and not name.startswith(("optimize.", "errors.", "linalg.", "special."))
+    ) or name.count(".") == 2
     return known[1:] if is_method else known
 
 

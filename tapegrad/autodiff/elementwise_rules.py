@@ -15,6 +15,7 @@ from tapegrad.frontend.functions import reductions
 from tapegrad.frontend.record import binary
 from tapegrad.frontend.shape import broadcast_to, reshape
 from tapegrad.frontend.tensor import is_tensor
+from tapegrad.frontend.unknown_derivatives import no_derivative
 from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, as_function, names_in
 
 _masked_multiply = binary(CODES["masked_multiply"])
@@ -22,6 +23,8 @@ _masked_multiply = binary(CODES["masked_multiply"])
 
 def partial(row: Op, operand: int, step: Step) -> Value:
     """Return the partial of a row by an operand: a float if it is constant, or a Tensor of the result's shape."""
+    if operand in row.unknown:
+        raise no_derivative(row, operand)
     like = step.geometry(step.result)
     names, function = _as_function(row.partials[operand], like.dtype)
     primals = [step.primal(name) for name in names]

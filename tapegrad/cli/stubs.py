@@ -1,4 +1,6 @@
-"""Writes the type stubs of the package and of the Tensor's methods: ``python -m tapegrad.cli.stubs [--check]``.
+"""Writes the type stubs: ``python -m tapegrad.cli.stubs [--check]``.
+
+Of the package, of the special functions and of the Tensor's methods.
 
 Many public functions are made at run time, from rows of the op table and from functions of NumPy, and the methods of
 a Tensor are bound to it by the modules that define them: type checkers see neither. Here they are written out with
@@ -21,6 +23,7 @@ import tapegrad
 from tapegrad import Tensor
 from tapegrad.engine.codegen.files import write
 from tapegrad.frontend import tensor
+from tapegrad.frontend.functions.special import FUNCTIONS as SPECIAL
 from tapegrad.frontend.numpy_protocols import CREATION, FUNCTIONS
 from tapegrad.ops import ELEMENTWISE
 
@@ -108,6 +111,8 @@ _PARAMETERS |= _by_name(
         "Any": "args excluded funclist kw kwargs otypes",
     }
 )
+# The same for special functions.
+_PARAMETERS |= _by_name({"ArrayLike": "df h polygamma.n t", "ArrayLike | None": "zeta.q"})
 # What is returned, where a signature does not say it.
 _RESULTS = _by_name(
     {
@@ -145,7 +150,7 @@ _RESULTS |= _by_name(
 )
 _RESULTS |= _by_name(
     {
-        "Tensor": "apply_over_axes choose compress polyadd polyder polyint polysub polyval take",
+        "Tensor": "apply_over_axes choose compress polyadd polyder polygamma polyint polysub polyval take zeta",
         "Tensor | Indices": "digitize searchsorted",
         "Tensor | tuple[Any, ...]": "gradient intersect1d unique",
     }
@@ -348,6 +353,17 @@ def root() -> str:
     return "\n".join([_HEADER, *_imports("\n".join(definitions), imports), "", *body]) + "\n"
 
 
+def special() -> str:
+    """The stub of the special functions: those that are named in the root are taken from there."""
+    own = {name: value for name, value in SPECIAL.items() if value.__module__ == "tapegrad.special"}
+    elsewhere = {name: value.__name__ for name, value in SPECIAL.items() if name not in own}
+    lines = [line for name in sorted(own) for line in _function(name, own[name])]
+    imports = [f"from tapegrad import {root} as {name}" for name, root in sorted(elsewhere.items())]
+    imports.append("from tapegrad.frontend.tensor import Tensor")
+    exported = ["__all__ = [", *(f'    "{name}",' for name in sorted(SPECIAL)), "]"]
+    return "\n".join([_HEADER, *_imports("\n".join(lines), imports), "", *exported, "", *lines]) + "\n"
+
+
 def methods() -> str:
     """The stub of what is bound to the Tensor's class."""
     bound = {name: value for name, value in vars(Tensor).items() if _is_bound(value)}
@@ -363,9 +379,13 @@ def _is_bound(value: Any) -> bool:
 
 
 def files() -> dict[Path, str]:
-    """Both stubs and their texts."""
+    """All stubs and their texts."""
     package = Path(tapegrad.__file__).parent
-    return {package / "__init__.pyi": root(), package / "frontend" / "tensor_methods.pyi": methods()}
+    return {
+        package / "__init__.pyi": root(),
+        package / "special.pyi": special(),
+        package / "frontend" / "tensor_methods.pyi": methods(),
+    }
 
 
 def main(arguments: Iterable[str]) -> int:

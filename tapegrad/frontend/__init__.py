@@ -11,6 +11,7 @@ The class is at the bottom, in `tensor`; the modules above it bind its methods. 
     recorder                       what a tape that is recorded for replay offers the frontend
     outputs, ufuncs                where a result is written; all other arguments of ufuncs
     calls                          functions of one and of two operands
+    unknown_derivatives            operands by which no derivative is known
     elementwise                    the functions of the op table, and the operators
     lists                          lists of Tensors as arrays
     creation, conversion, copying  into the graph and out of it; copies and pickles

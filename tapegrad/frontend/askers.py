@@ -21,6 +21,7 @@ _INSTEAD = {
         "; a function of scipy.sparse.linalg, or a LinearOperator, can be made a custom op: its vjp uses the transpose"
     ),
     "scipy.sparse": "; a sparse matrix and a Tensor have the products S @ t and t @ S",
+    "scipy.special": "; tapegrad.special has logsumexp, softmax, log_softmax, polygamma and zeta for Tensors",
     "numpy.ma": "; of a masked array m, np.asarray(m) where nothing is masked, otherwise m.filled(0.0) and ~m.mask",
     "pandas": "; of a Series or a DataFrame, s.to_numpy(), or an operator: s * t is a Tensor",
     "xarray": "; of a DataArray, its operators, NumPy's functions, or d.data",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.runtime import library_loops
 from tapegrad.foreign import is_pandas, is_sparse, is_xarray
 from tapegrad.frontend.array_checks import plain
 from tapegrad.frontend.calls import of_one, of_two, select
@@ -24,8 +25,9 @@ from tapegrad.frontend.record import (
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.frontend.ufuncs import Ufunc, in_dtype, signature_of, with_arguments
+from tapegrad.frontend.unknown_derivatives import full_name, refusing
 from tapegrad.ops import CODES, ELEMENTWISE, Op
-from tapegrad.ops.documentation import docstring, words_of
+from tapegrad.ops.documentation import arguments_of, docstring
 
 FLOOR_DIVIDE, REMAINDER = CODES["floor_divide"], CODES["remainder"]
 ADD, SUBTRACT, MULTIPLY, DIVIDE = CODES["add"], CODES["subtract"], CODES["multiply"], CODES["divide"]
@@ -88,13 +90,26 @@ def _function(row: Op) -> Callable[..., Any]:
 
         function = (of_one, of_two)[row.arity - 1](code, _general(row, compute))
     else:
-
-        def function(x1: Any, x2: Any, x3: Any, /) -> Tensor:
-            return apply(code, x1, x2, x3)
-
+        function = _of_three(row)
+    if row.unknown:
+        function = refusing(row, function)
     function.__name__ = function.__qualname__ = row.name
     function.__doc__ = docstring(row)
-    vars(function)["__signature__"] = signature_of(row.arity)
+    vars(function)["__signature__"] = signature_of(arguments_of(row))
+    return function
+
+
+def _of_three(row: Op) -> Callable[..., Any]:
+    """Make the function of a row of three operands."""
+    code = CODES[row.name]
+
+    def function(*operands: Any, **options: Any) -> Any:
+        if not options and len(operands) == 3:
+            return apply(code, *operands)
+        return with_arguments(Ufunc(full_name(row), function, library_loops.ufunc(row.name)))(
+            *operands, **options
+        )
+
     return function
 
 
@@ -103,12 +118,8 @@ def _general(row: Op, compute: Callable[..., Any]) -> Callable[..., Any]:
 
     A row that NumPy has no ufunc for has the rules for dtypes of one that takes and gives floats.
     """
-    scipy = words_of(row).scipy
-    name = (
-        f"numpy.{row.ufunc}" if row.ufunc else f"scipy.special.{scipy}" if scipy else f"tapegrad.{row.name}"
-    )
     rules = getattr(np, row.ufunc) if row.ufunc else (np.sqrt, np.hypot)[row.arity - 1]
-    return with_arguments(Ufunc(name, compute, rules))
+    return with_arguments(Ufunc(full_name(row), compute, rules))
 
 
 def _predicate(row: Op) -> Callable[..., Any]:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.library import SCIPY
 from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import is_xarray
 from tapegrad.frontend import creation, elementwise, numpys_own, shape
@@ -59,6 +58,7 @@ from tapegrad.frontend.functions import (
     sets,
     slopes,
     sorting,
+    special,
     splitting,
     stacking,
     statistics,
@@ -72,9 +72,10 @@ from tapegrad.frontend.record import OWN
 from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.ops import ELEMENTWISE
 
-_INTERNAL = {row.name for row in ELEMENTWISE if not row.public}
+_ELSEWHERE = {row.name for row in ELEMENTWISE if row.home != "tapegrad"}
 FUNCTIONS: dict[str, Any] = {
-    **{name: function for name, function in elementwise.FUNCTIONS.items() if name not in _INTERNAL},
+    **{name: function for name, function in elementwise.FUNCTIONS.items() if name not in _ELSEWHERE},
+    "i0": special.i0,
     **reductions.FUNCTIONS,
     **extremes.FUNCTIONS,
     **scans.FUNCTIONS,
@@ -210,18 +211,23 @@ def implementation(function: Any) -> Any:
 
 def _of_scipy(ufunc: np.ufunc) -> Any:
     """Return tapegrad's function for a ufunc of `scipy.special`; None if there is none."""
-    special = sys.modules.get("scipy.special")
-    ours = _SCIPY.get(ufunc.__name__) if special else None
-    return ours if getattr(special, ufunc.__name__, None) is ufunc else None
+    home = sys.modules.get("scipy.special")
+    if home is None:
+        return None
+    if ufunc.__name__ in _INSIDE_OF_SCIPY:
+        home = sys.modules["scipy.special._ufuncs"]
+    return _SCIPY.get(ufunc.__name__) if getattr(home, ufunc.__name__, None) is ufunc else None
 
 
+# Ufuncs that functions of SciPy's call.
+_INSIDE_OF_SCIPY = {
+    "_zeta": elementwise.FUNCTIONS["zeta"],
+    "_riemann_zeta": elementwise.FUNCTIONS["riemann_zeta"],
+}
 _SCIPY = {
-    **{row.name: FUNCTIONS[row.name] for row in ELEMENTWISE if row.public},
-    **{
-        theirs: FUNCTIONS[ours]
-        for ours, theirs in (*SCIPY.items(), ("sigmoid", "expit"))
-        if ours in FUNCTIONS
-    },
+    **{row.name: elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.public},
+    **special.FUNCTIONS,
+    **_INSIDE_OF_SCIPY,
 }
 
 

@@ -121,7 +121,12 @@ def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tupl
     if as_operator and slot < 0 and not OWN.issuperset(map(type, operands)) and any(map(is_xarray, operands)):
         return cast_type(Tensor, NotImplemented)
     result = apply(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
-    tape = mode.recorder if as_operator else None
+    return as_plain_number(result, operands) if as_operator else result
+
+
+def as_plain_number(result: Tensor, operands: tuple[Any, ...]) -> Tensor:
+    """Let what is computed of plain numbers alone, those that a recorded function is given, be one of them."""
+    tape = thread.mode.recorder
     if tape is not None and all(type(each) in _NUMBERS or tape.is_weak(each) for each in operands):
         tape.weak.add(result._slot)
     return result

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.ops.documentation import parameters_of
+from tapegrad.ops.documentation import argument_names, parameters_of
 
 
 class Words(NamedTuple):
@@ -123,7 +123,7 @@ def describe(function: Callable[..., Any], name: str) -> None:
     words, ufunc = WORDS[name], getattr(np, name)
     sections = (
         words.summary,
-        parameters_of(ufunc.nin, ufunc.nout),
+        parameters_of(argument_names(ufunc.nin), ufunc.nout),
         f"Returns\n-------\n{words.returns or _RETURNS}",
         f"See Also\n--------\nnumpy.{name} : Does the same when it is called with a Tensor.",
         *([f"Notes\n-----\n{words.notes}"] if words.notes else []),

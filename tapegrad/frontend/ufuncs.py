@@ -5,7 +5,7 @@ arguments is given.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,14 +68,14 @@ def with_arguments(ufunc: Ufunc) -> Callable[..., Any]:
         return tuple(deliver_broadcast(*pair, where, casting, name=ufunc.name) for pair in each)
 
     call.__name__ = call.__qualname__ = ufunc.rules.__name__
-    vars(call)["__signature__"] = signature_of(ufunc.rules.nin, ufunc.rules.nout)
+    vars(call)["__signature__"] = signature_of(argument_names(ufunc.rules.nin), ufunc.rules.nout)
     return call
 
 
-def signature_of(arity: int, results: int = 1) -> inspect.Signature:
-    """Return the signature of a function of so many operands, and of so many results, as NumPy writes it."""
-    names = [*argument_names(arity), *(f"out{k + 1}" for k in range(results if results > 1 else 0))]
-    operands = [
+def signature_of(operands: Sequence[str], results: int = 1) -> inspect.Signature:
+    """Return the signature of a function of operands of these names, and of so many results, as NumPy writes it."""
+    names = [*operands, *(f"out{k + 1}" for k in range(results if results > 1 else 0))]
+    positional = [
         _PARAMETER(name, _PARAMETER.POSITIONAL_ONLY, default=None if "out" in name else _PARAMETER.empty)
         for name in names
     ]
@@ -83,7 +83,7 @@ def signature_of(arity: int, results: int = 1) -> inspect.Signature:
         "out", _PARAMETER.POSITIONAL_OR_KEYWORD, default=None if results == 1 else (None,) * results
     )
     keywords = [_PARAMETER(name, _PARAMETER.KEYWORD_ONLY, default=value) for name, value in _KEYWORDS.items()]
-    return inspect.Signature([*operands, out, *keywords])
+    return inspect.Signature([*positional, out, *keywords])
 
 
 def _split(ufunc: Ufunc, args: tuple[Any, ...], out: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -3,10 +3,12 @@
 In reading order:
 
     row            what a row says: formulas or kernels, operands, parameters, derivatives
+    special_functions  those of the elementwise ops that are special functions
     elementwise    the elementwise ops, each a line of formulas
     params         the parameters of structural ops, a named record each
     structural     the structural ops, whose kernels are written by hand
     codes          the number of each op on a tape
+    words, special_words  what is said of an op; of special functions
     documentation  what the docstring of an elementwise function says
     examples       the examples in these docstrings, generated
 

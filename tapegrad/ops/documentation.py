@@ -5,41 +5,11 @@ accurate everywhere; a test holds both to the same numbers.
 """
 
 import re
-from typing import NamedTuple
 
 from tapegrad.ops.examples import EXAMPLES
 from tapegrad.ops.row import Op
-
-
-class Words(NamedTuple):
-    """What is said of an op.
-
-    Attributes
-    ----------
-    summary
-        First line of the docstring, in the imperative.
-    derivatives
-        The partials in their usual form, where the row's texts are longer.
-    domain
-        Where the op is defined, and what it gives elsewhere.
-    kinks
-        Which derivative is taken where there is none, or more than one.
-    source
-        Where the formula comes from.
-    scipy
-        SciPy's function of the same meaning, if there is one.
-    example
-        Operands of the example; by default points of the domain that tests draw from.
-    """
-
-    summary: str
-    derivatives: tuple[str, ...] = ()
-    domain: str = ""
-    kinks: str = ""
-    source: str = ""
-    scipy: str = ""
-    example: tuple[tuple[float, ...], ...] = ()
-
+from tapegrad.ops.special_words import SPECIAL_WORDS
+from tapegrad.ops.words import Words
 
 _nan = float("nan")
 _inf = float("inf")
@@ -59,7 +29,6 @@ _CIRCULAR = "Trigonometric functions: DLMF 4.14 and 4.20."
 _INVERSE_CIRCULAR = "Inverse trigonometric functions: DLMF 4.23 and 4.24."
 _HYPERBOLIC = "Hyperbolic functions: DLMF 4.28 and 4.34."
 _INVERSE_HYPERBOLIC = "Inverse hyperbolic functions: DLMF 4.37 and 4.38."
-_ERROR = "Error functions: DLMF 7.2 and 7.10."
 
 WORDS: dict[str, Words] = {
     "add": Words("Add two operands, element by element."),
@@ -260,32 +229,6 @@ WORDS: dict[str, Words] = {
         domain="Defined for ``-1 < x < 1``; infinite at the ends, nan elsewhere.",
         source=_INVERSE_HYPERBOLIC,
     ),
-    "erf": Words(
-        "Compute the error function of each element.",
-        ("2/sqrt(pi)*exp(-square(x0))",),
-        source=_ERROR,
-        scipy="erf",
-    ),
-    "erfc": Words(
-        "Compute the complementary error function ``1 - erf(x)`` of each element.",
-        ("-2/sqrt(pi)*exp(-square(x0))",),
-        source=_ERROR,
-        scipy="erfc",
-    ),
-    "lgamma": Words(
-        "Compute the logarithm of the absolute value of the gamma function.",
-        domain="It is inf at 0 and the negative integers.",
-        scipy="gammaln",
-        source="Gamma and digamma functions: DLMF 5.2.",
-    ),
-    "digamma": Words(
-        "Compute the digamma function, the derivative of `lgamma`.",
-        ("zeta(2, x0)",),
-        domain="It is nan at the negative integers.",
-        scipy="psi",
-        source="The derivative is the trigamma function, for ``x > 0`` Hurwitz's zeta function (DLMF 5.15.1 and"
-        " 25.11.1), below 0 by reflection (DLMF 5.15.6).",
-    ),
     "less": Words("Test whether ``x1 < x2``, element by element.", example=_PAIR),
     "less_equal": Words("Test whether ``x1 <= x2``, element by element.", example=_PAIR),
     "greater": Words("Test whether ``x1 > x2``, element by element.", example=_PAIR),
@@ -295,6 +238,7 @@ WORDS: dict[str, Words] = {
     "isnan": Words("Test each element for nan.", example=_SPECIAL_VALUES),
     "isinf": Words("Test each element for inf and -inf.", example=_SPECIAL_VALUES),
     "isfinite": Words("Test that each element is finite: neither infinite nor nan.", example=_SPECIAL_VALUES),
+    **SPECIAL_WORDS,
 }
 
 
@@ -308,9 +252,14 @@ def argument_names(arity: int) -> tuple[str, ...]:
     return ("x",) if arity == 1 else tuple(f"x{j + 1}" for j in range(arity))
 
 
+def arguments_of(row: Op) -> tuple[str, ...]:
+    """Return the names of the arguments of a row's public function."""
+    return row.arguments or argument_names(row.arity)
+
+
 def in_arguments(row: Op, text: str) -> str:
     """A text of the row in the names of the public function's arguments."""
-    names = argument_names(row.arity)
+    names = arguments_of(row)
     return re.sub(r"\bx(\d)\b", lambda found: names[int(found[1])], text)
 
 
@@ -319,7 +268,7 @@ def docstring(row: Op) -> str:
     words = words_of(row)
     sections = [
         words.summary,
-        parameters_of(row.arity),
+        parameters_of(arguments_of(row)),
         _returns(row),
         _see_also(row, words),
         _notes(row, words),
@@ -344,14 +293,13 @@ subok : bool, default True
     Accepted because NumPy's ufuncs have it; ignored."""
 
 
-def parameters_of(arity: int, results: int = 1) -> str:
+def parameters_of(names: tuple[str, ...], results: int = 1) -> str:
     """The section of the parameters of a ufunc."""
-    names = ", ".join(argument_names(arity))
-    several = "" if arity == 1 else " They broadcast as in NumPy."
-    what = "Operand" if arity == 1 else "Operands"
+    several = "" if len(names) == 1 else " They broadcast as in NumPy."
+    what = "Operand" if len(names) == 1 else "Operands"
     outputs = "".join(f"out{k + 1}, " for k in range(results)) if results > 1 else ""
     return (
-        f"Parameters\n----------\n{names} : Tensor or array_like\n"
+        f"Parameters\n----------\n{', '.join(names)} : Tensor or array_like\n"
         f"    {what} of float64 or float32; integers and booleans are constants.{several}"
         + _OTHERS.replace("\nout : ", f"\n{outputs}out : ", 1).replace(
             "one, opt", "them, opt" if outputs else "one, opt"
@@ -373,6 +321,7 @@ def _returns(row: Op) -> str:
 def _notes(row: Op, words: Words) -> str:
     partials = [in_arguments(row, text) for text in words.derivatives or row.partials]
     lines = [_derivatives(row, partials)] if partials else []
+    lines += [_unknown(row)] if row.unknown else []
     lines += [text for text in (words.domain, words.kinks, words.source) if text]
     return "Notes\n-----\n" + "\n\n".join(map(_wrapped, lines)) if lines else ""
 
@@ -381,10 +330,20 @@ def _derivatives(row: Op, partials: list[str]) -> str:
     said = ", where ``y`` is the result" if any(re.search(r"\by\b", text) for text in partials) else ""
     if len(partials) == 1:
         return f"The derivative is ``{partials[0]}``{said}."
-    each = " and ".join(
-        f"``{text}`` by `{name}`" for text, name in zip(partials, argument_names(row.arity), strict=True)
+    known = [j for j in range(row.arity) if j not in row.unknown]
+    each = " and ".join(f"``{partials[j]}`` by `{arguments_of(row)[j]}`" for j in known)
+    return (
+        f"The partial derivative is {each}{said}."
+        if row.unknown
+        else f"The partial derivatives are {each}{said}."
     )
-    return f"The partial derivatives are {each}{said}."
+
+
+def _unknown(row: Op) -> str:
+    """What cannot be differentiated by."""
+    names = " and ".join(f"`{arguments_of(row)[j]}`" for j in sorted(row.unknown))
+    are = "are" if len(row.unknown) > 1 else "is"
+    return f"By {names} no derivative is known in closed form: who asks for it is refused. Here {names} {are} constant."
 
 
 def _wrapped(text: str) -> str:

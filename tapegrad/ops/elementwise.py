@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.ops.row import Domain, Op
+from tapegrad.ops.special_functions import SPECIAL
 
 
 def _row(family: str, name: str, primal: str, partials: tuple[str, ...], *domains: Domain, **rest: Any) -> Op:
@@ -58,7 +59,7 @@ _ARITHMETIC = (
         ("x1", "x0"),
         _ANY,
         _ANY,
-        public=False,
+        home=None,
         commutative=True,
     ),
     _row("arithmetic", "divide", "x0/x1", ("1/x1", "-y/x1"), _ANY, _POSITIVE),
@@ -207,23 +208,6 @@ _HYPERBOLIC = (
     _row("hyperbolic", "arctanh", "arctanh(x0)", (f"1/{_ONE_MINUS_SQUARE}",), (-0.999, 0.999)),
 )  # fmt: skip
 
-# Below 0 by reflection: trigamma(x) + trigamma(1-x) = (pi/sin(pi x))**2.
-_TRIGAMMA = (
-    "where(x0<0, square(pi/sin(pi*where(x0<0, x0-rint(x0), 0.5))), 0)"
-    "+where(x0<0, -1, 1)*zeta(2, where(x0<0, 1-x0, x0))"
-)
-
-_SPECIAL = (
-    _row("special", "erf", "erf(x0)", ("two_over_sqrt_pi*exp(-square(x0))",), _ANY),
-    _row("special", "erfc", "erfc(x0)", ("-two_over_sqrt_pi*exp(-square(x0))",), _ANY),
-    _row("special", "lgamma", "lgamma(x0)", ("digamma(x0)",), _POSITIVE),
-    _row("special", "digamma", "digamma(x0)", (_TRIGAMMA,), _POSITIVE),
-    # The sum of 1/(k+x1)**x0 over k = 0, 1, ... Nothing is known of the derivative by x0.
-    _row(
-        "special", "zeta", "zeta(x0, x1)", ("nan", "-x0*zeta(x0+1, x1)"), (1.5, 3.5), _POSITIVE, public=False
-    ),
-)
-
 _PREDICATES = (
     _test("less", "x0<x1", 2),
     _test("less_equal", "x0<=x1", 2),
@@ -237,5 +221,5 @@ _PREDICATES = (
 )
 
 ELEMENTWISE: tuple[Op, ...] = (
-    *_ARITHMETIC, *_PARTS, *_SELECTION, *_EXPONENTIAL, *_TRIGONOMETRIC, *_HYPERBOLIC, *_SPECIAL, *_PREDICATES,
+    *_ARITHMETIC, *_PARTS, *_SELECTION, *_EXPONENTIAL, *_TRIGONOMETRIC, *_HYPERBOLIC, *SPECIAL, *_PREDICATES,
 )  # fmt: skip

@@ -506,6 +506,149 @@ Tensor([1.99532227, 0.00467773])
 >>> y.backward()
 >>> x.grad
 array([-0.02066699, -0.02066699])""",
+    "erfcx": """\
+>>> x = tg.tensor([0.0, 4.0])
+>>> y = tg.special.erfcx(x)
+>>> y
+Tensor([1.        , 0.13699946])
+>>> y.backward()
+>>> x.grad
+array([-1.12837917, -0.03238351])""",
+    "erfinv": """\
+>>> x = tg.tensor([-0.5, 0.5])
+>>> y = tg.special.erfinv(x)
+>>> y
+Tensor([-0.47693628,  0.47693628])
+>>> y.backward()
+>>> x.grad
+array([1.11258482, 1.11258482])""",
+    "erfcinv": """\
+>>> x = tg.tensor([0.5, 1.5])
+>>> y = tg.special.erfcinv(x)
+>>> y
+Tensor([ 0.47693628, -0.47693628])
+>>> y.backward()
+>>> x.grad
+array([-1.11258482, -1.11258482])""",
+    "ndtr": """\
+>>> x = tg.tensor([-2.0, 2.0])
+>>> y = tg.special.ndtr(x)
+>>> y
+Tensor([0.02275013, 0.97724987])
+>>> y.backward()
+>>> x.grad
+array([0.05399097, 0.05399097])""",
+    "log_ndtr": """\
+>>> x = tg.tensor([-3.5, 1.5])
+>>> y = tg.special.log_ndtr(x)
+>>> y
+Tensor([-8.36606531, -0.06914346])
+>>> y.backward()
+>>> x.grad
+array([3.75139126, 0.13878975])""",
+    "ndtri": """\
+>>> x = tg.tensor([0.3, 0.7])
+>>> y = tg.special.ndtri(x)
+>>> y
+Tensor([-0.52440051,  0.52440051])
+>>> y.backward()
+>>> x.grad
+array([2.87610366, 2.87610366])""",
+    "logit": """\
+>>> x = tg.tensor([0.3, 0.7])
+>>> y = tg.special.logit(x)
+>>> y
+Tensor([-0.84729786,  0.84729786])
+>>> y.backward()
+>>> x.grad
+array([4.76190476, 4.76190476])""",
+    "log_expit": """\
+>>> x = tg.tensor([-10.0, 10.0])
+>>> y = tg.special.log_expit(x)
+>>> y
+Tensor([-1.00000454e+01, -4.53988992e-05])
+>>> y.backward()
+>>> x.grad
+array([9.99954602e-01, 4.53978687e-05])""",
+    "owens_t": """\
+>>> h = tg.tensor([-1.0, 1.0])
+>>> a = tg.tensor([-0.5, 1.5])
+>>> y = tg.special.owens_t(h, a)
+>>> y
+Tensor([-0.04306469,  0.07573487])
+>>> y.backward()
+>>> h.grad
+array([-0.04632831, -0.10481998])
+>>> a.grad
+array([0.0681516 , 0.00964291])""",
+    "xlogy": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.tensor([1.6, 3.5])
+>>> z = tg.special.xlogy(x, y)
+>>> z
+Tensor([0.51700399, 3.75828891])
+>>> z.backward()
+>>> x.grad
+array([0.47000363, 1.25276297])
+>>> y.grad
+array([0.6875    , 0.85714286])""",
+    "xlog1py": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.tensor([0.9, 3.4])
+>>> z = tg.special.xlog1py(x, y)
+>>> z
+Tensor([0.70603927, 4.44481362])
+>>> z.backward()
+>>> x.grad
+array([0.64185389, 1.48160454])
+>>> y.grad
+array([0.57894737, 0.68181818])""",
+    "entr": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.special.entr(x)
+>>> y
+Tensor([-0.1048412 , -3.29583687])
+>>> y.backward()
+>>> x.grad
+array([-1.09531018, -2.09861229])""",
+    "rel_entr": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.tensor([1.6, 3.5])
+>>> z = tg.special.rel_entr(x, y)
+>>> z
+Tensor([-0.41216279, -0.46245204])
+>>> z.backward()
+>>> x.grad
+array([0.62530655, 0.84584932])
+>>> y.grad
+array([-0.6875    , -0.85714286])""",
+    "kl_div": """\
+>>> x = tg.tensor([0.6, 1.5])
+>>> y = tg.tensor([1.6, 3.5])
+>>> z = tg.special.kl_div(x, y)
+>>> z
+Tensor([0.41150245, 0.72905321])
+>>> z.backward()
+>>> x.grad
+array([-0.98082925, -0.84729786])
+>>> y.grad
+array([0.625     , 0.57142857])""",
+    "exprel": """\
+>>> x = tg.tensor([-2.0, 2.0])
+>>> y = tg.special.exprel(x)
+>>> y
+Tensor([0.43233236, 3.19452805])
+>>> y.backward()
+>>> x.grad
+array([0.14849854, 2.09726402])""",
+    "cosm1": """\
+>>> x = tg.tensor([0.8, 2.3])
+>>> y = tg.special.cosm1(x)
+>>> y
+Tensor([-0.30329329, -1.66627602])
+>>> y.backward()
+>>> x.grad
+array([-0.71735609, -0.74570521])""",
     "lgamma": """\
 >>> x = tg.tensor([1.1, 3.0])
 >>> y = tg.lgamma(x)
@@ -522,6 +665,237 @@ Tensor([-0.42375494,  0.92278434])
 >>> y.backward()
 >>> x.grad
 array([1.43329915, 0.39493407])""",
+    "gamma": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.special.gamma(x)
+>>> y
+Tensor([0.95135077, 2.        ])
+>>> y.backward()
+>>> x.grad
+array([-0.40313959,  1.84556867])""",
+    "rgamma": """\
+>>> x = tg.tensor([-1.1, 2.3])
+>>> y = tg.special.rgamma(x)
+>>> y
+Tensor([0.10293566, 0.85710962])
+>>> y.backward()
+>>> x.grad
+array([-1.04522556, -0.51429996])""",
+    "gammasgn": """\
+>>> x = tg.tensor([-0.7, -0.3])
+>>> y = tg.special.gammasgn(x)
+>>> y
+Tensor([-1., -1.])
+>>> y.backward()
+>>> x.grad
+array([0., 0.])""",
+    "poch": """\
+>>> z = tg.tensor([1.1, 3.0])
+>>> m = tg.tensor([1.6, 3.5])
+>>> y = tg.special.poch(z, m)
+>>> y
+Tensor([  1.62367646, 143.94263891])
+>>> y.backward()
+>>> z.grad
+array([  1.98175899, 125.24837589])
+>>> m.grad
+array([  1.29371807, 258.07638822])""",
+    "beta": """\
+>>> a = tg.tensor([1.1, 3.0])
+>>> b = tg.tensor([1.6, 3.5])
+>>> y = tg.special.beta(a, b)
+>>> y
+Tensor([0.55030382, 0.02308802])
+>>> y.backward()
+>>> a.grad
+array([-0.67166678, -0.02008951])
+>>> b.grad
+array([-0.36910842, -0.01592507])""",
+    "betaln": """\
+>>> a = tg.tensor([1.1, 3.0])
+>>> b = tg.tensor([1.6, 3.5])
+>>> y = tg.special.betaln(a, b)
+>>> y
+Tensor([-0.59728476, -3.76844128])
+>>> y.backward()
+>>> a.grad
+array([-1.22053811, -0.870127  ])
+>>> b.grad
+array([-0.67073572, -0.68975469])""",
+    "gammainc": """\
+>>> a = [1.1, 3.0]
+>>> x = tg.tensor([1.6, 3.5])
+>>> y = tg.special.gammainc(a, x)
+>>> y
+Tensor([0.76772816, 0.6791528 ])
+>>> y.backward()
+>>> x.grad
+array([0.22243348, 0.18495897])""",
+    "gammaincc": """\
+>>> a = [1.1, 3.0]
+>>> x = tg.tensor([1.6, 3.5])
+>>> y = tg.special.gammaincc(a, x)
+>>> y
+Tensor([0.23227184, 0.3208472 ])
+>>> y.backward()
+>>> x.grad
+array([-0.22243348, -0.18495897])""",
+    "betainc": """\
+>>> a = [1.1, 3.0]
+>>> b = [1.6, 3.5]
+>>> x = tg.tensor([0.5, 0.9])
+>>> y = tg.special.betainc(a, b, x)
+>>> y
+Tensor([0.63942221, 0.99667052])
+>>> y.backward()
+>>> x.grad
+array([1.11860429, 0.11094258])""",
+    "betaincc": """\
+>>> a = [1.1, 3.0]
+>>> b = [1.6, 3.5]
+>>> x = tg.tensor([0.5, 0.9])
+>>> y = tg.special.betaincc(a, b, x)
+>>> y
+Tensor([0.36057779, 0.00332948])
+>>> y.backward()
+>>> x.grad
+array([-1.11860429, -0.11094258])""",
+    "j0": """\
+>>> x = tg.tensor([1.6, 4.5])
+>>> y = tg.special.j0(x)
+>>> y
+Tensor([ 0.45540217, -0.32054251])
+>>> y.backward()
+>>> x.grad
+array([-0.56989594,  0.23106043])""",
+    "j1": """\
+>>> x = tg.tensor([-2.0, 2.0])
+>>> y = tg.special.j1(x)
+>>> y
+Tensor([-0.57672481,  0.57672481])
+>>> y.backward()
+>>> x.grad
+array([-0.06447162, -0.06447162])""",
+    "y0": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.special.y0(x)
+>>> y
+Tensor([0.1621632 , 0.37685001])
+>>> y.backward()
+>>> x.grad
+array([ 0.69811956, -0.32467442])""",
+    "y1": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.special.y1(x)
+>>> y
+Tensor([-0.69811956,  0.32467442])
+>>> y.backward()
+>>> x.grad
+array([0.79681735, 0.2686252 ])""",
+    "i0": """\
+>>> x = tg.tensor([-2.0, 2.0])
+>>> y = tg.special.i0(x)
+>>> y
+Tensor([2.2795853, 2.2795853])
+>>> y.backward()
+>>> x.grad
+array([-1.59063685,  1.59063685])""",
+    "i1": """\
+>>> x = tg.tensor([-2.0, 2.0])
+>>> y = tg.special.i1(x)
+>>> y
+Tensor([-1.59063685,  1.59063685])
+>>> y.backward()
+>>> x.grad
+array([1.48426688, 1.48426688])""",
+    "i0e": """\
+>>> x = tg.tensor([-2.0, 2.0])
+>>> y = tg.special.i0e(x)
+>>> y
+Tensor([0.30850832, 0.30850832])
+>>> y.backward()
+>>> x.grad
+array([ 0.09323903, -0.09323903])""",
+    "i1e": """\
+>>> x = tg.tensor([-2.0, 2.0])
+>>> y = tg.special.i1e(x)
+>>> y
+Tensor([-0.21526929,  0.21526929])
+>>> y.backward()
+>>> x.grad
+array([-0.01439561, -0.01439561])""",
+    "jv": """\
+>>> v = [1.2, 2.8]
+>>> x = tg.tensor([1.6, 3.5])
+>>> y = tg.special.jv(v, x)
+>>> y
+Tensor([0.51159186, 0.41919036])
+>>> y.backward()
+>>> x.grad
+array([0.17799532, 0.09679226])""",
+    "yv": """\
+>>> v = [1.2, 2.8]
+>>> x = tg.tensor([1.6, 3.5])
+>>> y = tg.special.yv(v, x)
+>>> y
+Tensor([-0.46604611, -0.28896176])
+>>> y.backward()
+>>> x.grad
+array([0.61559488, 0.36718903])""",
+    "iv": """\
+>>> v = [1.2, 2.8]
+>>> x = tg.tensor([1.6, 3.5])
+>>> y = tg.special.iv(v, x)
+>>> y
+Tensor([0.91765473, 2.157788  ])
+>>> y.backward()
+>>> x.grad
+array([0.99525784, 2.58861187])""",
+    "ive": """\
+>>> v = [1.2, 2.8]
+>>> x = tg.tensor([1.6, 3.5])
+>>> y = tg.special.ive(v, x)
+>>> y
+Tensor([0.18527129, 0.06515955])
+>>> y.backward()
+>>> x.grad
+array([0.0156678 , 0.01300975])""",
+    "kv": """\
+>>> v = [1.2, 2.8]
+>>> x = tg.tensor([1.6, 3.5])
+>>> y = tg.special.kv(v, x)
+>>> y
+Tensor([0.26776895, 0.05150708])
+>>> y.backward()
+>>> x.grad
+array([-0.39067074, -0.07061975])""",
+    "kve": """\
+>>> v = [1.2, 2.8]
+>>> x = tg.tensor([1.6, 3.5])
+>>> y = tg.special.kve(v, x)
+>>> y
+Tensor([1.32626829, 1.70568024])
+>>> y.backward()
+>>> x.grad
+array([-0.60873656, -0.63292466])""",
+    "hyp0f1": """\
+>>> v = [1.1, 3.0]
+>>> z = tg.tensor([-1.0, 3.0])
+>>> y = tg.special.hyp0f1(v, z)
+>>> y
+Tensor([0.28545009, 2.46023128])
+>>> y.backward()
+>>> z.grad
+array([0.54060584, 0.67227889])""",
+    "stdtr": """\
+>>> df = [2.6, 6.9]
+>>> t = tg.tensor([-1.0, 3.0])
+>>> y = tg.special.stdtr(df, t)
+>>> y
+Tensor([0.20054785, 0.98985737])
+>>> y.backward()
+>>> t.grad
+array([0.20214095, 0.01422865])""",
     "less": """\
 >>> x1 = tg.tensor([1.0, 2.0, 3.0])
 >>> x2 = tg.tensor([2.0, 2.0, 2.0])

@@ -13,7 +13,12 @@ CONSTANTS: dict[str, float] = {
     "ln2": math.log(2.0),
     "log2e": math.log2(math.e),
     "log10e": math.log10(math.e),
+    "sqrt_half": math.sqrt(0.5),
+    "sqrt_pi": math.sqrt(math.pi),
     "two_over_sqrt_pi": 2.0 / math.sqrt(math.pi),
+    "sqrt_two_over_pi": math.sqrt(2.0 / math.pi),
+    "one_over_sqrt_2pi": 1.0 / math.sqrt(2.0 * math.pi),
+    "half_log_2pi": 0.5 * math.log(2.0 * math.pi),
     "inf": math.inf,
     "nan": math.nan,
 }
@@ -151,8 +156,10 @@ class Op:
         Operands that are booleans and have no cotangent.
     predicate
         The result is boolean; there is nothing to differentiate.
-    public
-        The row's function has a name in the namespace.
+    home
+        The module in which the row's function has a name; None if it has none.
+    arguments
+        Names of the function's arguments, where they are others than NumPy's for ufuncs.
     commutative
         Exchanging the two operands changes nothing, not even a rounding.
     """
@@ -165,7 +172,8 @@ class Op:
     ufunc: str | None = None
     boolean_operands: tuple[int, ...] = ()
     predicate: bool = False
-    public: bool = True
+    home: str | None = "tapegrad"
+    arguments: tuple[str, ...] = ()
     commutative: bool = False
 
     kind = "elementwise"
@@ -186,6 +194,21 @@ class Op:
     def differentiable(self) -> bool:
         """Whether there is anything to differentiate."""
         return not self.predicate
+
+    @property
+    def public(self) -> bool:
+        """Whether the row's function has a name."""
+        return self.home is not None
+
+    @functools.cached_property
+    def unknown(self) -> frozenset[int]:
+        """Operands by which no derivative is known: differentiation by them is refused, and kernels do without."""
+        return frozenset(j for j, text in enumerate(self.partials) if text == "nan")
+
+    @functools.cached_property
+    def differentiable_operands(self) -> tuple[int, ...]:
+        """Operands by which kernels differentiate."""
+        return tuple(j for j in range(self.arity) if j not in self.boolean_operands and j not in self.unknown)
 
     @property
     def variant(self) -> int:

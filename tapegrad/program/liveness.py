@@ -5,8 +5,10 @@ The compiled sweeps over the eager tape find theirs in `engine.sweep.reachabilit
 
 from collections.abc import Iterable
 
+from tapegrad.engine import kernel_table
 from tapegrad.engine.tape_view import TapeView
-from tapegrad.ops import GUARDS
+from tapegrad.frontend.unknown_derivatives import no_derivative
+from tapegrad.ops import GUARDS, Op
 
 
 def live_instructions(tape: TapeView, outputs: Iterable[int]) -> list[int]:
@@ -34,11 +36,25 @@ def active_buffers(tape: TapeView, live: list[int], inputs: list[int], outputs: 
 
 
 def active_operands(tape: TapeView, live: list[int], active: set[int]) -> dict[int, list[int]]:
-    """For each instruction through which derivatives flow, the operands that they flow from or to."""
+    """For each instruction through which derivatives flow, the operands that they flow from or to.
+
+    Raises
+    ------
+    UnsupportedError
+        If no derivative is known by one of them.
+    """
     found = {}
     for i in live:
         read = tape.read[i]
         operands = [j for j in tape.differentiated[i] if read[j] in active]
         if operands and tape.written[i] in active:
             found[i] = operands
+            _check_known(tape, i, operands)
     return found
+
+
+def _check_known(tape: TapeView, i: int, operands: list[int]) -> None:
+    row = kernel_table.row(tape.instructions[i].op)
+    if isinstance(row, Op):
+        for j in row.unknown.intersection(operands):
+            raise no_derivative(row, j)

@@ -114,14 +114,6 @@ def test_unselected_side_gets_no_cotangent_of_infinity(dtype: str) -> None:
     np.testing.assert_array_equal(results[2], [0.0, np.inf])
 
 
-@pytest.mark.parametrize(("op", "dtype"), [row for row in DIFFERENTIABLE if "nan" in row.values[0].partials])
-def test_partial_that_is_not_known_is_nan(op: Op, dtype: str) -> None:
-    operands, bar = random_operands(op, dtype, 20), np.array([0.0, 1.0] * 10, DTYPES[dtype])
-    j = op.partials.index("nan")
-    results, _, _ = reverse(op, dtype, operands, bar, ["adjacent"] * 4, True, 1 << j)
-    np.testing.assert_array_equal(results[j], np.where(bar == 0, 0, np.nan))
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [7, 300])
 def test_same_operand_twice(dtype: str, count: int) -> None:

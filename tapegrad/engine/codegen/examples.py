@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import ELEMENTWISE, Op
-from tapegrad.ops.documentation import argument_names, words_of
+from tapegrad.ops.documentation import arguments_of, words_of
 
 _OWN_FUNCTION = frozenset({"where", "clip"})  # their public functions have other arguments than the rows
 
@@ -14,19 +14,22 @@ _OWN_FUNCTION = frozenset({"where", "clip"})  # their public functions have othe
 def example(row: Op) -> str:
     """The lines of a row's example, without the import."""
     operands = words_of(row).example or tuple(_points(*domain, j) for j, domain in enumerate(row.domains))
-    names = argument_names(row.arity)
+    names = arguments_of(row)
     values = {f"x{j}": np.array(operand) for j, operand in enumerate(operands)}
     lines = [
-        f">>> {name} = tg.tensor({_list(operand)})" for name, operand in zip(names, operands, strict=True)
+        f">>> {name} = {_list(operand) if j in row.unknown else f'tg.tensor({_list(operand)})'}"
+        for j, (name, operand) in enumerate(zip(names, operands, strict=True))
     ]
-    call = f"tg.{row.name}({', '.join(names)})"
+    call = f"{str(row.home).replace('tapegrad', 'tg')}.{row.name}({', '.join(names)})"
     result = np.asarray(evaluate_numpy(row.primal, **values))
     if row.predicate:
         return "\n".join([*lines, f">>> {call}", repr(result)])
-    lines += [f">>> y = {call}", ">>> y", f"Tensor{repr(result).removeprefix('array')}", ">>> y.backward()"]
-    for name, partial in zip(names, row.partials, strict=True):
-        gradient = evaluate_numpy(partial, y=result, **values) * np.ones(len(operands[0]))
-        lines += [f">>> {name}.grad", repr(gradient)]
+    y = "z" if "y" in names else "y"
+    lines += [f">>> {y} = {call}", f">>> {y}", f"Tensor{repr(result).removeprefix('array')}"]
+    lines.append(f">>> {y}.backward()")
+    for j in row.differentiable_operands:
+        gradient = evaluate_numpy(row.partials[j], y=result, **values) * np.ones(len(operands[0]))
+        lines += [f">>> {names[j]}.grad", repr(gradient)]
     return "\n".join(lines)
 
 

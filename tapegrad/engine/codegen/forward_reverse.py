@@ -100,7 +100,9 @@ def _forward_test(kernel: Kernel) -> Kernel:
 def reverse(op: Op, dtype: str) -> Kernel:
     """The reverse kernel of a row."""
     kernel = Kernel(op, dtype)
-    wanted = [j for j in range(op.arity) if j not in op.boolean_operands]
+    wanted = list(op.differentiable_operands)
+    if not wanted:
+        return kernel
     read = sorted(frozenset[str]().union(*(op.needs(j) for j in wanted)))
     emit_whole(kernel, sorted({*(f"x{j}" for j in wanted), *read, "y"}))
     for j in wanted:
@@ -140,7 +142,7 @@ def _what(op: Op, direction: str) -> str:
     """What a kernel computes, in words of its row."""
     if direction == "forward":
         return f"y = {spaced(op.primal)}"
-    wanted = [(j, spaced(text)) for j, text in enumerate(op.partials) if j not in op.boolean_operands]
+    wanted = [(j, spaced(op.partials[j])) for j in op.differentiable_operands]
     if direction == "reverse":
         return "; ".join(f"y_bar * ({text}) to x{j}_bar" for j, text in wanted)
     return "y_dot = " + " + ".join(f"({text}) * x{j}_dot" for j, text in wanted)

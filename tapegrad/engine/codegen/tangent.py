@@ -28,7 +28,7 @@ _MOST = 2  # operands up to which every set of them has its loop; of more operan
 def tangent(op: Op, dtype: str) -> Kernel:
     """The tangent kernel of a row."""
     kernel = Kernel(op, dtype)
-    wanted = [j for j in range(op.arity) if j not in op.boolean_operands and op.partials[j] != "0"]
+    wanted = [j for j in op.differentiable_operands if op.partials[j] != "0"]
     if not wanted:
         kernel.emit(1, f"write_zeros(frame, {literal(0, dtype)})")
         return kernel

@@ -19,14 +19,28 @@ _TESTS = ("isnan", "isinf", "isfinite")
 _COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 
 # SciPy's functions by the names that texts use, with their places in `scipy.special`.
-_SCIPY_UNARY = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "digamma": "psi"}
-_SCIPY_BINARY = {"zeta": "_ufuncs._zeta"}
-SCIPY: dict[str, str] = {**_SCIPY_UNARY, **_SCIPY_BINARY}
+_SCIPY_UNARY = {
+    "lgamma": "gammaln", "digamma": "psi", "riemann_zeta": "_ufuncs._riemann_zeta",
+    **{name: name for name in (
+        "erf", "erfc", "erfcx", "erfinv", "erfcinv", "ndtr", "log_ndtr", "ndtri", "logit", "log_expit", "entr",
+        "exprel", "cosm1", "gamma", "rgamma", "gammasgn", "j0", "j1", "y0", "y1", "i0", "i1", "i0e", "i1e",
+    )},
+}  # fmt: skip
+_SCIPY_BINARY = {
+    "zeta": "_ufuncs._zeta", "igam_fac": "_ufuncs._igam_fac",
+    **{name: name for name in (
+        "owens_t", "xlogy", "xlog1py", "rel_entr", "kl_div", "poch", "beta", "betaln", "gammainc", "gammaincc",
+        "stdtr", "jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1",
+    )},
+}  # fmt: skip
+_SCIPY_TERNARY = {"betainc": "betainc", "betaincc": "betaincc"}
+SCIPY: dict[str, str] = {**_SCIPY_UNARY, **_SCIPY_BINARY, **_SCIPY_TERNARY}
 
 # Library name -> signature of the loop, "d" standing for the element type of the kernel.
 SIGNATURES: dict[str, str] = {
     **dict.fromkeys((*_UNARY, *_SCIPY_UNARY), "d->d"),
     **dict.fromkeys((*_BINARY, *_SCIPY_BINARY), "dd->d"),
+    **dict.fromkeys(_SCIPY_TERNARY, "ddd->d"),
     **dict.fromkeys(_TESTS, "d->?"),
     **dict.fromkeys(_COMPARISONS, "dd->?"),
     "absolute": "?->?",  # copies booleans

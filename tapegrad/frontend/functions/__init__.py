@@ -19,6 +19,7 @@ In reading order:
     lines                          what reductions and scans share: axes, lines along them
     reductions, extremes, scans    sums, means, products; the largest and the smallest; running sums and products
     differences, exponentials      differences and trapezoids; logarithms of sums of exponentials
+    special                        special functions by SciPy's names
     statistics, covariances        variances and averages; covariances
     sorting, sorted_lines          sorting, positions of extremes; lines of which a few elements are wanted
     quantiles                      medians and quantiles

@@ -65,6 +65,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "trunc_reverse_f64": ("add", "positive"),
     "sign_forward_f64": ("positive",),
     "sign_reverse_f64": ("add", "positive"),
+    "normal_exponent_forward_f64": ("positive",),
+    "normal_exponent_reverse_f64": ("add", "positive"),
 }
 
 
@@ -849,4 +851,89 @@ def sign_reverse_f64(frame: int, loops: int) -> int:
             x0_sum += close_f64(block, 0, scratch + 0)
         start += n
     end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def normal_exponent_forward_f64(frame: int, loops: int) -> int:
+    """y = -0.5 * square((x0 - x1) / x2) - half_log_2pi."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 15, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        x2 = operand_f64(block, 2, scratch + 4096)
+        y = target_f64(block, 3, scratch + 6144)
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            x1_i = load_f64(x1, i)
+            x2_i = load_f64(x2, i)
+            value = (-0.5 * square((x0_i - x1_i) / x2_i)) - 0.9189385332046727
+            store_f64(y, i, value)
+        finish_f64(block, scratch + 6144)
+        start += n
+    return 0
+
+
+def normal_exponent_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (-((x0 - x1) / x2) / x2) to x0_bar; y_bar * ((x0 - x1) / x2 / x2) to x1_bar; y_bar *
+    (square((x0 - x1) / x2) / x2) to x2_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1280)
+    whole = whole_f64(frame, 15, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    x2_mask = open_f64(whole, frame, 2)
+    x2_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not whole:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        x2 = operand_f64(block, 2, scratch + 6144)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(block, 0, scratch + 8192)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                x2_i = load_f64(x2, i)
+                value = masked_multiply(bar, -((x0_i - x1_i) / x2_i) / x2_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(block, 0, scratch + 8192)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(block, 1, scratch + 8192)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                x2_i = load_f64(x2, i)
+                value = masked_multiply(bar, ((x0_i - x1_i) / x2_i) / x2_i)
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(block, 1, scratch + 8192)
+        if load_i64(frame, X_BAR + 2) != 0:
+            x2_bar = contributions_f64(block, 2, scratch + 8192)
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                x2_i = load_f64(x2, i)
+                value = masked_multiply(bar, square((x0_i - x1_i) / x2_i) / x2_i)
+                store_f64(x2_bar, i, load_masked_f64(x2_bar, i, x2_mask) + value)
+            x2_sum += close_f64(block, 2, scratch + 8192)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    end_f64(whole, frame, 1, x1_sum)
+    end_f64(whole, frame, 2, x2_sum)
     return 0

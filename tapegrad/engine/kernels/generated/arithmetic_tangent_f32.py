@@ -38,6 +38,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "rint_tangent_f32": (),
     "trunc_tangent_f32": (),
     "sign_tangent_f32": (),
+    "normal_exponent_tangent_f32": ("positive",),
 }
 
 
@@ -621,4 +622,74 @@ def trunc_tangent_f32(frame: int, loops: int) -> int:
 def sign_tangent_f32(frame: int, loops: int) -> int:
     """y_dot = (0) * x0_dot."""
     write_zeros(frame, float32(0.0))
+    return 0
+
+
+def normal_exponent_tangent_f32(frame: int, loops: int) -> int:
+    """y_dot = (-((x0 - x1) / x2) / x2) * x0_dot + ((x0 - x1) / x2 / x2) * x1_dot + (square((x0 - x1) / x2)
+    / x2) * x2_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1280)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    x2_dot = load_i64(frame, X_BAR + 2)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0 and x1_dot == 0 and x2_dot == 0:
+        write_zeros(frame, float32(0.0))
+        return 0
+    several = tangent_count(frame) != 1 or x1_dot != 0 or x2_dot != 0
+    whole = whole_f32(frame, 15, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK and not (whole and not several):
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f32(block, 0, scratch + 0)
+        x1 = operand_f32(block, 1, scratch + 1024)
+        x2 = operand_f32(block, 2, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                partial = scratch + 3072
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    x2_i = load_f32(x2, i)
+                    value = -((x0_i - x1_i) / x2_i) / x2_i
+                    store_f32(partial, i, value)
+                p0 = partial
+            p1 = ABSENT
+            if x1_dot != 0:
+                partial = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    x2_i = load_f32(x2, i)
+                    value = ((x0_i - x1_i) / x2_i) / x2_i
+                    store_f32(partial, i, value)
+                p1 = partial
+            p2 = ABSENT
+            if x2_dot != 0:
+                partial = scratch + 5120
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    x2_i = load_f32(x2, i)
+                    value = square((x0_i - x1_i) / x2_i) / x2_i
+                    store_f32(partial, i, value)
+                p2 = partial
+            apply_partials(block, p0, p1, p2, scratch + 6144, float32(0.0))
+        elif x0_dot != 0:
+            d0 = tangent_block(block, 0, x0_dot, scratch + 3072, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
+            for i in range(n):
+                d0_i = load_f32(d0, i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                x2_i = load_f32(x2, i)
+                value = masked_multiply(-((x0_i - x1_i) / x2_i) / x2_i, d0_i)
+                store_f32(target, i, value)
+            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
+        start += n
     return 0

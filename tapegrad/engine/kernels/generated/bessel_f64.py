@@ -1,0 +1,835 @@
+"""Elementwise kernels in f64: bessel.
+
+Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
+"""
+
+from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, sqrt, where
+from tapegrad.engine.kernels.blocks import (
+    BLOCK,
+    Block,
+    bar_f64,
+    call_library,
+    operand_f64,
+    target_f64,
+    whole_f64,
+)
+from tapegrad.engine.kernels.cotangents import (
+    close_f64,
+    contributions_f64,
+    end_f64,
+    finish_f64,
+    load_masked_f64,
+    open_f64,
+)
+from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
+
+HYP0F1 = entry("hyp0f1", "d")
+I0 = entry("i0", "d")
+I0E = entry("i0e", "d")
+I1 = entry("i1", "d")
+I1E = entry("i1e", "d")
+IV = entry("iv", "d")
+IVE = entry("ive", "d")
+J0 = entry("j0", "d")
+J1 = entry("j1", "d")
+JV = entry("jv", "d")
+KV = entry("kv", "d")
+KVE = entry("kve", "d")
+Y0 = entry("y0", "d")
+Y1 = entry("y1", "d")
+YV = entry("yv", "d")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "j0_forward_f64": ("j0",),
+    "j0_reverse_f64": ("add", "j1", "positive"),
+    "j1_forward_f64": ("j1",),
+    "j1_reverse_f64": ("add", "j0", "jv", "positive"),
+    "y0_forward_f64": ("y0",),
+    "y0_reverse_f64": ("add", "positive", "y1"),
+    "y1_forward_f64": ("y1",),
+    "y1_reverse_f64": ("add", "positive", "y0"),
+    "i0_forward_f64": ("i0",),
+    "i0_reverse_f64": ("add", "i1", "positive"),
+    "i1_forward_f64": ("i1",),
+    "i1_reverse_f64": ("add", "i0", "iv", "positive"),
+    "i0e_forward_f64": ("i0e",),
+    "i0e_reverse_f64": ("add", "i1e", "positive"),
+    "i1e_forward_f64": ("i1e",),
+    "i1e_reverse_f64": ("add", "i0e", "ive", "positive"),
+    "jv_forward_f64": ("jv",),
+    "jv_reverse_f64": ("add", "jv", "positive"),
+    "yv_forward_f64": ("yv",),
+    "yv_reverse_f64": ("add", "positive", "yv"),
+    "iv_forward_f64": ("iv",),
+    "iv_reverse_f64": ("add", "iv", "positive"),
+    "ive_forward_f64": ("ive",),
+    "ive_reverse_f64": ("add", "ive", "positive"),
+    "kv_forward_f64": ("kv",),
+    "kv_reverse_f64": ("add", "kv", "positive"),
+    "kve_forward_f64": ("kve",),
+    "kve_reverse_f64": ("add", "kve", "positive"),
+    "hyp0f1_forward_f64": ("hyp0f1", "i0", "positive"),
+    "hyp0f1_reverse_f64": ("add", "hyp0f1", "positive"),
+}
+
+
+def j0_forward_f64(frame: int, loops: int) -> int:
+    """y = j0(x0)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, J0, count, arrays)
+    return 0
+
+
+def j0_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (-j1(x0)) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
+            t4 = scratch + 6144
+            call_library(loops, J1, n, (x0, 8, t4, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                value = -masked_multiply(bar, t4_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(block, 0, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def j1_forward_f64(frame: int, loops: int) -> int:
+    """y = j1(x0)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, J1, count, arrays)
+    return 0
+
+
+def j1_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0.5 * (j0(x0) - jv(2, x0))) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1280)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
+            t4 = scratch + 6144
+            call_library(loops, J0, n, (x0, 8, t4, 8))
+            t5 = scratch + 8192
+            for i in range(n):
+                value = 2.0
+                store_f64(t5, i, value)
+            call_library(loops, JV, n, (t5, 8, x0, 8, t5, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                t5_i = load_f64(t5, i)
+                value = masked_multiply(bar, 0.5 * (t4_i - t5_i))
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(block, 0, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def y0_forward_f64(frame: int, loops: int) -> int:
+    """y = y0(x0)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, Y0, count, arrays)
+    return 0
+
+
+def y0_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (-y1(x0)) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
+            t4 = scratch + 6144
+            call_library(loops, Y1, n, (x0, 8, t4, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                value = -masked_multiply(bar, t4_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(block, 0, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def y1_forward_f64(frame: int, loops: int) -> int:
+    """y = y1(x0)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, Y1, count, arrays)
+    return 0
+
+
+def y1_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (y0(x0) - y / x0) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1280)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        y = operand_f64(block, 3, scratch + 4096)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
+            t5 = scratch + 8192
+            call_library(loops, Y0, n, (x0, 8, t5, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t5_i = load_f64(t5, i)
+                x0_i = load_f64(x0, i)
+                y_i = load_f64(y, i)
+                value = masked_multiply(bar, t5_i - (y_i / x0_i))
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(block, 0, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def i0_forward_f64(frame: int, loops: int) -> int:
+    """y = i0(x0)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, I0, count, arrays)
+    return 0
+
+
+def i0_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (i1(x0)) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1024)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
+            t4 = scratch + 6144
+            call_library(loops, I1, n, (x0, 8, t4, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                value = masked_multiply(bar, t4_i)
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(block, 0, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def i1_forward_f64(frame: int, loops: int) -> int:
+    """y = i1(x0)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, I1, count, arrays)
+    return 0
+
+
+def i1_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0.5 * (i0(x0) + iv(2, x0))) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1280)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(block, 0, scratch + 4096)
+            t4 = scratch + 6144
+            call_library(loops, I0, n, (x0, 8, t4, 8))
+            t5 = scratch + 8192
+            for i in range(n):
+                value = 2.0
+                store_f64(t5, i, value)
+            call_library(loops, IV, n, (t5, 8, x0, 8, t5, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t4_i = load_f64(t4, i)
+                t5_i = load_f64(t5, i)
+                value = masked_multiply(bar, 0.5 * (t4_i + t5_i))
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(block, 0, scratch + 4096)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def i0e_forward_f64(frame: int, loops: int) -> int:
+    """y = i0e(x0)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, I0E, count, arrays)
+    return 0
+
+
+def i0e_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (i1e(x0) - sign(x0) * y) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1280)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        y = operand_f64(block, 3, scratch + 4096)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
+            t5 = scratch + 8192
+            call_library(loops, I1E, n, (x0, 8, t5, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t5_i = load_f64(t5, i)
+                x0_i = load_f64(x0, i)
+                y_i = load_f64(y, i)
+                value = masked_multiply(bar, t5_i - (sign(x0_i) * y_i))
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(block, 0, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def i1e_forward_f64(frame: int, loops: int) -> int:
+    """y = i1e(x0)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, I1E, count, arrays)
+    return 0
+
+
+def i1e_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0.5 * (i0e(x0) + ive(2, x0)) - sign(x0) * y) to x0_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    whole = whole_f64(frame, 9, 0)
+    x0_mask = open_f64(whole, frame, 0)
+    x0_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        y = operand_f64(block, 3, scratch + 4096)
+        if load_i64(frame, X_BAR + 0) != 0:
+            x0_bar = contributions_f64(block, 0, scratch + 6144)
+            t5 = scratch + 8192
+            call_library(loops, I0E, n, (x0, 8, t5, 8))
+            t6 = scratch + 10240
+            for i in range(n):
+                value = 2.0
+                store_f64(t6, i, value)
+            call_library(loops, IVE, n, (t6, 8, x0, 8, t6, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t5_i = load_f64(t5, i)
+                t6_i = load_f64(t6, i)
+                x0_i = load_f64(x0, i)
+                y_i = load_f64(y, i)
+                value = masked_multiply(bar, (0.5 * (t5_i + t6_i)) - (sign(x0_i) * y_i))
+                store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
+            x0_sum += close_f64(block, 0, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 0, x0_sum)
+    return 0
+
+
+def jv_forward_f64(frame: int, loops: int) -> int:
+    """y = jv(x0, x1)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, JV, count, arrays)
+    return 0
+
+
+def jv_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0.5 * (jv(x0 - 1, x1) - jv(x0 + 1, x1))) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    whole = whole_f64(frame, 11, 0)
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
+            t5 = scratch + 8192
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t5, i, value)
+            call_library(loops, JV, n, (t5, 8, x1, 8, t5, 8))
+            t6 = scratch + 10240
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t6, i, value)
+            call_library(loops, JV, n, (t6, 8, x1, 8, t6, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t5_i = load_f64(t5, i)
+                t6_i = load_f64(t6, i)
+                value = masked_multiply(bar, 0.5 * (t5_i - t6_i))
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(block, 1, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def yv_forward_f64(frame: int, loops: int) -> int:
+    """y = yv(x0, x1)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, YV, count, arrays)
+    return 0
+
+
+def yv_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0.5 * (yv(x0 - 1, x1) - yv(x0 + 1, x1))) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    whole = whole_f64(frame, 11, 0)
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
+            t5 = scratch + 8192
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t5, i, value)
+            call_library(loops, YV, n, (t5, 8, x1, 8, t5, 8))
+            t6 = scratch + 10240
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t6, i, value)
+            call_library(loops, YV, n, (t6, 8, x1, 8, t6, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t5_i = load_f64(t5, i)
+                t6_i = load_f64(t6, i)
+                value = masked_multiply(bar, 0.5 * (t5_i - t6_i))
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(block, 1, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def iv_forward_f64(frame: int, loops: int) -> int:
+    """y = iv(x0, x1)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, IV, count, arrays)
+    return 0
+
+
+def iv_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0.5 * (iv(x0 - 1, x1) + iv(x0 + 1, x1))) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    whole = whole_f64(frame, 11, 0)
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
+            t5 = scratch + 8192
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t5, i, value)
+            call_library(loops, IV, n, (t5, 8, x1, 8, t5, 8))
+            t6 = scratch + 10240
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t6, i, value)
+            call_library(loops, IV, n, (t6, 8, x1, 8, t6, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t5_i = load_f64(t5, i)
+                t6_i = load_f64(t6, i)
+                value = masked_multiply(bar, 0.5 * (t5_i + t6_i))
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(block, 1, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def ive_forward_f64(frame: int, loops: int) -> int:
+    """y = ive(x0, x1)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, IVE, count, arrays)
+    return 0
+
+
+def ive_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (0.5 * (ive(x0 - 1, x1) + ive(x0 + 1, x1)) - sign(x1) * y) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1792)
+    whole = whole_f64(frame, 11, 0)
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        y = operand_f64(block, 3, scratch + 6144)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(block, 1, scratch + 8192)
+            t6 = scratch + 10240
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t6, i, value)
+            call_library(loops, IVE, n, (t6, 8, x1, 8, t6, 8))
+            t7 = scratch + 12288
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t7, i, value)
+            call_library(loops, IVE, n, (t7, 8, x1, 8, t7, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t6_i = load_f64(t6, i)
+                t7_i = load_f64(t7, i)
+                x1_i = load_f64(x1, i)
+                y_i = load_f64(y, i)
+                value = masked_multiply(bar, (0.5 * (t6_i + t7_i)) - (sign(x1_i) * y_i))
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(block, 1, scratch + 8192)
+        start += n
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def kv_forward_f64(frame: int, loops: int) -> int:
+    """y = kv(x0, x1)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, KV, count, arrays)
+    return 0
+
+
+def kv_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (-0.5 * (kv(x0 - 1, x1) + kv(x0 + 1, x1))) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    whole = whole_f64(frame, 11, 0)
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
+            t5 = scratch + 8192
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t5, i, value)
+            call_library(loops, KV, n, (t5, 8, x1, 8, t5, 8))
+            t6 = scratch + 10240
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t6, i, value)
+            call_library(loops, KV, n, (t6, 8, x1, 8, t6, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t5_i = load_f64(t5, i)
+                t6_i = load_f64(t6, i)
+                value = masked_multiply(bar, -0.5 * (t5_i + t6_i))
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(block, 1, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def kve_forward_f64(frame: int, loops: int) -> int:
+    """y = kve(x0, x1)."""
+    count = load_i64(frame, COUNT)
+    arrays = (
+        load_i64(frame, X + 0), load_i64(frame, STRIDE + 0),
+        load_i64(frame, X + 1), load_i64(frame, STRIDE + 1),
+        load_i64(frame, Y), load_i64(frame, Y_STRIDE),
+    )
+    call_library(loops, KVE, count, arrays)
+    return 0
+
+
+def kve_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (y - 0.5 * (kve(x0 - 1, x1) + kve(x0 + 1, x1))) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1792)
+    whole = whole_f64(frame, 11, 0)
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        y = operand_f64(block, 3, scratch + 6144)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(block, 1, scratch + 8192)
+            t6 = scratch + 10240
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t6, i, value)
+            call_library(loops, KVE, n, (t6, 8, x1, 8, t6, 8))
+            t7 = scratch + 12288
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t7, i, value)
+            call_library(loops, KVE, n, (t7, 8, x1, 8, t7, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t6_i = load_f64(t6, i)
+                t7_i = load_f64(t7, i)
+                y_i = load_f64(y, i)
+                value = masked_multiply(bar, y_i - (0.5 * (t6_i + t7_i)))
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(block, 1, scratch + 8192)
+        start += n
+    end_f64(whole, frame, 1, x1_sum)
+    return 0
+
+
+def hyp0f1_forward_f64(frame: int, loops: int) -> int:
+    """y = where((x0 == 1) & (x1 > 0), i0(2 * sqrt(x1)), hyp0f1(where((x0 == 1) & (x1 > 0), 2, x0), x1))."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1280)
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = target_f64(block, 3, scratch + 4096)
+        t4 = scratch + 6144
+        for i in range(n):
+            x1_i = load_f64(x1, i)
+            value = 2.0 * sqrt(x1_i)
+            store_f64(t4, i, value)
+        call_library(loops, I0, n, (t4, 8, t4, 8))
+        t5 = scratch + 8192
+        for i in range(n):
+            x0_i = load_f64(x0, i)
+            x1_i = load_f64(x1, i)
+            value = where((x0_i == 1.0) & (x1_i > 0.0), 2.0, x0_i)
+            store_f64(t5, i, value)
+        call_library(loops, HYP0F1, n, (t5, 8, x1, 8, t5, 8))
+        for i in range(n):
+            t4_i = load_f64(t4, i)
+            t5_i = load_f64(t5, i)
+            x0_i = load_f64(x0, i)
+            x1_i = load_f64(x1, i)
+            value = where((x0_i == 1.0) & (x1_i > 0.0), t4_i, t5_i)
+            store_f64(y, i, value)
+        finish_f64(block, scratch + 4096)
+        start += n
+    return 0
+
+
+def hyp0f1_reverse_f64(frame: int, loops: int) -> int:
+    """y_bar * (hyp0f1(where(x0 == 0, 2, x0 + 1), x1) / x0) to x1_bar."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1280)
+    whole = whole_f64(frame, 11, 0)
+    x1_mask = open_f64(whole, frame, 1)
+    x1_sum = 0.0
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        y_bar = bar_f64(block, 3, scratch + 0)
+        x0 = operand_f64(block, 0, scratch + 2048)
+        x1 = operand_f64(block, 1, scratch + 4096)
+        if load_i64(frame, X_BAR + 1) != 0:
+            x1_bar = contributions_f64(block, 1, scratch + 6144)
+            t5 = scratch + 8192
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = where(x0_i == 0.0, 2.0, x0_i + 1.0)
+                store_f64(t5, i, value)
+            call_library(loops, HYP0F1, n, (t5, 8, x1, 8, t5, 8))
+            for i in range(n):
+                bar = load_f64(y_bar, i)
+                t5_i = load_f64(t5, i)
+                x0_i = load_f64(x0, i)
+                value = masked_multiply(bar, t5_i / x0_i)
+                store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
+            x1_sum += close_f64(block, 1, scratch + 6144)
+        start += n
+    end_f64(whole, frame, 1, x1_sum)
+    return 0

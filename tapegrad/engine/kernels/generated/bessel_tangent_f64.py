@@ -1,0 +1,962 @@
+"""Elementwise kernels in f64: bessel, tangent.
+
+Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
+"""
+
+from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, where
+from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f64, whole_f64
+from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, stack_words, store_f64
+from tapegrad.engine.kernels.tangents import (
+    ABSENT,
+    apply_partials,
+    tangent_block,
+    tangent_count,
+    tangent_finish,
+    tangent_target,
+    write_zeros,
+)
+
+HYP0F1 = entry("hyp0f1", "d")
+I0 = entry("i0", "d")
+I0E = entry("i0e", "d")
+I1 = entry("i1", "d")
+I1E = entry("i1e", "d")
+IV = entry("iv", "d")
+IVE = entry("ive", "d")
+J0 = entry("j0", "d")
+J1 = entry("j1", "d")
+JV = entry("jv", "d")
+KV = entry("kv", "d")
+KVE = entry("kve", "d")
+Y0 = entry("y0", "d")
+Y1 = entry("y1", "d")
+YV = entry("yv", "d")
+
+FLAGS: dict[str, set[str]] = {"fastmath": {"contract"}}
+LIBRARY: dict[str, tuple[str, ...]] = {
+    "j0_tangent_f64": ("j1", "positive"),
+    "j1_tangent_f64": ("j0", "jv", "positive"),
+    "y0_tangent_f64": ("positive", "y1"),
+    "y1_tangent_f64": ("positive", "y0"),
+    "i0_tangent_f64": ("i1", "positive"),
+    "i1_tangent_f64": ("i0", "iv", "positive"),
+    "i0e_tangent_f64": ("i1e", "positive"),
+    "i1e_tangent_f64": ("i0e", "ive", "positive"),
+    "jv_tangent_f64": ("jv", "positive"),
+    "yv_tangent_f64": ("positive", "yv"),
+    "iv_tangent_f64": ("iv", "positive"),
+    "ive_tangent_f64": ("ive", "positive"),
+    "kv_tangent_f64": ("kv", "positive"),
+    "kve_tangent_f64": ("kve", "positive"),
+    "hyp0f1_tangent_f64": ("hyp0f1", "positive"),
+}
+
+
+def j0_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (-j1(x0)) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1792)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 2048
+                call_library(loops, J1, n, (x0, 8, t2, 8))
+                partial = scratch + 4096
+                for i in range(n):
+                    t2_i = load_f64(t2, i)
+                    value = -t2_i
+                    store_f64(partial, i, value)
+                p0 = partial
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 6144, 0.0)
+        elif x0_dot != 0:
+            t2 = scratch + 2048
+            call_library(loops, J1, n, (x0, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t2_i = load_f64(t2, i)
+                value = masked_multiply(-t2_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def j1_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0.5 * (j0(x0) - jv(2, x0))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2048)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 2048
+                call_library(loops, J0, n, (x0, 8, t2, 8))
+                t3 = scratch + 4096
+                for i in range(n):
+                    value = 2.0
+                    store_f64(t3, i, value)
+                call_library(loops, JV, n, (t3, 8, x0, 8, t3, 8))
+                partial = scratch + 6144
+                for i in range(n):
+                    t2_i = load_f64(t2, i)
+                    t3_i = load_f64(t3, i)
+                    value = 0.5 * (t2_i - t3_i)
+                    store_f64(partial, i, value)
+                p0 = partial
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            t2 = scratch + 2048
+            call_library(loops, J0, n, (x0, 8, t2, 8))
+            t3 = scratch + 4096
+            for i in range(n):
+                value = 2.0
+                store_f64(t3, i, value)
+            call_library(loops, JV, n, (t3, 8, x0, 8, t3, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t2_i = load_f64(t2, i)
+                t3_i = load_f64(t3, i)
+                value = masked_multiply(0.5 * (t2_i - t3_i), d0_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
+        start += n
+    return 0
+
+
+def y0_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (-y1(x0)) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1792)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 2048
+                call_library(loops, Y1, n, (x0, 8, t2, 8))
+                partial = scratch + 4096
+                for i in range(n):
+                    t2_i = load_f64(t2, i)
+                    value = -t2_i
+                    store_f64(partial, i, value)
+                p0 = partial
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 6144, 0.0)
+        elif x0_dot != 0:
+            t2 = scratch + 2048
+            call_library(loops, Y1, n, (x0, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t2_i = load_f64(t2, i)
+                value = masked_multiply(-t2_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def y1_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (y0(x0) - y / x0) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2048)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t3 = scratch + 4096
+                call_library(loops, Y0, n, (x0, 8, t3, 8))
+                partial = scratch + 6144
+                for i in range(n):
+                    t3_i = load_f64(t3, i)
+                    x0_i = load_f64(x0, i)
+                    y_i = load_f64(y, i)
+                    value = t3_i - (y_i / x0_i)
+                    store_f64(partial, i, value)
+                p0 = partial
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            t3 = scratch + 4096
+            call_library(loops, Y0, n, (x0, 8, t3, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t3_i = load_f64(t3, i)
+                x0_i = load_f64(x0, i)
+                y_i = load_f64(y, i)
+                value = masked_multiply(t3_i - (y_i / x0_i), d0_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
+        start += n
+    return 0
+
+
+def i0_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (i1(x0)) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(1536)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 2048
+                call_library(loops, I1, n, (x0, 8, t2, 8))
+                p0 = t2
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 4096, 0.0)
+        elif x0_dot != 0:
+            t2 = scratch + 2048
+            call_library(loops, I1, n, (x0, 8, t2, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 4096, 0.0)
+            target = tangent_target(block, y_dot, scratch + 6144, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t2_i = load_f64(t2, i)
+                value = masked_multiply(t2_i, d0_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 6144, 0.0)
+        start += n
+    return 0
+
+
+def i1_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0.5 * (i0(x0) + iv(2, x0))) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2048)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t2 = scratch + 2048
+                call_library(loops, I0, n, (x0, 8, t2, 8))
+                t3 = scratch + 4096
+                for i in range(n):
+                    value = 2.0
+                    store_f64(t3, i, value)
+                call_library(loops, IV, n, (t3, 8, x0, 8, t3, 8))
+                partial = scratch + 6144
+                for i in range(n):
+                    t2_i = load_f64(t2, i)
+                    t3_i = load_f64(t3, i)
+                    value = 0.5 * (t2_i + t3_i)
+                    store_f64(partial, i, value)
+                p0 = partial
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            t2 = scratch + 2048
+            call_library(loops, I0, n, (x0, 8, t2, 8))
+            t3 = scratch + 4096
+            for i in range(n):
+                value = 2.0
+                store_f64(t3, i, value)
+            call_library(loops, IV, n, (t3, 8, x0, 8, t3, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t2_i = load_f64(t2, i)
+                t3_i = load_f64(t3, i)
+                value = masked_multiply(0.5 * (t2_i + t3_i), d0_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
+        start += n
+    return 0
+
+
+def i0e_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (i1e(x0) - sign(x0) * y) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2048)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t3 = scratch + 4096
+                call_library(loops, I1E, n, (x0, 8, t3, 8))
+                partial = scratch + 6144
+                for i in range(n):
+                    t3_i = load_f64(t3, i)
+                    x0_i = load_f64(x0, i)
+                    y_i = load_f64(y, i)
+                    value = t3_i - (sign(x0_i) * y_i)
+                    store_f64(partial, i, value)
+                p0 = partial
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
+        elif x0_dot != 0:
+            t3 = scratch + 4096
+            call_library(loops, I1E, n, (x0, 8, t3, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t3_i = load_f64(t3, i)
+                x0_i = load_f64(x0, i)
+                y_i = load_f64(y, i)
+                value = masked_multiply(t3_i - (sign(x0_i) * y_i), d0_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
+        start += n
+    return 0
+
+
+def i1e_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0.5 * (i0e(x0) + ive(2, x0)) - sign(x0) * y) * x0_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2304)
+    x0_dot = load_i64(frame, X_BAR + 0)
+    y_dot = load_i64(frame, Y_BAR)
+    if x0_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 9, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        y = operand_f64(block, 3, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            if x0_dot != 0:
+                t3 = scratch + 4096
+                call_library(loops, I0E, n, (x0, 8, t3, 8))
+                t4 = scratch + 6144
+                for i in range(n):
+                    value = 2.0
+                    store_f64(t4, i, value)
+                call_library(loops, IVE, n, (t4, 8, x0, 8, t4, 8))
+                partial = scratch + 8192
+                for i in range(n):
+                    t3_i = load_f64(t3, i)
+                    t4_i = load_f64(t4, i)
+                    x0_i = load_f64(x0, i)
+                    y_i = load_f64(y, i)
+                    value = (0.5 * (t3_i + t4_i)) - (sign(x0_i) * y_i)
+                    store_f64(partial, i, value)
+                p0 = partial
+            p1 = ABSENT
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 10240, 0.0)
+        elif x0_dot != 0:
+            t3 = scratch + 4096
+            call_library(loops, I0E, n, (x0, 8, t3, 8))
+            t4 = scratch + 6144
+            for i in range(n):
+                value = 2.0
+                store_f64(t4, i, value)
+            call_library(loops, IVE, n, (t4, 8, x0, 8, t4, 8))
+            d0 = tangent_block(block, 0, x0_dot, scratch + 8192, 0.0)
+            target = tangent_target(block, y_dot, scratch + 10240, 0.0)
+            for i in range(n):
+                d0_i = load_f64(d0, i)
+                t3_i = load_f64(t3, i)
+                t4_i = load_f64(t4, i)
+                x0_i = load_f64(x0, i)
+                y_i = load_f64(y, i)
+                value = masked_multiply((0.5 * (t3_i + t4_i)) - (sign(x0_i) * y_i), d0_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 10240, 0.0)
+        start += n
+    return 0
+
+
+def jv_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0.5 * (jv(x0 - 1, x1) - jv(x0 + 1, x1))) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2304)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            p1 = ABSENT
+            if x1_dot != 0:
+                t3 = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i - 1.0
+                    store_f64(t3, i, value)
+                call_library(loops, JV, n, (t3, 8, x1, 8, t3, 8))
+                t4 = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i + 1.0
+                    store_f64(t4, i, value)
+                call_library(loops, JV, n, (t4, 8, x1, 8, t4, 8))
+                partial = scratch + 8192
+                for i in range(n):
+                    t3_i = load_f64(t3, i)
+                    t4_i = load_f64(t4, i)
+                    value = 0.5 * (t3_i - t4_i)
+                    store_f64(partial, i, value)
+                p1 = partial
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 10240, 0.0)
+        elif x1_dot != 0:
+            t3 = scratch + 4096
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t3, i, value)
+            call_library(loops, JV, n, (t3, 8, x1, 8, t3, 8))
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t4, i, value)
+            call_library(loops, JV, n, (t4, 8, x1, 8, t4, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 8192, 0.0)
+            target = tangent_target(block, y_dot, scratch + 10240, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                t3_i = load_f64(t3, i)
+                t4_i = load_f64(t4, i)
+                value = masked_multiply(0.5 * (t3_i - t4_i), d1_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 10240, 0.0)
+        start += n
+    return 0
+
+
+def yv_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0.5 * (yv(x0 - 1, x1) - yv(x0 + 1, x1))) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2304)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            p1 = ABSENT
+            if x1_dot != 0:
+                t3 = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i - 1.0
+                    store_f64(t3, i, value)
+                call_library(loops, YV, n, (t3, 8, x1, 8, t3, 8))
+                t4 = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i + 1.0
+                    store_f64(t4, i, value)
+                call_library(loops, YV, n, (t4, 8, x1, 8, t4, 8))
+                partial = scratch + 8192
+                for i in range(n):
+                    t3_i = load_f64(t3, i)
+                    t4_i = load_f64(t4, i)
+                    value = 0.5 * (t3_i - t4_i)
+                    store_f64(partial, i, value)
+                p1 = partial
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 10240, 0.0)
+        elif x1_dot != 0:
+            t3 = scratch + 4096
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t3, i, value)
+            call_library(loops, YV, n, (t3, 8, x1, 8, t3, 8))
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t4, i, value)
+            call_library(loops, YV, n, (t4, 8, x1, 8, t4, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 8192, 0.0)
+            target = tangent_target(block, y_dot, scratch + 10240, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                t3_i = load_f64(t3, i)
+                t4_i = load_f64(t4, i)
+                value = masked_multiply(0.5 * (t3_i - t4_i), d1_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 10240, 0.0)
+        start += n
+    return 0
+
+
+def iv_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0.5 * (iv(x0 - 1, x1) + iv(x0 + 1, x1))) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2304)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            p1 = ABSENT
+            if x1_dot != 0:
+                t3 = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i - 1.0
+                    store_f64(t3, i, value)
+                call_library(loops, IV, n, (t3, 8, x1, 8, t3, 8))
+                t4 = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i + 1.0
+                    store_f64(t4, i, value)
+                call_library(loops, IV, n, (t4, 8, x1, 8, t4, 8))
+                partial = scratch + 8192
+                for i in range(n):
+                    t3_i = load_f64(t3, i)
+                    t4_i = load_f64(t4, i)
+                    value = 0.5 * (t3_i + t4_i)
+                    store_f64(partial, i, value)
+                p1 = partial
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 10240, 0.0)
+        elif x1_dot != 0:
+            t3 = scratch + 4096
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t3, i, value)
+            call_library(loops, IV, n, (t3, 8, x1, 8, t3, 8))
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t4, i, value)
+            call_library(loops, IV, n, (t4, 8, x1, 8, t4, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 8192, 0.0)
+            target = tangent_target(block, y_dot, scratch + 10240, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                t3_i = load_f64(t3, i)
+                t4_i = load_f64(t4, i)
+                value = masked_multiply(0.5 * (t3_i + t4_i), d1_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 10240, 0.0)
+        start += n
+    return 0
+
+
+def ive_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (0.5 * (ive(x0 - 1, x1) + ive(x0 + 1, x1)) - sign(x1) * y) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2560)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = operand_f64(block, 3, scratch + 4096)
+        if several:
+            p0 = ABSENT
+            p1 = ABSENT
+            if x1_dot != 0:
+                t4 = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i - 1.0
+                    store_f64(t4, i, value)
+                call_library(loops, IVE, n, (t4, 8, x1, 8, t4, 8))
+                t5 = scratch + 8192
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i + 1.0
+                    store_f64(t5, i, value)
+                call_library(loops, IVE, n, (t5, 8, x1, 8, t5, 8))
+                partial = scratch + 10240
+                for i in range(n):
+                    t4_i = load_f64(t4, i)
+                    t5_i = load_f64(t5, i)
+                    x1_i = load_f64(x1, i)
+                    y_i = load_f64(y, i)
+                    value = (0.5 * (t4_i + t5_i)) - (sign(x1_i) * y_i)
+                    store_f64(partial, i, value)
+                p1 = partial
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 12288, 0.0)
+        elif x1_dot != 0:
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t4, i, value)
+            call_library(loops, IVE, n, (t4, 8, x1, 8, t4, 8))
+            t5 = scratch + 8192
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t5, i, value)
+            call_library(loops, IVE, n, (t5, 8, x1, 8, t5, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 10240, 0.0)
+            target = tangent_target(block, y_dot, scratch + 12288, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                t4_i = load_f64(t4, i)
+                t5_i = load_f64(t5, i)
+                x1_i = load_f64(x1, i)
+                y_i = load_f64(y, i)
+                value = masked_multiply((0.5 * (t4_i + t5_i)) - (sign(x1_i) * y_i), d1_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 12288, 0.0)
+        start += n
+    return 0
+
+
+def kv_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (-0.5 * (kv(x0 - 1, x1) + kv(x0 + 1, x1))) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2304)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            p1 = ABSENT
+            if x1_dot != 0:
+                t3 = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i - 1.0
+                    store_f64(t3, i, value)
+                call_library(loops, KV, n, (t3, 8, x1, 8, t3, 8))
+                t4 = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i + 1.0
+                    store_f64(t4, i, value)
+                call_library(loops, KV, n, (t4, 8, x1, 8, t4, 8))
+                partial = scratch + 8192
+                for i in range(n):
+                    t3_i = load_f64(t3, i)
+                    t4_i = load_f64(t4, i)
+                    value = -0.5 * (t3_i + t4_i)
+                    store_f64(partial, i, value)
+                p1 = partial
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 10240, 0.0)
+        elif x1_dot != 0:
+            t3 = scratch + 4096
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t3, i, value)
+            call_library(loops, KV, n, (t3, 8, x1, 8, t3, 8))
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t4, i, value)
+            call_library(loops, KV, n, (t4, 8, x1, 8, t4, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 8192, 0.0)
+            target = tangent_target(block, y_dot, scratch + 10240, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                t3_i = load_f64(t3, i)
+                t4_i = load_f64(t4, i)
+                value = masked_multiply(-0.5 * (t3_i + t4_i), d1_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 10240, 0.0)
+        start += n
+    return 0
+
+
+def kve_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (y - 0.5 * (kve(x0 - 1, x1) + kve(x0 + 1, x1))) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2560)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        y = operand_f64(block, 3, scratch + 4096)
+        if several:
+            p0 = ABSENT
+            p1 = ABSENT
+            if x1_dot != 0:
+                t4 = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i - 1.0
+                    store_f64(t4, i, value)
+                call_library(loops, KVE, n, (t4, 8, x1, 8, t4, 8))
+                t5 = scratch + 8192
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i + 1.0
+                    store_f64(t5, i, value)
+                call_library(loops, KVE, n, (t5, 8, x1, 8, t5, 8))
+                partial = scratch + 10240
+                for i in range(n):
+                    t4_i = load_f64(t4, i)
+                    t5_i = load_f64(t5, i)
+                    y_i = load_f64(y, i)
+                    value = y_i - (0.5 * (t4_i + t5_i))
+                    store_f64(partial, i, value)
+                p1 = partial
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 12288, 0.0)
+        elif x1_dot != 0:
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t4, i, value)
+            call_library(loops, KVE, n, (t4, 8, x1, 8, t4, 8))
+            t5 = scratch + 8192
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i + 1.0
+                store_f64(t5, i, value)
+            call_library(loops, KVE, n, (t5, 8, x1, 8, t5, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 10240, 0.0)
+            target = tangent_target(block, y_dot, scratch + 12288, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                t4_i = load_f64(t4, i)
+                t5_i = load_f64(t5, i)
+                y_i = load_f64(y, i)
+                value = masked_multiply(y_i - (0.5 * (t4_i + t5_i)), d1_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 12288, 0.0)
+        start += n
+    return 0
+
+
+def hyp0f1_tangent_f64(frame: int, loops: int) -> int:
+    """y_dot = (hyp0f1(where(x0 == 0, 2, x0 + 1), x1) / x0) * x1_dot."""
+    count = load_i64(frame, COUNT)
+    scratch = stack_words(2048)
+    x1_dot = load_i64(frame, X_BAR + 1)
+    y_dot = load_i64(frame, Y_BAR)
+    if x1_dot == 0:
+        write_zeros(frame, 0.0)
+        return 0
+    several = tangent_count(frame) != 1
+    whole = whole_f64(frame, 11, 0)
+    start = 0
+    while start < count:
+        n = count - start
+        if n > BLOCK:
+            n = BLOCK
+        block = Block(whole, frame, loops, start, n)
+        x0 = operand_f64(block, 0, scratch + 0)
+        x1 = operand_f64(block, 1, scratch + 2048)
+        if several:
+            p0 = ABSENT
+            p1 = ABSENT
+            if x1_dot != 0:
+                t3 = scratch + 4096
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = where(x0_i == 0.0, 2.0, x0_i + 1.0)
+                    store_f64(t3, i, value)
+                call_library(loops, HYP0F1, n, (t3, 8, x1, 8, t3, 8))
+                partial = scratch + 6144
+                for i in range(n):
+                    t3_i = load_f64(t3, i)
+                    x0_i = load_f64(x0, i)
+                    value = t3_i / x0_i
+                    store_f64(partial, i, value)
+                p1 = partial
+            p2 = ABSENT
+            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
+        elif x1_dot != 0:
+            t3 = scratch + 4096
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = where(x0_i == 0.0, 2.0, x0_i + 1.0)
+                store_f64(t3, i, value)
+            call_library(loops, HYP0F1, n, (t3, 8, x1, 8, t3, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
+            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
+            for i in range(n):
+                d1_i = load_f64(d1, i)
+                t3_i = load_f64(t3, i)
+                x0_i = load_f64(x0, i)
+                value = masked_multiply(t3_i / x0_i, d1_i)
+                store_f64(target, i, value)
+            tangent_finish(block, y_dot, scratch + 8192, 0.0)
+        start += n
+    return 0

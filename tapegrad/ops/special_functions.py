@@ -1,0 +1,223 @@
+"""Rows of special functions: their primals are loops of SciPy's, and their partials other special functions.
+
+A partial ``nan`` says that none is known in closed form: whoever differentiates by that operand is refused.
+"""
+
+from tapegrad.ops.row import Domain, Op
+
+_UNKNOWN = "nan"
+_POSITIVE = (0.1, 4.0)
+
+
+def _row(
+    family: str, name: str, partials: tuple[str, ...], *domains: Domain, arguments: tuple[str, ...] = ()
+) -> Op:
+    """A row whose primal is the loop of its name; `tapegrad.special` has its function."""
+    primal = f"{name}({', '.join(f'x{j}' for j in range(len(domains)))})"
+    return Op(name, family, primal, partials, domains, arguments=arguments, home="tapegrad.special")
+
+
+def _polynomial(x: str, *coefficients: str) -> str:
+    """A polynomial, its constant coefficient first."""
+    first, *rest = coefficients
+    return f"{first}+{x}*({_polynomial(x, *rest)})" if rest else first
+
+
+# --- error functions and the normal distribution ---------------------------------------------------------------------
+
+# The derivative of erfcx, 2*x*y - 2/sqrt(pi), cancels far out, where the asymptotic series is summed (DLMF 7.12.1).
+_ERFCX_FAR = _polynomial("(0.5/square(x0))", "-1", "3", "-15", "105", "-945", "10395", "-135135", "2027025")
+_BELL = "one_over_sqrt_2pi*exp(-0.5*square(x0))"
+
+ERROR = (
+    Op("erf", "special", "erf(x0)", ("two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),)),
+    Op("erfc", "special", "erfc(x0)", ("-two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),)),
+    _row(
+        "special", "erfcx",
+        (f"two_over_sqrt_pi*where(x0<20, sqrt_pi*x0*y-1, 0.5/square(x0)*({_ERFCX_FAR}))",), (-2.0, 6.0),
+    ),
+    _row("special", "erfinv", ("exp(square(y))/two_over_sqrt_pi",), (-0.99, 0.99)),
+    _row("special", "erfcinv", ("-exp(square(y))/two_over_sqrt_pi",), (0.01, 1.99)),
+    _row("special", "ndtr", (_BELL,), (-4.0, 4.0)),
+    _row("special", "log_ndtr", ("sqrt_two_over_pi/erfcx(-sqrt_half*x0)",), (-6.0, 4.0)),
+    _row("special", "ndtri", ("exp(0.5*square(y))/one_over_sqrt_2pi",), (0.01, 0.99)),
+    _row("special", "logit", ("1/(x0*(1-x0))",), (0.01, 0.99)),
+    _row("special", "log_expit", ("1/(1+exp(x0))",), (-20.0, 20.0)),
+    _row(
+        "special", "owens_t",
+        (
+            f"-0.5*{_BELL}*erf(sqrt_half*x0*x1)",
+            "exp(-0.5*square(x0)*(1+square(x1)))/(2*pi*(1+square(x1)))",
+        ),
+        (-2.0, 2.0), (-2.0, 2.0), arguments=("h", "a"),
+    ),
+)  # fmt: skip
+
+# --- sums of x*log(x) ------------------------------------------------------------------------------------------------
+
+# Outside of their domain the functions are infinite, and constant.
+_OUTSIDE = "(x0<0)|(x1<0)"
+_LOG_OF_RATIO = "where(absolute(x0-x1)<0.5*x1, log1p((x0-x1)/x1), log(x0/x1))"
+
+ENTROPY = (
+    _row("entropy", "xlogy", ("log(x1)", "where(x0==0, 0, x0/x1)"), _POSITIVE, _POSITIVE, arguments=("x", "y")),
+    _row(
+        "entropy", "xlog1py", ("log1p(x1)", "where(x0==0, 0, x0/(1+x1))"), _POSITIVE, (-0.9, 4.0),
+        arguments=("x", "y"),
+    ),
+    _row("entropy", "entr", ("where(x0<0, 0, -1-log(x0))",), _POSITIVE),
+    _row(
+        "entropy", "rel_entr",
+        (f"where({_OUTSIDE}, 0, 1+{_LOG_OF_RATIO})", f"where({_OUTSIDE}|(x0==0), 0, -x0/x1)"),
+        _POSITIVE, _POSITIVE, arguments=("x", "y"),
+    ),
+    _row(
+        "entropy", "kl_div",
+        (f"where({_OUTSIDE}, 0, {_LOG_OF_RATIO})", f"where({_OUTSIDE}, 0, where(x0==0, 1, (x1-x0)/x1))"),
+        (0.1, 2.0), (0.2, 4.0), arguments=("x", "y"),
+    ),
+    _row(
+        "entropy", "exprel",
+        (
+            "where(absolute(x0)<0.5, "
+            + _polynomial("x0", *(f"1/{_f * (_k + 2)}" for _k, _f in enumerate(
+                (1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800, 39916800, 479001600, 6227020800)
+            )))
+            + ", where(x0>1, y*(1-1/x0)+1/x0, (exp(x0)-y)/x0))",
+        ),
+        (-4.0, 4.0),
+    ),
+    _row("entropy", "cosm1", ("-sin(x0)",), (0.1, 3.0)),
+)  # fmt: skip
+
+# --- gamma and beta functions ----------------------------------------------------------------------------------------
+
+# Below 0 by reflection: trigamma(x) + trigamma(1-x) = (pi/sin(pi x))**2.
+_TRIGAMMA = (
+    "where(x0<0, square(pi/sin(pi*where(x0<0, x0-rint(x0), 0.5))), 0)"
+    "+where(x0<0, -1, 1)*zeta(2, where(x0<0, 1-x0, x0))"
+)
+# Below 1/2 by reflection, 1/gamma(x) = gamma(1-x)*sin(pi x)/pi, which has no poles.
+_RGAMMA = "where(x0<0.5, gamma(1-x0)*(cos(pi*x0)-sin(pi*x0)*digamma(1-x0)/pi), -y*digamma(x0))"
+
+
+def _rise(x: str, step: str) -> str:
+    """``digamma(x+step)-digamma(x)``, for large `x` by the asymptotic series of both (DLMF 5.11.2), in closed form."""
+    u, v = f"1/{x}", f"1/({x}+{step})"
+    a, b = f"square({u})", f"square({v})"
+    series = f"1/12-({a}+{b})/120+({a}*{a}+{a}*{b}+{b}*{b})/252"
+    far = f"log1p({step}/{x})+{step}/{x}/({x}+{step})*(0.5+({u}+{v})*({series}))"
+    return f"where(({x}>64)&({x}+{step}>64), {far}, digamma({x}+{step})-digamma({x}))"
+
+
+# lgamma(x+1/2)-lgamma(x)-log(x)/2, which is small for large x: its series in 1/x (DLMF 5.11.13).
+_HALF_STEP = "1/x0*(" + _polynomial("square(1/x0)", "-1/8", "1/192", "-1/640", "17/14336", "-31/18432") + ")"
+_HALF_STEP_DOT = (
+    "square(1/x0)*(" + _polynomial("square(1/x0)", "1/8", "-1/64", "1/128", "-17/2048", "31/2048") + ")"
+)
+
+GAMMA = (
+    Op("lgamma", "gamma", "lgamma(x0)", ("digamma(x0)",), (_POSITIVE,)),
+    Op("digamma", "gamma", "digamma(x0)", (_TRIGAMMA,), (_POSITIVE,)),
+    # The sum of 1/(k+x1)**x0 over k = 0, 1, ...
+    Op("zeta", "gamma", "zeta(x0, x1)", (_UNKNOWN, "-x0*zeta(x0+1, x1)"), ((1.5, 3.5), _POSITIVE), home=None,
+       arguments=("x", "q")),
+    Op("riemann_zeta", "gamma", "riemann_zeta(x0)", (_UNKNOWN,), ((1.5, 3.5),), home=None, arguments=("x",)),
+    _row("gamma", "gamma", ("y*digamma(x0)",), _POSITIVE),
+    _row("gamma", "rgamma", (_RGAMMA,), (-2.8, 4.0)),
+    _row("gamma", "gammasgn", ("0",), (-0.9, -0.1)),
+    _row(
+        "gamma", "poch", (f"y*({_rise('x0', 'x1')})", "y*digamma(x0+x1)"), _POSITIVE, _POSITIVE,
+        arguments=("z", "m"),
+    ),
+    _row(
+        "gamma", "beta", (f"-y*({_rise('x0', 'x1')})", f"-y*({_rise('x1', 'x0')})"), _POSITIVE, _POSITIVE,
+        arguments=("a", "b"),
+    ),
+    _row(
+        "gamma", "betaln", (f"-({_rise('x0', 'x1')})", f"-({_rise('x1', 'x0')})"), _POSITIVE, _POSITIVE,
+        arguments=("a", "b"),
+    ),
+    Op(
+        "lgamma_half_step", "gamma",
+        f"where(x0<20, log(gamma(x0+0.5)/(gamma(x0)*sqrt(x0))), {_HALF_STEP})",
+        (f"where(x0<20, digamma(x0+0.5)-digamma(x0)-0.5/x0, {_HALF_STEP_DOT})",), ((0.1, 40.0),), home=None,
+    ),
+)  # fmt: skip
+
+# --- incomplete gamma and beta functions -----------------------------------------------------------------------------
+
+# x**a * exp(-x) / gamma(a), and what it is by x; at x = 0 that is infinite, 1 or 0.
+_IGAM_DENSITY = "where(x1==0, where(x0<1, inf, where(x0==1, 1, 0)), igam_fac(x0, x1)/x1)"
+_BETA_DENSITY = "exp(xlogy(x0-1, x2)+xlog1py(x1-1, -x2)-betaln(x0, x1))"
+_SHARE = (0.05, 0.95)
+
+INCOMPLETE = (
+    Op(
+        "igam_fac", "incomplete", "igam_fac(x0, x1)", ("y*(log(x1)-digamma(x0))", "y*((x0-x1)/x1)"),
+        (_POSITIVE, _POSITIVE), home=None,
+    ),
+    _row("incomplete", "gammainc", (_UNKNOWN, _IGAM_DENSITY), _POSITIVE, _POSITIVE, arguments=("a", "x")),
+    _row("incomplete", "gammaincc", (_UNKNOWN, f"-({_IGAM_DENSITY})"), _POSITIVE, _POSITIVE, arguments=("a", "x")),
+    _row(
+        "incomplete", "betainc", (_UNKNOWN, _UNKNOWN, _BETA_DENSITY), _POSITIVE, _POSITIVE, _SHARE,
+        arguments=("a", "b", "x"),
+    ),
+    _row(
+        "incomplete", "betaincc", (_UNKNOWN, _UNKNOWN, f"-{_BETA_DENSITY}"), _POSITIVE, _POSITIVE, _SHARE,
+        arguments=("a", "b", "x"),
+    ),
+)  # fmt: skip
+
+# --- Bessel functions, by their recurrences (DLMF 10.6.1 and 10.29.1) ------------------------------------------------
+
+_ORDER = (0.5, 3.5)
+
+
+def _of_order(name: str, partial: str, domain: Domain = _POSITIVE) -> Op:
+    """A function of an order, by which nothing is known, and an argument."""
+    return _row("bessel", name, (_UNKNOWN, partial), _ORDER, domain, arguments=("v", "x"))
+
+
+BESSEL = (
+    _row("bessel", "j0", ("-j1(x0)",), (0.1, 6.0)),
+    _row("bessel", "j1", ("0.5*(j0(x0)-jv(2, x0))",), (-4.0, 4.0)),
+    _row("bessel", "y0", ("-y1(x0)",), _POSITIVE),
+    _row("bessel", "y1", ("y0(x0)-y/x0",), _POSITIVE),
+    _row("bessel", "i0", ("i1(x0)",), (-4.0, 4.0)),
+    _row("bessel", "i1", ("0.5*(i0(x0)+iv(2, x0))",), (-4.0, 4.0)),
+    _row("bessel", "i0e", ("i1e(x0)-sign(x0)*y",), (-4.0, 4.0)),
+    _row("bessel", "i1e", ("0.5*(i0e(x0)+ive(2, x0))-sign(x0)*y",), (-4.0, 4.0)),
+    _of_order("jv", "0.5*(jv(x0-1, x1)-jv(x0+1, x1))"),
+    _of_order("yv", "0.5*(yv(x0-1, x1)-yv(x0+1, x1))"),
+    _of_order("iv", "0.5*(iv(x0-1, x1)+iv(x0+1, x1))"),
+    _of_order("ive", "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y"),
+    _of_order("kv", "-0.5*(kv(x0-1, x1)+kv(x0+1, x1))"),
+    _of_order("kve", "y-0.5*(kve(x0-1, x1)+kve(x0+1, x1))"),
+    # SciPy's loop divides by v - 1 where z is large.
+    Op(
+        "hyp0f1", "bessel",
+        "where((x0==1)&(x1>0), i0(2*sqrt(x1)), hyp0f1(where((x0==1)&(x1>0), 2, x0), x1))",
+        (_UNKNOWN, "hyp0f1(where(x0==0, 2, x0+1), x1)/x0"), (_POSITIVE, (-4.0, 4.0)), home="tapegrad.special",
+        arguments=("v", "z"),
+    ),
+)  # fmt: skip
+
+# --- distributions ---------------------------------------------------------------------------------------------------
+
+DISTRIBUTIONS = (
+    # The distribution function of Student's t with x0 degrees of freedom.
+    Op(
+        "stdtr", "incomplete", "stdtr(x0, x1)",
+        (_UNKNOWN, "poch(0.5*x0, 0.5)/(sqrt(x0)*sqrt_pi)*exp(-0.5*(x0+1)*log1p(square(x1)/x0))"),
+        ((0.5, 9.0), (-4.0, 4.0)), home="tapegrad.special", arguments=("df", "t"),
+    ),
+    # Less the logarithm of x2 it is the logarithm of the normal density with mean x1 and deviation x2.
+    Op(
+        "normal_exponent", "arithmetic", "-0.5*square((x0-x1)/x2)-half_log_2pi",
+        ("-((x0-x1)/x2)/x2", "((x0-x1)/x2)/x2", "square((x0-x1)/x2)/x2"),
+        ((-4.0, 4.0), (-4.0, 4.0), _POSITIVE), home=None,
+    ),
+)  # fmt: skip
+
+SPECIAL: tuple[Op, ...] = (*ERROR, *ENTROPY, *GAMMA, *INCOMPLETE, *BESSEL, *DISTRIBUTIONS)

@@ -1,0 +1,179 @@
+"""What the docstrings of special functions say."""
+
+from tapegrad.ops.words import Words
+
+_ERROR = "Error functions: DLMF 7.2 and 7.10."
+_NORMAL = "Normal distribution function: DLMF 7.2.18 and 7.17."
+_GAMMA = "Gamma and digamma functions: DLMF 5.2."
+_INCOMPLETE_GAMMA = "Incomplete gamma functions: DLMF 8.2.4 and 8.8.13."
+_INCOMPLETE_BETA = "Incomplete beta functions: DLMF 8.17."
+_BESSEL = "Bessel functions: DLMF 10.6."
+_MODIFIED = "Modified Bessel functions: DLMF 10.29."
+_BETWEEN = "Defined for ``0 <= x <= 1``; nan elsewhere."
+_DENSITY = "exp(-x1)*power(x1, x0-1)/gamma(x0)"
+_BETA_DENSITY = "power(x2, x0-1)*power(1-x2, x1-1)/beta(x0, x1)"
+
+
+def _words(
+    name: str, summary: str, *derivatives: str, domain: str = "", kinks: str = "", source: str = ""
+) -> Words:
+    """Words on a function that SciPy has under the same name."""
+    return Words(summary, derivatives, domain, kinks, source, scipy=name)
+
+
+def _of_order(name: str, what: str, source: str) -> Words:
+    return _words(name, f"Compute the {what} of real order `v`.", source=source)
+
+
+SPECIAL_WORDS: dict[str, Words] = {
+    "erf": _words("erf", "Compute the error function of each element.", "2/sqrt(pi)*exp(-square(x0))", source=_ERROR),
+    "erfc": _words(
+        "erfc", "Compute the complementary error function ``1 - erf(x)`` of each element.",
+        "-2/sqrt(pi)*exp(-square(x0))", source=_ERROR,
+    ),
+    "erfcx": _words(
+        "erfcx", "Compute ``exp(x**2) * erfc(x)`` without underflow.", "2*x0*y-2/sqrt(pi)",
+        source=f"{_ERROR} From 20 on the asymptotic series of the derivative is summed (DLMF 7.12.1).",
+    ),
+    "erfinv": _words(
+        "erfinv", "Compute the inverse of the error function.", "sqrt(pi)/2*exp(square(y))",
+        domain="Defined for ``-1 <= x <= 1``, infinite at the ends; nan elsewhere.", source=_ERROR,
+    ),
+    "erfcinv": _words(
+        "erfcinv", "Compute the inverse of the complementary error function.", "-sqrt(pi)/2*exp(square(y))",
+        domain="Defined for ``0 <= x <= 2``, infinite at the ends; nan elsewhere.", source=_ERROR,
+    ),
+    "ndtr": _words(
+        "ndtr", "Compute the distribution function of the standard normal distribution.",
+        "exp(-0.5*square(x0))/sqrt(2*pi)", source=_NORMAL,
+    ),
+    "log_ndtr": _words(
+        "log_ndtr", "Compute the logarithm of `ndtr`, accurate far out on both sides.",
+        "exp(-0.5*square(x0)-y)/sqrt(2*pi)", source=_NORMAL,
+    ),
+    "ndtri": _words(
+        "ndtri", "Compute the inverse of `ndtr`.", "sqrt(2*pi)*exp(0.5*square(y))",
+        domain=f"{_BETWEEN} Infinite at the ends.", source=_NORMAL,
+    ),
+    "logit": _words(
+        "logit", "Compute ``log(x / (1 - x))``, the inverse of `expit`.", domain=f"{_BETWEEN} Infinite at the ends.",
+    ),
+    "log_expit": _words(
+        "log_expit", "Compute the logarithm of `expit` without overflow.", "1/(1+exp(x0))",
+    ),
+    "owens_t": _words(
+        "owens_t", "Compute Owen's T function.",
+        "-exp(-0.5*square(x0))*erf(x0*x1/sqrt(2))/sqrt(8*pi)",
+        "exp(-0.5*square(x0)*(1+square(x1)))/(2*pi*(1+square(x1)))",
+        source="Owen 1956, Tables for computing bivariate normal probabilities.",
+    ),
+    "xlogy": _words(
+        "xlogy", "Compute ``x * log(y)``, and 0 where `x` is 0.", "log(x1)", "x0/x1",
+        kinks="By `y` the derivative is 0 where `x` is 0.",
+    ),
+    "xlog1py": _words(
+        "xlog1py", "Compute ``x * log1p(y)``, and 0 where `x` is 0.", "log1p(x1)", "x0/(1+x1)",
+        kinks="By `y` the derivative is 0 where `x` is 0.",
+    ),
+    "entr": _words(
+        "entr", "Compute ``-x * log(x)``, the entropy of each element.", "-1-log(x0)",
+        domain="It is 0 at 0, and -inf below, with derivative 0.",
+    ),
+    "rel_entr": _words(
+        "rel_entr", "Compute ``x * log(x / y)``, the relative entropy of two elements.", "1+log(x0/x1)", "-x0/x1",
+        domain="It is 0 where `x` is 0, and inf where an operand is negative, with derivative 0.",
+    ),
+    "kl_div": _words(
+        "kl_div", "Compute ``x * log(x / y) - x + y``, of which a Kullback-Leibler divergence is the sum.",
+        "log(x0/x1)", "1-x0/x1",
+        domain="It is `y` where `x` is 0, and inf where an operand is negative, with derivative 0.",
+    ),
+    "exprel": _words(
+        "exprel", "Compute ``(exp(x) - 1) / x`` accurately for small elements.", "(exp(x0)-y)/x0",
+        kinks="The value at 0 is 1, and the derivative 1/2.",
+        source="The formula cancels near 0, where the power series of the derivative is summed instead.",
+    ),
+    "cosm1": _words("cosm1", "Compute ``cos(x) - 1`` accurately for small elements."),
+    "lgamma": _words(
+        "gammaln", "Compute the logarithm of the absolute value of the gamma function.",
+        domain="It is inf at 0 and the negative integers.", source=_GAMMA,
+    ),
+    "digamma": _words(
+        "psi", "Compute the digamma function, the derivative of `lgamma`.", "zeta(2, x0)",
+        domain="It is nan at the negative integers.",
+        source="The derivative is the trigamma function, for ``x > 0`` Hurwitz's zeta function (DLMF 5.15.1 and"
+        " 25.11.1), below 0 by reflection (DLMF 5.15.6).",
+    ),
+    "gamma": _words(
+        "gamma", "Compute the gamma function of each element.",
+        domain="It is nan at the negative integers, and infinite at 0.", source=_GAMMA,
+    ),
+    "rgamma": _words(
+        "rgamma", "Compute the reciprocal of the gamma function.", "-y*digamma(x0)",
+        kinks="At 0 and the negative integers the value is 0, and the derivative that of the entire function.",
+        source=f"{_GAMMA} Below 1/2 the derivative is that of the reflection formula (DLMF 5.5.3).",
+    ),
+    "gammasgn": _words(
+        "gammasgn", "Return the sign of the gamma function.", kinks="The derivative is 0 at the poles, too.",
+    ),
+    "poch": _words(
+        "poch", "Compute ``gamma(z + m) / gamma(z)``, the Pochhammer symbol.", "y*(digamma(x0+x1)-digamma(x0))",
+        "y*digamma(x0+x1)", source=f"Pochhammer's symbol: DLMF 5.2.5. {_GAMMA}",
+    ),
+    "beta": _words(
+        "beta", "Compute the beta function of two operands.", "y*(digamma(x0)-digamma(x0+x1))",
+        "y*(digamma(x1)-digamma(x0+x1))", source="Beta function: DLMF 5.12.",
+    ),
+    "betaln": _words(
+        "betaln", "Compute the logarithm of the absolute value of the beta function.", "digamma(x0)-digamma(x0+x1)",
+        "digamma(x1)-digamma(x0+x1)", source="Beta function: DLMF 5.12.",
+    ),
+    "gammainc": _words(
+        "gammainc", "Compute the regularized lower incomplete gamma function.", "nan", _DENSITY,
+        source=_INCOMPLETE_GAMMA,
+    ),
+    "gammaincc": _words(
+        "gammaincc", "Compute the regularized upper incomplete gamma function.", "nan", f"-{_DENSITY}",
+        source=_INCOMPLETE_GAMMA,
+    ),
+    "betainc": _words(
+        "betainc", "Compute the regularized incomplete beta function.", "nan", "nan", _BETA_DENSITY,
+        domain=_BETWEEN, source=_INCOMPLETE_BETA,
+    ),
+    "betaincc": _words(
+        "betaincc", "Compute the complement of the regularized incomplete beta function.", "nan", "nan",
+        f"-{_BETA_DENSITY}", domain=_BETWEEN, source=_INCOMPLETE_BETA,
+    ),
+    "stdtr": _words(
+        "stdtr", "Compute the distribution function of Student's t with `df` degrees of freedom.", "nan",
+        "gamma(0.5*x0+0.5)/gamma(0.5*x0)/sqrt(pi*x0)*power(1+square(x1)/x0, -0.5*(x0+1))",
+    ),
+    "j0": _words("j0", "Compute the Bessel function of the first kind of order 0.", source=_BESSEL),
+    "j1": _words("j1", "Compute the Bessel function of the first kind of order 1.", "j0(x0)-y/x0", source=_BESSEL),
+    "y0": _words(
+        "y0", "Compute the Bessel function of the second kind of order 0.", domain="Defined for ``x > 0``.",
+        source=_BESSEL,
+    ),
+    "y1": _words(
+        "y1", "Compute the Bessel function of the second kind of order 1.", domain="Defined for ``x > 0``.",
+        source=_BESSEL,
+    ),
+    "i0": _words("i0", "Compute the modified Bessel function of the first kind of order 0.", source=_MODIFIED),
+    "i1": _words(
+        "i1", "Compute the modified Bessel function of the first kind of order 1.", "i0(x0)-y/x0", source=_MODIFIED
+    ),
+    "i0e": _words("i0e", "Compute ``exp(-abs(x)) * i0(x)`` without overflow.", source=_MODIFIED),
+    "i1e": _words(
+        "i1e", "Compute ``exp(-abs(x)) * i1(x)`` without overflow.", "i0e(x0)-y/x0-sign(x0)*y", source=_MODIFIED
+    ),
+    "jv": _of_order("jv", "Bessel function of the first kind", _BESSEL),
+    "yv": _of_order("yv", "Bessel function of the second kind", _BESSEL),
+    "iv": _of_order("iv", "modified Bessel function of the first kind", _MODIFIED),
+    "ive": _of_order("ive", "modified Bessel function of the first kind, times ``exp(-abs(x))``,", _MODIFIED),
+    "kv": _of_order("kv", "modified Bessel function of the second kind", _MODIFIED),
+    "kve": _of_order("kve", "modified Bessel function of the second kind, times ``exp(x)``,", _MODIFIED),
+    "hyp0f1": _words(
+        "hyp0f1", "Compute the confluent hypergeometric limit function 0F1.", "nan", "hyp0f1(x0+1, x1)/x0",
+        source="Derivative: DLMF 16.3.1.",
+    ),
+}  # fmt: skip

@@ -1,0 +1,66 @@
+"""Special functions of the op table in mpmath."""
+
+import mpmath as mp
+
+from tapegrad.ops import CONSTANTS
+
+
+def _log_of_ratio(x, y):
+    return x * mp.log(x / y) if x else mp.mpf(0)
+
+
+def _owens_t(h, a):
+    return mp.quad(lambda t: mp.exp(-h * h * (1 + t * t) / 2) / (1 + t * t), [0, a]) / (2 * mp.pi)
+
+
+def _times_log(x, logarithm):
+    return x * logarithm() if x else mp.mpf(0)
+
+
+def _stdtr(df, t):
+    share = mp.betainc(df / 2, 0.5, 0, df / (df + t * t), regularized=True) / 2
+    return share if t < 0 else 1 - share
+
+
+def _off_poles(function):
+    """A function of mpmath that raises at the poles of the gamma function; here it is nan."""
+    return lambda x: mp.nan if x <= 0 and x == mp.floor(x) else function(x)
+
+
+SPECIAL = {
+    "erf": mp.erf, "erfc": mp.erfc, "erfcx": lambda x: mp.exp(x * x) * mp.erfc(x), "erfinv": mp.erfinv,
+    "erfcinv": lambda x: mp.erfinv(1 - x), "ndtr": mp.ncdf, "log_ndtr": lambda x: mp.log(mp.ncdf(x)),
+    "ndtri": lambda p: mp.sqrt(2) * mp.erfinv(2 * p - 1), "logit": lambda x: mp.log(x / (1 - x)),
+    "log_expit": lambda x: -mp.log1p(mp.exp(-x)), "owens_t": _owens_t,
+    "xlogy": lambda x, y: _times_log(x, lambda: mp.log(y)), "xlog1py": lambda x, y: _times_log(x, lambda: mp.log1p(y)),
+    "entr": lambda x: -x * mp.log(x), "rel_entr": _log_of_ratio,
+    "kl_div": lambda x, y: _log_of_ratio(x, y) - x + y, "exprel": lambda x: mp.expm1(x) / x if x else mp.mpf(1),
+    "cosm1": lambda x: mp.cos(x) - 1,
+    "lgamma": lambda x: mp.loggamma(x) if x > 0 else mp.log(abs(mp.gamma(x))), "digamma": _off_poles(mp.digamma),
+    "zeta": mp.zeta, "riemann_zeta": mp.zeta,
+    "gamma": _off_poles(mp.gamma), "rgamma": mp.rgamma, "gammasgn": lambda x: mp.sign(mp.gamma(x)), "poch": mp.rf,
+    "beta": mp.beta, "betaln": lambda a, b: mp.log(mp.beta(a, b)),
+    "igam_fac": lambda a, x: mp.exp(a * mp.log(x) - x - mp.loggamma(a)),
+    "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
+    "gammaincc": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+    "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
+    "betaincc": lambda a, b, x: mp.betainc(a, b, x, 1, regularized=True),
+    "j0": mp.j0, "j1": mp.j1, "y0": lambda x: mp.bessely(0, x), "y1": lambda x: mp.bessely(1, x),
+    "i0": lambda x: mp.besseli(0, x), "i1": lambda x: mp.besseli(1, x),
+    "i0e": lambda x: mp.exp(-abs(x)) * mp.besseli(0, x), "i1e": lambda x: mp.exp(-abs(x)) * mp.besseli(1, x),
+    "jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "kv": mp.besselk,
+    "ive": lambda v, x: mp.exp(-abs(x)) * mp.besseli(v, x), "kve": lambda v, x: mp.exp(x) * mp.besselk(v, x),
+    "hyp0f1": mp.hyp0f1, "stdtr": _stdtr,
+}  # fmt: skip
+
+
+def constants():
+    """The constants of the table's texts, at the digits that mpmath is set to."""
+    exact = {
+        "pi": +mp.pi, "ln2": mp.log(2), "log2e": 1 / mp.log(2), "log10e": 1 / mp.log(10), "sqrt_half": mp.sqrt(0.5),
+        "sqrt_pi": mp.sqrt(mp.pi), "two_over_sqrt_pi": 2 / mp.sqrt(mp.pi), "sqrt_two_over_pi": mp.sqrt(2 / mp.pi),
+        "one_over_sqrt_2pi": 1 / mp.sqrt(2 * mp.pi), "half_log_2pi": mp.log(2 * mp.pi) / 2,
+        "inf": mp.inf, "nan": mp.nan,
+    }  # fmt: skip
+    assert exact.keys() == CONSTANTS.keys()
+    return exact
