@@ -21,6 +21,7 @@ from tapegrad import errors as errors
 from tapegrad import linalg as linalg
 from tapegrad import optimize as optimize
 from tapegrad import special as special
+from tapegrad import stats as stats
 from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
 from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import ChangedValueError as ChangedValueError
@@ -74,7 +75,7 @@ for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
         _function.__module__ = __name__  # made at run time: by its name a pickle finds it here
 
 # The modules that are part of the interface; importing ours makes names of the others, too.
-_OPEN = ("optimize", "errors", "linalg", "special", *_MODULES)
+_OPEN = ("optimize", "errors", "linalg", "special", "stats", *_MODULES)
 __all__ = sorted(
     name
     for name, value in globals().items()

@@ -185,6 +185,7 @@ from tapegrad import errors as errors
 from tapegrad import linalg as linalg
 from tapegrad import optimize as optimize
 from tapegrad import special as special
+from tapegrad import stats as stats
 from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
 from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import ChangedValueError as ChangedValueError
@@ -697,6 +698,7 @@ __all__ = [
     "square",
     "squeeze",
     "stack",
+    "stats",
     "std",
     "stop_gradient",
     "str_",

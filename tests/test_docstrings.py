@@ -12,17 +12,23 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad import stats
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.frontend.functions.flat import FlatElements
 from tapegrad.ops import ELEMENTWISE, Op
 from tapegrad.ops.documentation import WORDS
+from tapegrad.stats.continuous import Continuous
+from tapegrad.stats.discrete import Discrete
 from tapegrad.transforms.jit import Jit
 
 PUBLIC_ROWS = [row for row in ELEMENTWISE if row.public]
 # What public functions return: their classes are documented, too.
-RETURNED = {"FlatElements": FlatElements, "RemovableHook": RemovableHook, "CustomOp": CustomOp, "Jit": Jit}
+RETURNED = {"FlatElements": FlatElements, "RemovableHook": RemovableHook, "CustomOp": CustomOp, "Jit": Jit} | {
+    "Continuous": Continuous, "Discrete": Discrete, "Dirichlet": type(stats.dirichlet),
+    "Multinomial": type(stats.multinomial),
+}  # fmt: skip
 # Attributes without an underscore that modules of the package use among each other.
 INTERNAL = {
     "Tensor.check_escape", "Tensor.data_or_traced", "Tensor.escaped",

@@ -21,7 +21,7 @@ NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 # The rooms of the package from the bottom to the top: each imports only itself and what stands before it.
 ORDER = (
     "errors", "foreign", "pytree",
-    "ops", "engine", "frontend", "linalg", "special", "autodiff", "program", "transforms", "optimize",
+    "ops", "engine", "frontend", "linalg", "special", "stats", "autodiff", "program", "transforms", "optimize",
     "testing", "", "examples", "cli", "__main__",
 )  # fmt: skip
 ROOMS = set(ORDER) - {"errors", "foreign", "pytree", "linalg", "special", "", "__main__"}

@@ -1,0 +1,51 @@
+"""Distributions, by the names and with the parameters of `scipy.stats`.
+
+    >>> import tapegrad as tg
+    >>> loc, scale = tg.tensor(0.0), tg.tensor(2.0)
+    >>> tg.sum(tg.stats.norm.logpdf([-1.0, 3.0], loc, scale)).backward()
+    >>> loc.grad, scale.grad
+    (array(0.5), array(0.25))
+
+Logarithms of densities are computed as such. Outside of the support a density is 0, its logarithm -inf, and every
+derivative 0; where a parameter is outside of its domain, results are nan, as in SciPy.
+
+In reading order:
+
+    parameters                     parameters as they are given: numbers and Tensors, their domains
+    functions                      functions of numbers, which give numbers, and of Tensors
+    continuous, discrete           what a distribution is made of, and its methods
+    densities                      the continuous distributions, a description each
+    counts                         the discrete distributions
+    vectors                        distributions of vectors
+
+It imports `frontend`.
+"""
+
+from tapegrad.stats.counts import bernoulli as bernoulli
+from tapegrad.stats.counts import binom as binom
+from tapegrad.stats.counts import geom as geom
+from tapegrad.stats.counts import nbinom as nbinom
+from tapegrad.stats.counts import poisson as poisson
+from tapegrad.stats.densities import beta as beta
+from tapegrad.stats.densities import cauchy as cauchy
+from tapegrad.stats.densities import chi2 as chi2
+from tapegrad.stats.densities import expon as expon
+from tapegrad.stats.densities import f as f
+from tapegrad.stats.densities import gamma as gamma
+from tapegrad.stats.densities import gumbel_l as gumbel_l
+from tapegrad.stats.densities import gumbel_r as gumbel_r
+from tapegrad.stats.densities import halfnorm as halfnorm
+from tapegrad.stats.densities import invgamma as invgamma
+from tapegrad.stats.densities import laplace as laplace
+from tapegrad.stats.densities import logistic as logistic
+from tapegrad.stats.densities import lognorm as lognorm
+from tapegrad.stats.densities import norm as norm
+from tapegrad.stats.densities import pareto as pareto
+from tapegrad.stats.densities import rayleigh as rayleigh
+from tapegrad.stats.densities import t as t
+from tapegrad.stats.densities import truncnorm as truncnorm
+from tapegrad.stats.densities import uniform as uniform
+from tapegrad.stats.densities import vonmises as vonmises
+from tapegrad.stats.densities import weibull_min as weibull_min
+from tapegrad.stats.vectors import dirichlet as dirichlet
+from tapegrad.stats.vectors import multinomial as multinomial

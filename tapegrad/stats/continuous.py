@@ -1,0 +1,318 @@
+"""Continuous distributions: what one is made of, and the methods that all of them have."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tapegrad.frontend.tensor import Tensor
+from tapegrad.stats.functions import exp, log, log1p, where
+from tapegrad.stats.parameters import Domain, is_number, parse, positive, valid_or_nan, variable
+
+Function = Callable[..., Any]
+_INFINITE = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Continuous:
+    """A family of continuous distributions, described in its standard form: location 0 and scale 1.
+
+    Functions take the standard variable and the shape parameters. They need not care for what is outside of the
+    support. Of a probability and its logarithm one may be left out; without both there is no closed form.
+
+    Attributes
+    ----------
+    name
+        SciPy's.
+    shapes
+        The shape parameters, and the domain of each.
+    log_density, cumulative, survival, log_cumulative, log_survival, quantile
+        What the methods compute.
+    support
+        Its ends: numbers, or functions of the shape parameters.
+    relation
+        A condition that the shape parameters fulfil together.
+    exponent
+        Where it can be had in one step, the logarithm of the density as a function of variable, location and scale,
+        but for the logarithm of the scale; it is nan by itself where the scale is not positive.
+    """
+
+    name: str
+    log_density: Function
+    cumulative: Function | None = None
+    survival: Function | None = None
+    log_cumulative: Function | None = None
+    log_survival: Function | None = None
+    quantile: Function | None = None
+    shapes: dict[str, Domain] = field(default_factory=dict)
+    support: tuple[Any, Any] = _INFINITE
+    relation: Function | None = None
+    exponent: Function | None = None
+
+    def __repr__(self) -> str:
+        return f"<tapegrad.stats.{self.name}>"
+
+    # --- methods ---------------------------------------------------------------------------------------------------
+
+    def logpdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the logarithm of the density.
+
+        Parameters
+        ----------
+        x : Tensor or array_like
+            Where to compute it.
+        *args, **kwds
+            The shape parameters, `loc` and `scale`: Tensors or array_like, in SciPy's order or by name. They broadcast
+            with `x`.
+
+        Returns
+        -------
+        Tensor
+            It is -inf outside of the support, with derivative 0.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.norm.logpdf([0.0, 1.0], loc=1.0)
+        Tensor([-1.41893853, -0.91893853])
+        """
+        parameters = self._parameters("logpdf", args, kwds)
+        if self.exponent is not None:
+            loc, scale = parameters
+            return _less(self.exponent(variable(x, self._full("logpdf")), loc, scale), log(scale))
+        z, shapes, scale = self._standard(x, parameters, "logpdf")
+        density = self._inside(z, shapes, self.log_density(z, *shapes), -math.inf, -math.inf)
+        return _less(density, log(scale))
+
+    def pdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the density.
+
+        Parameters
+        ----------
+        x : Tensor or array_like
+            Where to compute it.
+        *args, **kwds
+            The shape parameters, `loc` and `scale`, as for `logpdf`.
+
+        Returns
+        -------
+        Tensor
+            It is 0 outside of the support.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.expon.pdf([-1.0, 0.0, 1.0])
+        Tensor([0.        , 1.        , 0.36787944])
+        """
+        density: Tensor = exp(self.logpdf(x, *args, **kwds))
+        return density
+
+    def cdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the probability of values up to `x`.
+
+        Parameters
+        ----------
+        x : Tensor or array_like
+            Where to compute it.
+        *args, **kwds
+            The shape parameters, `loc` and `scale`, as for `logpdf`.
+
+        Returns
+        -------
+        Tensor
+            It is 0 below the support and 1 above it.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.norm.cdf([0.0, 1.0])
+        Tensor([0.5       , 0.84134475])
+        """
+        return self._probability("cdf", x, args, kwds, (0.0, 1.0))
+
+    def sf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the probability of values above `x`, accurate where it is small.
+
+        Parameters
+        ----------
+        x : Tensor or array_like
+            Where to compute it.
+        *args, **kwds
+            The shape parameters, `loc` and `scale`, as for `logpdf`.
+
+        Returns
+        -------
+        Tensor
+            It is 1 below the support and 0 above it.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.norm.sf([0.0, 10.0])
+        Tensor([5.00000000e-01, 7.61985302e-24])
+        """
+        return self._probability("sf", x, args, kwds, (1.0, 0.0))
+
+    def logcdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the logarithm of `cdf`.
+
+        Parameters
+        ----------
+        x : Tensor or array_like
+            Where to compute it.
+        *args, **kwds
+            The shape parameters, `loc` and `scale`, as for `logpdf`.
+
+        Returns
+        -------
+        Tensor
+            It is -inf below the support and 0 above it.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.norm.logcdf([-40.0, 0.0])
+        Tensor([-8.04608442e+02, -6.93147181e-01])
+        """
+        return self._probability("logcdf", x, args, kwds, (-math.inf, 0.0))
+
+    def logsf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the logarithm of `sf`.
+
+        Parameters
+        ----------
+        x : Tensor or array_like
+            Where to compute it.
+        *args, **kwds
+            The shape parameters, `loc` and `scale`, as for `logpdf`.
+
+        Returns
+        -------
+        Tensor
+            It is 0 below the support and -inf above it.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.weibull_min.logsf(10.0, 2.0)
+        Tensor(-100.)
+        """
+        return self._probability("logsf", x, args, kwds, (0.0, -math.inf))
+
+    def ppf(self, q: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute quantiles: the inverse of `cdf`.
+
+        Parameters
+        ----------
+        q : Tensor or array_like
+            Probabilities.
+        *args, **kwds
+            The shape parameters, `loc` and `scale`, as for `logpdf`.
+
+        Returns
+        -------
+        Tensor
+            It is nan where `q` is not between 0 and 1.
+
+        Raises
+        ------
+        NotImplementedError
+            If there is no closed form.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.logistic.ppf([0.25, 0.5])
+        Tensor([-1.09861229,  0.        ])
+        """
+        if self.quantile is None:
+            raise NotImplementedError(f"{self._full('ppf')}: there is no closed form of its quantiles")
+        *shapes, loc, scale = self._valid("ppf", args, kwds)
+        share = variable(q, self._full("ppf"))
+        z = where((share < 0) | (share > 1), math.nan, self.quantile(share, *shapes))
+        return _scaled(z, loc, scale)
+
+    # --- in standard form ------------------------------------------------------------------------------------------
+
+    def _full(self, method: str) -> str:
+        return f"tapegrad.stats.{self.name}.{method}"
+
+    def _parameters(self, method: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> list[Any]:
+        return parse(self._full(method), (*self.shapes, "loc", "scale"), args, kwds)
+
+    def _valid(self, method: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> list[Any]:
+        return self._checked(self._parameters(method, args, kwds))
+
+    def _checked(self, parameters: list[Any]) -> list[Any]:
+        """Return the parameters with a scale that is nan where one of them is outside of its domain."""
+        *shapes, loc, scale = parameters
+        valid = [domain(value) for domain, value in zip(self.shapes.values(), shapes, strict=True)]
+        if self.relation is not None:
+            valid.append(self.relation(*shapes))
+        return [*shapes, loc, valid_or_nan(scale, *valid, positive(scale))]
+
+    def _standard(self, x: Any, parameters: list[Any], method: str) -> tuple[Tensor, list[Any], Any]:
+        """Return the standard variable, the shape parameters and the scale."""
+        *shapes, loc, scale = self._checked(parameters)
+        moved = _less(variable(x, self._full(method)), loc)
+        return (moved if is_number(scale) and scale == 1 else moved / scale), shapes, scale
+
+    def _inside(self, z: Tensor, shapes: list[Any], value: Any, below: float, above: float) -> Any:
+        """Return a value inside of the support, and others below and above it; nan stays nan."""
+        low, high = (end(*shapes) if callable(end) else end for end in self.support)
+        if not (is_number(high) and high == math.inf):
+            value = where(z > high, above, value)
+        return value if is_number(low) and low == -math.inf else where(z < low, below, value)
+
+    def _probability(
+        self, method: str, x: Any, args: tuple[Any, ...], kwds: dict[str, Any], ends: tuple[float, float]
+    ) -> Tensor:
+        compute = getattr(self, f"_{method}")
+        if compute is None:
+            raise NotImplementedError(f"{self._full(method)}: there is no closed form of it")
+        z, shapes, _ = self._standard(x, self._parameters(method, args, kwds), method)
+        result: Tensor = self._inside(z, shapes, compute(z, *shapes), *ends)
+        return result
+
+    @property
+    def _cdf(self) -> Function | None:
+        return self.cumulative or _exponential(self.log_cumulative)
+
+    @property
+    def _sf(self) -> Function | None:
+        return self.survival or _exponential(self.log_survival)
+
+    @property
+    def _logcdf(self) -> Function | None:
+        return self.log_cumulative or _logarithm(self._cdf, self._sf)
+
+    @property
+    def _logsf(self) -> Function | None:
+        return self.log_survival or _logarithm(self._sf, self._cdf)
+
+
+def _exponential(function: Function | None) -> Function | None:
+    return None if function is None else lambda z, *shapes: exp(function(z, *shapes))
+
+
+def _logarithm(function: Function | None, complement: Function | None) -> Function | None:
+    """Make the logarithm of a probability, by the complement where that is small."""
+    if function is None or complement is None:
+        return None
+
+    def logarithm(z: Any, *shapes: Any) -> Any:
+        rest = complement(z, *shapes)
+        return where(rest < 0.5, log1p(-rest), log(function(z, *shapes)))
+
+    return logarithm
+
+
+def _less(value: Tensor, number: Any) -> Tensor:
+    """Subtract; a plain 0 is no instruction."""
+    return value if is_number(number) and number == 0 else value - number
+
+
+def _scaled(z: Tensor, loc: Any, scale: Any) -> Tensor:
+    scaled = z if is_number(scale) and scale == 1 else z * scale
+    return scaled if is_number(loc) and loc == 0 else scaled + loc

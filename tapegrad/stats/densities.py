@@ -1,0 +1,283 @@
+"""The continuous distributions, in their standard forms."""
+
+import math
+from typing import Any
+
+from tapegrad.stats.continuous import Continuous
+from tapegrad.stats.functions import (
+    absolute,
+    arctan2,
+    betainc,
+    betaincc,
+    betaln,
+    cosm1,
+    erf,
+    exp,
+    expit,
+    expm1,
+    gammainc,
+    gammaincc,
+    gammaln,
+    half_step,
+    i0e,
+    log,
+    log1mexp,
+    log1p,
+    log_expit,
+    log_ndtr,
+    logit,
+    ndtr,
+    ndtri,
+    normal_exponent,
+    power,
+    sqrt,
+    square,
+    stdtr,
+    tan,
+    where,
+    xlog1py,
+    xlogy,
+)
+from tapegrad.stats.parameters import not_negative, positive, real
+
+_LOG_2, _LOG_PI = math.log(2.0), math.log(math.pi)
+_HALF_LOG_2PI, _LOG_2PI = 0.5 * math.log(2.0 * math.pi), math.log(2.0 * math.pi)
+_SQRT_HALF = math.sqrt(0.5)
+_FROM_0 = (0.0, math.inf)
+
+# --- on the whole line -------------------------------------------------------------------------------------------
+
+norm = Continuous(
+    name="norm",
+    log_density=lambda z: normal_exponent(z, 0.0, 1.0),
+    exponent=normal_exponent,
+    cumulative=ndtr,
+    survival=lambda z: ndtr(-z),
+    log_cumulative=log_ndtr,
+    log_survival=lambda z: log_ndtr(-z),
+    quantile=ndtri,
+)
+
+
+def _log_density_of_t(z: Any, df: Any) -> Any:
+    """The step from ``gammaln(df / 2)`` to ``gammaln((df + 1) / 2)`` is a function of its own: it is small far out."""
+    return half_step(0.5 * df) - _HALF_LOG_2PI - (0.5 * df + 0.5) * log1p(square(z) / df)
+
+
+t = Continuous(
+    name="t",
+    shapes={"df": positive},
+    log_density=_log_density_of_t,
+    cumulative=lambda z, df: stdtr(df, z),
+    survival=lambda z, df: stdtr(df, -z),
+)
+
+cauchy = Continuous(
+    name="cauchy",
+    log_density=lambda z: -log1p(square(z)) - _LOG_PI,
+    cumulative=lambda z: arctan2(1.0, -z) / math.pi,
+    survival=lambda z: arctan2(1.0, z) / math.pi,
+    quantile=lambda q: where(q < 0.5, -1.0 / tan(math.pi * q), 1.0 / tan(math.pi * (1.0 - q))),
+)
+
+laplace = Continuous(
+    name="laplace",
+    log_density=lambda z: -absolute(z) - _LOG_2,
+    cumulative=lambda z: where(z < 0, 0.5 * exp(z), 1.0 - 0.5 * exp(-z)),
+    survival=lambda z: where(z > 0, 0.5 * exp(-z), 1.0 - 0.5 * exp(z)),
+    log_cumulative=lambda z: where(z < 0, z - _LOG_2, log1p(-0.5 * exp(-z))),
+    log_survival=lambda z: where(z > 0, -z - _LOG_2, log1p(-0.5 * exp(z))),
+    quantile=lambda q: where(q < 0.5, log(2.0 * q), -log(2.0 - 2.0 * q)),
+)
+
+logistic = Continuous(
+    name="logistic",
+    log_density=lambda z: log_expit(z) + log_expit(-z),
+    cumulative=expit,
+    survival=lambda z: expit(-z),
+    log_cumulative=log_expit,
+    log_survival=lambda z: log_expit(-z),
+    quantile=logit,
+)
+
+gumbel_r = Continuous(
+    name="gumbel_r",
+    log_density=lambda z: -z - exp(-z),
+    log_cumulative=lambda z: -exp(-z),
+    survival=lambda z: -expm1(-exp(-z)),
+    log_survival=lambda z: log1mexp(exp(-z)),
+    quantile=lambda q: -log(-log(q)),
+)
+
+gumbel_l = Continuous(
+    name="gumbel_l",
+    log_density=lambda z: z - exp(z),
+    cumulative=lambda z: -expm1(-exp(z)),
+    log_cumulative=lambda z: log1mexp(exp(z)),
+    log_survival=lambda z: -exp(z),
+    quantile=lambda q: log(-log1p(-q)),
+)
+
+vonmises = Continuous(
+    name="vonmises",
+    shapes={"kappa": not_negative},
+    log_density=lambda z, kappa: kappa * cosm1(z) - _LOG_2PI - log(i0e(kappa)),
+)
+
+# --- from 0 on ---------------------------------------------------------------------------------------------------
+
+expon = Continuous(
+    name="expon",
+    support=_FROM_0,
+    log_density=lambda z: -z,
+    cumulative=lambda z: -expm1(-z),
+    log_cumulative=log1mexp,
+    log_survival=lambda z: -z,
+    quantile=lambda q: -log1p(-q),
+)
+
+gamma = Continuous(
+    name="gamma",
+    shapes={"a": positive},
+    support=_FROM_0,
+    log_density=lambda z, a: xlogy(a - 1.0, z) - z - gammaln(a),
+    cumulative=lambda z, a: gammainc(a, z),
+    survival=lambda z, a: gammaincc(a, z),
+)
+
+invgamma = Continuous(
+    name="invgamma",
+    shapes={"a": positive},
+    support=_FROM_0,
+    log_density=lambda z, a: where(z == 0, -math.inf, -(a + 1.0) * log(z) - 1.0 / z - gammaln(a)),
+    cumulative=lambda z, a: gammaincc(a, 1.0 / z),
+    survival=lambda z, a: gammainc(a, 1.0 / z),
+)
+
+chi2 = Continuous(
+    name="chi2",
+    shapes={"df": positive},
+    support=_FROM_0,
+    log_density=lambda z, df: xlogy(0.5 * df - 1.0, 0.5 * z) - 0.5 * z - gammaln(0.5 * df) - _LOG_2,
+    cumulative=lambda z, df: gammainc(0.5 * df, 0.5 * z),
+    survival=lambda z, df: gammaincc(0.5 * df, 0.5 * z),
+)
+
+
+def _log_density_of_f(z: Any, dfn: Any, dfd: Any) -> Any:
+    """Of z * dfn/dfd, which is a ratio of two chi-squared variables."""
+    ratio, n, d = dfn / dfd, 0.5 * dfn, 0.5 * dfd
+    return xlogy(n - 1.0, z) + n * log(ratio) - (n + d) * log1p(ratio * z) - betaln(n, d)
+
+
+f = Continuous(
+    name="f",
+    shapes={"dfn": positive, "dfd": positive},
+    support=_FROM_0,
+    log_density=_log_density_of_f,
+    cumulative=lambda z, dfn, dfd: betainc(0.5 * dfn, 0.5 * dfd, z / (z + dfd / dfn)),
+    survival=lambda z, dfn, dfd: betainc(0.5 * dfd, 0.5 * dfn, 1.0 / (1.0 + dfn / dfd * z)),
+)
+
+
+def _log_density_of_lognorm(z: Any, s: Any) -> Any:
+    """At 0, where the logarithm is infinite, the density is 0."""
+    y = log(z)
+    return where(y == -math.inf, -math.inf, normal_exponent(y, 0.0, s) - y - log(s))
+
+
+lognorm = Continuous(
+    name="lognorm",
+    shapes={"s": positive},
+    support=_FROM_0,
+    log_density=_log_density_of_lognorm,
+    cumulative=lambda z, s: ndtr(log(z) / s),
+    survival=lambda z, s: ndtr(-log(z) / s),
+    log_cumulative=lambda z, s: log_ndtr(log(z) / s),
+    log_survival=lambda z, s: log_ndtr(-log(z) / s),
+    quantile=lambda q, s: exp(s * ndtri(q)),
+)
+
+
+weibull_min = Continuous(
+    name="weibull_min",
+    shapes={"c": positive},
+    support=_FROM_0,
+    log_density=lambda z, c: xlogy(c - 1.0, z) - power(z, c) + log(c),
+    cumulative=lambda z, c: -expm1(-power(z, c)),
+    log_cumulative=lambda z, c: log1mexp(power(z, c)),
+    log_survival=lambda z, c: -power(z, c),
+    quantile=lambda q, c: power(-log1p(-q), 1.0 / c),
+)
+
+halfnorm = Continuous(
+    name="halfnorm",
+    support=_FROM_0,
+    log_density=lambda z: normal_exponent(z, 0.0, 1.0) + _LOG_2,
+    cumulative=lambda z: erf(_SQRT_HALF * z),
+    survival=lambda z: 2.0 * ndtr(-z),
+    log_survival=lambda z: log_ndtr(-z) + _LOG_2,
+    quantile=lambda q: -ndtri(0.5 - 0.5 * q),
+)
+
+rayleigh = Continuous(
+    name="rayleigh",
+    support=_FROM_0,
+    log_density=lambda z: log(z) - 0.5 * square(z),
+    cumulative=lambda z: -expm1(-0.5 * square(z)),
+    log_cumulative=lambda z: log1mexp(0.5 * square(z)),
+    log_survival=lambda z: -0.5 * square(z),
+    quantile=lambda q: sqrt(-2.0 * log1p(-q)),
+)
+
+# --- between other ends ------------------------------------------------------------------------------------------
+
+pareto = Continuous(
+    name="pareto",
+    shapes={"b": positive},
+    support=(1.0, math.inf),
+    log_density=lambda z, b: log(b) - (b + 1.0) * log(z),
+    cumulative=lambda z, b: -expm1(-b * log(z)),
+    log_cumulative=lambda z, b: log1mexp(b * log(z)),
+    log_survival=lambda z, b: -b * log(z),
+    quantile=lambda q, b: exp(-log1p(-q) / b),
+)
+
+uniform = Continuous(
+    name="uniform",
+    support=(0.0, 1.0),
+    log_density=lambda z: z - z,
+    cumulative=lambda z: z,
+    survival=lambda z: 1.0 - z,
+    log_survival=lambda z: log1p(-z),
+    quantile=lambda q: q,
+)
+
+beta = Continuous(
+    name="beta",
+    shapes={"a": positive, "b": positive},
+    support=(0.0, 1.0),
+    log_density=lambda z, a, b: xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - betaln(a, b),
+    cumulative=lambda z, a, b: betainc(a, b, z),
+    survival=lambda z, a, b: betaincc(a, b, z),
+)
+
+
+def _log_mass(a: Any, b: Any) -> Any:
+    """The logarithm of the normal distribution's probability between `a` and `b`, on whichever side these are."""
+    right = a > 0
+    low, high = where(right, -b, a), where(right, -a, b)
+    below = log_ndtr(high)
+    left = below + log1mexp(below - log_ndtr(low))
+    return where(high <= 0, left, log1p(-ndtr(low) - ndtr(-high)))
+
+
+truncnorm = Continuous(
+    name="truncnorm",
+    shapes={"a": real, "b": real},
+    relation=lambda a, b: a < b,
+    support=(lambda a, b: a, lambda a, b: b),
+    log_density=lambda z, a, b: normal_exponent(z, 0.0, 1.0) - _log_mass(a, b),
+    log_cumulative=lambda z, a, b: _log_mass(a, z) - _log_mass(a, b),
+    log_survival=lambda z, a, b: _log_mass(z, b) - _log_mass(a, b),
+)

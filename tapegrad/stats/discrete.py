@@ -1,0 +1,218 @@
+"""Discrete distributions: what one is made of, and the methods that all of them have."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tapegrad.frontend.tensor import Tensor
+from tapegrad.stats.functions import exp, floor, log, where
+from tapegrad.stats.parameters import Domain, is_number, parse, valid_or_nan, variable
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discrete:
+    """A family of distributions of whole numbers, described with location 0.
+
+    Functions take the whole number, a constant, and the shape parameters. They need not care for what is outside of the
+    support.
+
+    Attributes
+    ----------
+    name
+        SciPy's.
+    shapes
+        The shape parameters, and the domain of each.
+    log_probability, cumulative, survival, log_survival
+        What the methods compute; the last may be made of the one before.
+    first, last
+        The ends of the support, the last one a number or a function of the shape parameters.
+    """
+
+    name: str
+    shapes: dict[str, Domain]
+    log_probability: Function
+    cumulative: Function
+    survival: Function
+    log_survival: Function | None = None
+    first: int = 0
+    last: Any = math.inf
+
+    def __repr__(self) -> str:
+        return f"<tapegrad.stats.{self.name}>"
+
+    def logpmf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the logarithm of the probability.
+
+        Parameters
+        ----------
+        k : Tensor or array_like
+            Whole numbers; constants.
+        *args, **kwds
+            The shape parameters and `loc`: Tensors or array_like, in SciPy's order or by name. They broadcast with `k`.
+
+        Returns
+        -------
+        Tensor
+            It is -inf outside of the support, and where `k` is no whole number.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> mu = tg.tensor(2.0)
+        >>> tg.stats.poisson.logpmf([0, 1, 2], mu)
+        Tensor([-2.        , -1.30685282, -1.30685282])
+        """
+        z, shapes = self._standard(k, args, kwds, "logpmf")
+        value = where(z > floor(z), -math.inf, self.log_probability(z, *shapes))
+        return self._inside(z, shapes, value, -math.inf, -math.inf)
+
+    def pmf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the probability.
+
+        Parameters
+        ----------
+        k : Tensor or array_like
+            Whole numbers; constants.
+        *args, **kwds
+            The shape parameters and `loc`, as for `logpmf`.
+
+        Returns
+        -------
+        Tensor
+            It is 0 outside of the support, and where `k` is no whole number.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.binom.pmf([0, 1, 2], 2, 0.5)
+        Tensor([0.25, 0.5 , 0.25])
+        """
+        probability: Tensor = exp(self.logpmf(k, *args, **kwds))
+        return probability
+
+    def cdf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the probability of values up to `k`.
+
+        Parameters
+        ----------
+        k : Tensor or array_like
+            Numbers; constants.
+        *args, **kwds
+            The shape parameters and `loc`, as for `logpmf`.
+
+        Returns
+        -------
+        Tensor
+            It is 0 below the support, and 1 from its end on.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.geom.cdf([1, 2], 0.5)
+        Tensor([0.5 , 0.75])
+        """
+        return self._probability("cdf", k, args, kwds, 0.0)
+
+    def sf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the probability of values above `k`, accurate where it is small.
+
+        Parameters
+        ----------
+        k : Tensor or array_like
+            Numbers; constants.
+        *args, **kwds
+            The shape parameters and `loc`, as for `logpmf`.
+
+        Returns
+        -------
+        Tensor
+            It is 1 below the support, and 0 from its end on.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.geom.sf([1, 2], 0.5)
+        Tensor([0.5 , 0.25])
+        """
+        return self._probability("sf", k, args, kwds, 1.0)
+
+    def logcdf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the logarithm of `cdf`.
+
+        Parameters
+        ----------
+        k : Tensor or array_like
+            Numbers; constants.
+        *args, **kwds
+            The shape parameters and `loc`, as for `logpmf`.
+
+        Returns
+        -------
+        Tensor
+            It is -inf below the support, and 0 from its end on.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.bernoulli.logcdf([0, 1], 0.5)
+        Tensor([-0.69314718,  0.        ])
+        """
+        return log(self._probability("cdf", k, args, kwds, 0.0))  # type: ignore[no-any-return]
+
+    def logsf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
+        """Compute the logarithm of `sf`.
+
+        Parameters
+        ----------
+        k : Tensor or array_like
+            Numbers; constants.
+        *args, **kwds
+            The shape parameters and `loc`, as for `logpmf`.
+
+        Returns
+        -------
+        Tensor
+            It is 0 below the support, and -inf from its end on.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.geom.logsf([1, 1000], 0.5)
+        Tensor([  -0.69314718, -693.14718056])
+        """
+        if self.log_survival is None:
+            return log(self._probability("sf", k, args, kwds, 1.0))  # type: ignore[no-any-return]
+        z, shapes = self._standard(k, args, kwds, "logsf")
+        return self._inside(z, shapes, self.log_survival(floor(z), *shapes), 0.0, -math.inf)
+
+    # --- in standard form ------------------------------------------------------------------------------------------
+
+    def _standard(
+        self, k: Any, args: tuple[Any, ...], kwds: dict[str, Any], method: str
+    ) -> tuple[Tensor, list[Any]]:
+        """Return the standard variable, nan where a parameter is outside of its domain, and the shape parameters."""
+        name = f"tapegrad.stats.{self.name}.{method}"
+        *shapes, loc = parse(name, (*self.shapes, "loc"), args, kwds)
+        valid = [domain(value) for domain, value in zip(self.shapes.values(), shapes, strict=True)]
+        z = variable(k, name)
+        z = z if is_number(loc) and loc == 0 else z - loc
+        return valid_or_nan(z.detach(), *valid), shapes
+
+    def _probability(
+        self, method: str, k: Any, args: tuple[Any, ...], kwds: dict[str, Any], below: float
+    ) -> Tensor:
+        z, shapes = self._standard(k, args, kwds, method)
+        function = self.cumulative if method == "cdf" else self.survival
+        return self._inside(z, shapes, function(floor(z), *shapes), below, 1.0 - below)
+
+    def _inside(self, z: Tensor, shapes: list[Any], value: Any, below: float, above: float) -> Tensor:
+        """Return a value inside of the support, and others below and above it; nan stays nan."""
+        last = self.last(*shapes) if callable(self.last) else self.last
+        if not (is_number(last) and last == math.inf):
+            reached = z > last if below == above else z >= last
+            value = where(reached, above, value)
+        result: Tensor = where(z < self.first, below, value)
+        return result

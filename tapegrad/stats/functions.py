@@ -1,0 +1,54 @@
+"""Functions of plain numbers, which give plain numbers, and of Tensors.
+
+A plain number takes the dtype of what it meets: the logarithm of a parameter 2.0 is not to make float64 of float32.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.engine.reference import evaluate_numpy
+from tapegrad.frontend.elementwise import FUNCTIONS
+from tapegrad.frontend.elementwise import where as select
+from tapegrad.frontend.record import as_plain_number
+from tapegrad.ops import BY_NAME
+from tapegrad.stats.parameters import is_number
+
+
+def _function(name: str) -> Callable[..., Any]:
+    row, of_tensors = BY_NAME[name], FUNCTIONS[name]
+
+    def function(*operands: Any) -> Any:
+        if all(map(is_number, operands)):
+            return float(evaluate_numpy(row.primal, **{f"x{j}": float(x) for j, x in enumerate(operands)}))
+        return as_plain_number(of_tensors(*operands), operands)
+
+    return function
+
+
+(
+    absolute, arctan2, cos, exp, expm1, floor, log, log1p, power, sin, sqrt, square, tan, cosm1,
+    betainc, betaincc, betaln, gammainc, gammaincc, gammaln, half_step, i0e,
+    erf, log_expit, log_ndtr, logit, ndtr, ndtri, expit, stdtr, xlog1py, xlogy, normal_exponent,
+) = (
+    _function(name) for name in (
+        "absolute", "arctan2", "cos", "exp", "expm1", "floor", "log", "log1p", "power", "sin", "sqrt", "square", "tan",
+        "cosm1", "betainc", "betaincc", "betaln", "gammainc", "gammaincc", "lgamma", "lgamma_half_step", "i0e",
+        "erf", "log_expit", "log_ndtr", "logit", "ndtr", "ndtri", "sigmoid", "stdtr", "xlog1py", "xlogy",
+        "normal_exponent",
+    )
+)  # fmt: skip
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """Select; a plain truth selects one of the two as it is."""
+    if type(condition) is bool:
+        return x if condition else y
+    return select(condition, x, y)
+
+
+_LOG_2 = 0.6931471805599453
+
+
+def log1mexp(x: Any) -> Any:
+    """``log(1 - exp(-x))`` for ``x >= 0``, by the one of two forms that loses no digits (Maechler 2012)."""
+    return where(x < _LOG_2, log(-expm1(-x)), log1p(-exp(-x)))

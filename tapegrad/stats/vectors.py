@@ -1,0 +1,166 @@
+"""Distributions of vectors: Dirichlet and multinomial."""
+
+import math
+from typing import Any
+
+from tapegrad.frontend.functions.extremes import max as largest
+from tapegrad.frontend.functions.extremes import min as smallest
+from tapegrad.frontend.functions.joining import concatenate
+from tapegrad.frontend.functions.reductions import sum
+from tapegrad.frontend.shape import expand_dims, reshape
+from tapegrad.frontend.tensor import Tensor
+from tapegrad.stats.functions import absolute, exp, floor, gammaln, where, xlogy
+from tapegrad.stats.parameters import valid_or_nan, variable
+
+_NEAR_1 = 1e-9  # how far the sum of a vector of shares may be from 1, as in SciPy
+
+
+class _Dirichlet:
+    """The Dirichlet distributions, of vectors of shares."""
+
+    def __repr__(self) -> str:
+        return "<tapegrad.stats.dirichlet>"
+
+    def logpdf(self, x: Any, alpha: Any) -> Tensor:
+        """Compute the logarithm of the density.
+
+        Parameters
+        ----------
+        x : Tensor or array_like, shape (k, ...) or (k - 1, ...)
+            Vectors along the first axis; a last share that is missing is what the others leave of 1.
+        alpha : Tensor or array_like, shape (k,)
+            Concentrations.
+
+        Returns
+        -------
+        Tensor
+            Without the first axis. It is -inf where shares are negative or do not sum to 1, with derivative 0; nan
+            where a concentration is not positive.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not fit.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.dirichlet.logpdf([0.2, 0.3, 0.5], [1.0, 1.0, 1.0])
+        Tensor(0.69314718)
+        """
+        weights, shares = _shares(variable(x, "dirichlet.logpdf"), variable(alpha, "dirichlet.logpdf"))
+        outside = (smallest(shares, 0) < 0) | (absolute(sum(shares, 0) - 1.0) > _NEAR_1)
+        column = reshape(weights - 1.0, (-1,) + (1,) * (shares.ndim - 1))
+        density = where(outside, -math.inf, sum(xlogy(column, shares), 0))
+        normalizer = sum(gammaln(weights)) - gammaln(sum(weights))
+        return density - valid_or_nan(normalizer, smallest(weights) > 0)  # type: ignore[no-any-return]
+
+    def pdf(self, x: Any, alpha: Any) -> Tensor:
+        """Compute the density.
+
+        Parameters
+        ----------
+        x : Tensor or array_like, shape (k, ...) or (k - 1, ...)
+            Vectors along the first axis, as for `logpdf`.
+        alpha : Tensor or array_like, shape (k,)
+            Concentrations.
+
+        Returns
+        -------
+        Tensor
+            Without the first axis.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.dirichlet.pdf([0.2, 0.3, 0.5], [1.0, 1.0, 1.0])
+        Tensor(2.)
+        """
+        density: Tensor = exp(self.logpdf(x, alpha))
+        return density
+
+
+def _shares(x: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the concentrations, and all shares."""
+    if alpha.ndim != 1:
+        raise ValueError(f"dirichlet: alpha must be one-dimensional, but it has the shape {alpha.shape}")
+    (count,) = alpha.shape
+    if x.ndim and x.shape[0] == count - 1:
+        x = concatenate([x, expand_dims(1.0 - sum(x, 0), 0)])
+    if not x.ndim or x.shape[0] != count:
+        raise ValueError(
+            f"dirichlet: x must have as many entries as alpha along its first axis, or one fewer, but their shapes are"
+            f" {x.shape} and {alpha.shape}"
+        )
+    return alpha, x
+
+
+class _Multinomial:
+    """The multinomial distributions, of vectors of counts."""
+
+    def __repr__(self) -> str:
+        return "<tapegrad.stats.multinomial>"
+
+    def logpmf(self, x: Any, n: Any, p: Any) -> Tensor:
+        """Compute the logarithm of the probability.
+
+        Parameters
+        ----------
+        x : Tensor or array_like, shape (..., k)
+            Vectors of whole numbers along the last axis; constants.
+        n : int or array_like of int
+            Their sums; constants.
+        p : Tensor or array_like, shape (..., k)
+            Probabilities along the last axis, which sum to 1.
+
+        Returns
+        -------
+        Tensor
+            Without the last axis. It is -inf where `x` is negative, not whole, or does not sum to `n`, with derivative
+            0; nan where `n` is negative or a probability is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.multinomial.logpmf([1, 1], 2, [0.5, 0.5])
+        Tensor(-0.69314718)
+        """
+        name = "multinomial.logpmf"
+        counts, total, shares = variable(x, name).detach(), variable(n, name).detach(), variable(p, name)
+        outside = (smallest(counts, -1) < 0) | (sum(counts, -1) != total)
+        outside = outside | (largest(counts - floor(counts), -1) > 0)
+        chosen = gammaln(total + 1.0) - sum(gammaln(counts + 1.0), -1)
+        value = where(outside, -math.inf, chosen + sum(xlogy(counts, shares), -1))
+        valid = (total >= 0, smallest(shares, -1) >= 0, largest(shares, -1) <= 1)
+        result: Tensor = valid_or_nan(value, *valid)
+        return result
+
+    def pmf(self, x: Any, n: Any, p: Any) -> Tensor:
+        """Compute the probability.
+
+        Parameters
+        ----------
+        x : Tensor or array_like, shape (..., k)
+            Vectors of whole numbers along the last axis; constants.
+        n : int or array_like of int
+            Their sums; constants.
+        p : Tensor or array_like, shape (..., k)
+            Probabilities along the last axis, which sum to 1.
+
+        Returns
+        -------
+        Tensor
+            Without the last axis.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.multinomial.pmf([1, 1], 2, [0.5, 0.5])
+        Tensor(0.5)
+        """
+        probability: Tensor = exp(self.logpmf(x, n, p))
+        return probability
+
+
+dirichlet = _Dirichlet()
+multinomial = _Multinomial()

@@ -1,0 +1,260 @@
+"""The continuous distributions against SciPy: values, derivatives, parameters, what is outside of the support."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.stats
+
+import tapegrad as tg
+from tapegrad.stats.continuous import Continuous
+
+SHAPES = {
+    "t": (3.3,), "gamma": (2.5,), "invgamma": (2.2,), "beta": (2.1, 3.3), "chi2": (4.4,), "f": (3.0, 7.0),
+    "lognorm": (0.7,), "weibull_min": (1.7,), "pareto": (2.3,), "truncnorm": (-1.0, 2.0), "vonmises": (1.5,),
+}  # fmt: skip
+NAMES = [name for name, value in vars(tg.stats).items() if isinstance(value, Continuous)]
+METHODS = ("logpdf", "pdf", "cdf", "sf", "logcdf", "logsf")
+ENDS = [-50.0, 0.2, 0.3, 2.0, 40.0, np.nan]
+# With parameters that are no constants, only the methods whose derivatives are known by them.
+INCOMPLETE = {"t", "gamma", "invgamma", "beta", "chi2", "f"}
+LOC, SCALE = 0.3, 1.7
+every = pytest.mark.parametrize("name", NAMES)
+
+
+def ours(name):
+    return getattr(tg.stats, name)
+
+
+def theirs(name):
+    return getattr(scipy.stats, name)
+
+
+def shapes_of(name):
+    return SHAPES.get(name, ())
+
+
+def points(name, count=6):
+    """Numbers inside of the support."""
+    shares = np.linspace(0.07, 0.92, count)
+    return theirs(name).ppf(shares, *shapes_of(name), loc=LOC, scale=SCALE)
+
+
+def methods(name):
+    return METHODS[:2] if name == "vonmises" else METHODS
+
+
+def check(found, expected):
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(found, expected, rtol=2e-13, atol=3e-16)
+
+
+@every
+def test_values_are_scipys(name):
+    x = np.concatenate([points(name), ENDS])
+    for method in methods(name):
+        with np.errstate(all="ignore"):
+            expected = getattr(theirs(name), method)(x, *shapes_of(name), loc=LOC, scale=SCALE)
+        found = getattr(ours(name), method)(x, *shapes_of(name), loc=LOC, scale=SCALE)
+        inner = (expected != 0) | (x < 41)
+        if name == "gumbel_l" and method == "logcdf":
+            inner &= x != 40  # SciPy's is 0 where it is near to it
+        check(found.data[inner], expected[inner])
+
+
+@every
+def test_parameters_broadcast(name):
+    x = points(name, 4)[:, None]
+    scale = np.array([1.5, 1.7, 2.0])
+    expected = theirs(name).logpdf(x, *shapes_of(name), LOC, scale)
+    check(ours(name).logpdf(x, *shapes_of(name), LOC, scale).data, expected)
+    parameters = [tg.tensor(np.full(3, value)) for value in (*shapes_of(name), LOC)]
+    check(ours(name).logpdf(tg.tensor(x), *parameters, scale=tg.tensor(scale)).data, expected)
+    assert ours(name).logpdf(x.astype(np.float32), *shapes_of(name), LOC, 1.7).dtype == np.float32
+
+
+@every
+def test_parameters_outside_of_their_domain_give_nan(name):
+    shapes, x = shapes_of(name), np.array([-60.0, *points(name, 2), 60.0])
+    wrong = [(*shapes, LOC, bad) for bad in (0.0, -1.0)]
+    wrong += [
+        (*shapes[:k], -1.5 if name != "truncnorm" else 3.0, *shapes[k + 1 :], LOC, SCALE)
+        for k in range(len(shapes))
+    ]
+    if name == "truncnorm":
+        wrong.pop()
+    for parameters in wrong:
+        for made in (list(parameters), [tg.tensor(value, constant=True) for value in parameters]):
+            for method in methods(name):
+                assert np.isnan(getattr(ours(name), method)(x, *made).data).all(), (method, parameters)
+
+
+@every
+def test_outside_of_the_support_derivatives_are_0(name):
+    x = np.array([-60.0, 60.0, *points(name, 1)])
+    outside = theirs(name).pdf(x, *shapes_of(name), loc=LOC, scale=SCALE) == 0
+    outside &= np.isneginf(theirs(name).logpdf(x, *shapes_of(name), loc=LOC, scale=SCALE))
+    leaves = [tg.tensor(x), *[tg.tensor(np.full(3, p)) for p in shapes_of(name)]]
+    y = ours(name).logpdf(*leaves, loc=LOC, scale=SCALE)
+    assert np.isneginf(y.data[outside]).all()
+    y.backward()
+    for leaf in leaves:
+        assert (leaf.grad[outside] == 0).all()
+        assert np.isfinite(leaf.grad[~outside]).all()
+
+
+def slope(function, x, h=1e-4):
+    """A derivative from differences, extrapolated."""
+    near, far = ((function(x + s) - function(x - s)) / (2 * s) for s in (h, 2 * h))
+    return (4 * near - far) / 3
+
+
+def known(name, method):
+    """Whether derivatives by shape parameters are known."""
+    return method in ("logpdf", "pdf") or name not in INCOMPLETE
+
+
+@every
+def test_derivatives_are_those_of_scipys_functions(name):
+    parameters, x = [*shapes_of(name), LOC, SCALE], points(name, 5)
+    for method in methods(name):
+        shapes = range(len(shapes_of(name))) if known(name, method) else ()
+        wrt = [0, *[1 + k for k in shapes], len(parameters) - 1, len(parameters)]
+
+        def total(*operands, method=method):
+            return tg.sum(getattr(ours(name), method)(*operands))
+
+        gradients = tg.grad(total, tuple(wrt))(x, *parameters)
+        replayed = tg.grad(tg.jit(total), tuple(wrt))(x, *parameters)
+        for k, gradient, again in zip(wrt, gradients, replayed, strict=True):
+
+            def along(value, k=k, method=method):
+                operands = [x, *parameters]
+                operands[k] = operands[k] + value
+                return getattr(theirs(name), method)(*operands)
+
+            expected = slope(along, 0.0)
+            expected = expected if k == 0 else expected.sum()
+            np.testing.assert_allclose(gradient, expected, rtol=2e-7, atol=1e-8, err_msg=f"{method} {k}")
+            np.testing.assert_allclose(again, gradient, rtol=1e-12, atol=1e-14)
+
+
+@every
+def test_second_derivatives_of_log_densities(name):
+    parameters, x = np.array([*shapes_of(name), LOC, SCALE]), points(name, 3)
+
+    def total(p):
+        return tg.sum(ours(name).logpdf(x, *p))
+
+    hessian = tg.hessian(total)(parameters)
+    expected = slope(
+        lambda h: np.array([tg.grad(total)(parameters + h * e) for e in np.eye(len(parameters))]), 0.0
+    )
+    np.testing.assert_allclose(hessian, expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(tg.hessian(tg.jit(total))(parameters), hessian, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if ours(name).quantile is not None])
+def test_quantiles_are_scipys(name):
+    q = np.array([-0.1, 0.0, 1e-3, 0.3, 0.5, 0.9, 1.0, 1.1, np.nan])
+    expected = theirs(name).ppf(q, *shapes_of(name), loc=LOC, scale=SCALE)
+    np.testing.assert_allclose(
+        ours(name).ppf(q, *shapes_of(name), LOC, SCALE).data, expected, rtol=1e-13, atol=1e-15
+    )
+    inner = tg.tensor(q[2:6])
+    back = ours(name).cdf(ours(name).ppf(inner, *shapes_of(name)), *shapes_of(name))
+    np.testing.assert_allclose(back.data, inner.data, rtol=1e-12)
+    back.backward()
+    np.testing.assert_allclose(inner.grad, 1.0, rtol=1e-12)
+
+
+# --- far out -----------------------------------------------------------------------------------------------------
+
+
+def ulps(found, exact):
+    return float(abs(mp.mpf(float(found)) - exact) / np.spacing(abs(float(exact))))
+
+
+def test_logarithms_far_out_keep_their_digits():
+    with mp.workdps(50):
+        assert ulps(tg.stats.norm.logsf(40.0).data, mp.log(mp.erfc(40 / mp.sqrt(2)) / 2)) < 4
+        assert ulps(tg.stats.norm.logpdf(1e10).data, -(mp.mpf(10) ** 20) / 2 - mp.log(2 * mp.pi) / 2) < 2
+        assert ulps(tg.stats.logistic.logcdf(-800.0).data, -mp.log1p(mp.exp(800))) < 2
+        assert ulps(tg.stats.gumbel_r.logsf(50.0).data, mp.log(-mp.expm1(-mp.exp(-50)))) < 4
+        mass = (mp.erfc(30 / mp.sqrt(2)) - mp.erfc(31 / mp.sqrt(2))) / 2
+        exact = -(mp.mpf(30.5) ** 2) / 2 - mp.log(2 * mp.pi) / 2 - mp.log(mass)
+        assert (
+            ulps(tg.stats.truncnorm.logpdf(30.5, 30.0, 31.0).data, exact) < 100
+        )  # of terms forty times as large
+
+
+@pytest.mark.parametrize("df", [0.5, 30.0, 1e3, 1e6, 1e10])
+@pytest.mark.parametrize("x", [0.0, 1.5, 30.0])
+def test_students_t_with_many_degrees_of_freedom(df, x):
+    with mp.workdps(60):
+
+        def exact(x, df):
+            step = mp.loggamma((df + 1) / 2) - mp.loggamma(df / 2) - mp.log(df * mp.pi) / 2
+            return step - (df + 1) / 2 * mp.log1p(x * x / df)
+
+        value = tg.stats.t.logpdf(x, df).data
+        assert ulps(value, exact(mp.mpf(x), mp.mpf(df))) < 16
+        by_df = tg.grad(lambda df: tg.stats.t.logpdf(x, df))(df)
+        expected = mp.diff(lambda df: exact(mp.mpf(x), df), mp.mpf(df))
+        terms = x**2 / df + (df < 40)  # of which the derivative is a difference
+        assert abs(by_df - expected) <= 1e-15 * (abs(expected) + terms)
+
+
+# --- calls -------------------------------------------------------------------------------------------------------
+
+
+def test_log_densities_are_few_instructions():
+    stats, x = tg.stats, np.ones(3)
+    for call, most in (
+        (lambda x, m, s: stats.norm.logpdf(x, m, s), 3),
+        (lambda x, m, s: stats.norm.logpdf(x, 0.5, 2.0), 2),
+        (lambda x, m, s: stats.norm.logpdf(x), 1),
+        (lambda x, m, s: stats.expon.logpdf(x, 0.5, s), 9),
+        (lambda x, m, s: stats.weibull_min.logpdf(x, m, scale=s), 16),
+        (lambda x, m, s: stats.poisson.logpmf(x, m), 13),
+    ):
+        assert str(tg.jit(call).tape(x, 0.5, 2.0)).count(" = ") <= most
+
+
+def test_plain_numbers_take_the_dtype_of_the_variable():
+    x = np.linspace(0.1, 0.9, 3, dtype=np.float32)
+    for density in (tg.stats.norm.logpdf, lambda x, m, s: tg.stats.gamma.logpdf(x, m, scale=s)):
+        assert density(x, 1.5, 2.0).dtype == tg.jit(density)(x, 1.5, 2.0).dtype == np.float32
+        assert (
+            tg.jit(density)(x, 1.5, np.float64(2.0)).dtype
+            == density(x, 1.5, np.float64(2.0)).dtype
+            == np.float64
+        )
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: tg.stats.gamma.logpdf(1.0), "gamma.logpdf: the parameter 'a' is missing"),
+        (
+            lambda: tg.stats.norm.logpdf(1.0, 0, 1, 2),
+            "norm.logpdf takes the parameters loc, scale; 3 are given",
+        ),
+        (lambda: tg.stats.norm.cdf(1.0, sigma=2), "norm.cdf: 'sigma' is none of its parameters loc, scale"),
+        (lambda: tg.stats.norm.cdf(1.0, 0.0, loc=2), "norm.cdf: 'loc' is given twice"),
+    ],
+)
+def test_wrong_parameters_are_named(call, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        call()
+
+
+def test_what_has_no_closed_form_is_named():
+    with pytest.raises(NotImplementedError, match=r"gamma\.ppf: there is no closed form"):
+        tg.stats.gamma.ppf(0.5, 2.0)
+    with pytest.raises(tg.errors.UnsupportedError, match="no derivative by 'a'"):
+        tg.stats.gamma.cdf(1.0, tg.tensor(2.0))
+
+
+def test_scipys_own_methods_name_ours():
+    with pytest.raises(tg.errors.UnsupportedError, match=r"tapegrad\.stats has norm"):
+        scipy.stats.norm.logpdf(tg.tensor([1.0]))
