@@ -179,6 +179,12 @@ def _of_order(name: str, partial: str, domain: Domain = _POSITIVE) -> Op:
     return _row("bessel", name, (_UNKNOWN, partial), _ORDER, domain, arguments=("v", "x"))
 
 
+def _hyp0f1(v: str) -> str:
+    """SciPy's loop, which divides by ``v - 1`` where z is large."""
+    at_1 = f"({v}==1)&(x1>0)"
+    return f"where({at_1}, i0(2*sqrt(x1)), hyp0f1(where({at_1}, 2, {v}), x1))"
+
+
 BESSEL = (
     _row("bessel", "j0", ("-j1(x0)",), (0.1, 6.0)),
     _row("bessel", "j1", ("0.5*(j0(x0)-jv(2, x0))",), (-4.0, 4.0)),
@@ -194,12 +200,9 @@ BESSEL = (
     _of_order("ive", "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y"),
     _of_order("kv", "-0.5*(kv(x0-1, x1)+kv(x0+1, x1))"),
     _of_order("kve", "y-0.5*(kve(x0-1, x1)+kve(x0+1, x1))"),
-    # SciPy's loop divides by v - 1 where z is large.
     Op(
-        "hyp0f1", "bessel",
-        "where((x0==1)&(x1>0), i0(2*sqrt(x1)), hyp0f1(where((x0==1)&(x1>0), 2, x0), x1))",
-        (_UNKNOWN, "hyp0f1(where(x0==0, 2, x0+1), x1)/x0"), (_POSITIVE, (-4.0, 4.0)), home="tapegrad.special",
-        arguments=("v", "z"),
+        "hyp0f1", "bessel", _hyp0f1("x0"), (_UNKNOWN, f"{_hyp0f1('(x0+1)')}/x0"), (_POSITIVE, (-4.0, 4.0)),
+        home="tapegrad.special", arguments=("v", "z"),
     ),
 )  # fmt: skip
 

@@ -74,7 +74,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "kve_forward_f32": ("kve",),
     "kve_reverse_f32": ("add", "kve", "positive"),
     "hyp0f1_forward_f32": ("hyp0f1", "i0", "positive"),
-    "hyp0f1_reverse_f32": ("add", "hyp0f1", "positive"),
+    "hyp0f1_reverse_f32": ("add", "hyp0f1", "i0", "positive"),
 }
 
 
@@ -802,9 +802,10 @@ def hyp0f1_forward_f32(frame: int, loops: int) -> int:
 
 
 def hyp0f1_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (hyp0f1(where(x0 == 0, 2, x0 + 1), x1) / x0) to x1_bar."""
+    """y_bar * (where((x0 + 1 == 1) & (x1 > 0), i0(2 * sqrt(x1)), hyp0f1(where((x0 + 1 == 1) & (x1 > 0), 2,
+    x0 + 1), x1)) / x0) to x1_bar."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(640)
+    scratch = stack_words(768)
     whole = whole_f32(frame, 11, 0)
     x1_mask = open_f32(whole, frame, 1)
     x1_sum = 0.0
@@ -821,15 +822,30 @@ def hyp0f1_reverse_f32(frame: int, loops: int) -> int:
             x1_bar = contributions_f32(block, 1, scratch + 3072)
             t5 = scratch + 4096
             for i in range(n):
-                x0_i = load_f32(x0, i)
-                value = where(x0_i == float32(0.0), float32(2.0), x0_i + float32(1.0))
+                x1_i = load_f32(x1, i)
+                value = float32(2.0) * sqrt(x1_i)
                 store_f32(t5, i, value)
-            call_library(loops, HYP0F1, n, (t5, 4, x1, 4, t5, 4))
+            call_library(loops, I0, n, (t5, 4, t5, 4))
+            t6 = scratch + 5120
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    where(((x0_i + float32(1.0)) == float32(1.0)) & (x1_i > float32(0.0)), float32(2.0),
+                    x0_i + float32(1.0))
+                )
+                store_f32(t6, i, value)
+            call_library(loops, HYP0F1, n, (t6, 4, x1, 4, t6, 4))
             for i in range(n):
                 bar = load_f32(y_bar, i)
                 t5_i = load_f32(t5, i)
+                t6_i = load_f32(t6, i)
                 x0_i = load_f32(x0, i)
-                value = masked_multiply(bar, t5_i / x0_i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    masked_multiply(bar, where(((x0_i + float32(1.0)) == float32(1.0)) & (x1_i >
+                    float32(0.0)), t5_i, t6_i) / x0_i)
+                )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(block, 1, scratch + 3072)
         start += n

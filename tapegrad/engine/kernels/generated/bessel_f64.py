@@ -72,7 +72,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "kve_forward_f64": ("kve",),
     "kve_reverse_f64": ("add", "kve", "positive"),
     "hyp0f1_forward_f64": ("hyp0f1", "i0", "positive"),
-    "hyp0f1_reverse_f64": ("add", "hyp0f1", "positive"),
+    "hyp0f1_reverse_f64": ("add", "hyp0f1", "i0", "positive"),
 }
 
 
@@ -800,9 +800,10 @@ def hyp0f1_forward_f64(frame: int, loops: int) -> int:
 
 
 def hyp0f1_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (hyp0f1(where(x0 == 0, 2, x0 + 1), x1) / x0) to x1_bar."""
+    """y_bar * (where((x0 + 1 == 1) & (x1 > 0), i0(2 * sqrt(x1)), hyp0f1(where((x0 + 1 == 1) & (x1 > 0), 2,
+    x0 + 1), x1)) / x0) to x1_bar."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(1280)
+    scratch = stack_words(1536)
     whole = whole_f64(frame, 11, 0)
     x1_mask = open_f64(whole, frame, 1)
     x1_sum = 0.0
@@ -819,15 +820,24 @@ def hyp0f1_reverse_f64(frame: int, loops: int) -> int:
             x1_bar = contributions_f64(block, 1, scratch + 6144)
             t5 = scratch + 8192
             for i in range(n):
-                x0_i = load_f64(x0, i)
-                value = where(x0_i == 0.0, 2.0, x0_i + 1.0)
+                x1_i = load_f64(x1, i)
+                value = 2.0 * sqrt(x1_i)
                 store_f64(t5, i, value)
-            call_library(loops, HYP0F1, n, (t5, 8, x1, 8, t5, 8))
+            call_library(loops, I0, n, (t5, 8, t5, 8))
+            t6 = scratch + 10240
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(((x0_i + 1.0) == 1.0) & (x1_i > 0.0), 2.0, x0_i + 1.0)
+                store_f64(t6, i, value)
+            call_library(loops, HYP0F1, n, (t6, 8, x1, 8, t6, 8))
             for i in range(n):
                 bar = load_f64(y_bar, i)
                 t5_i = load_f64(t5, i)
+                t6_i = load_f64(t6, i)
                 x0_i = load_f64(x0, i)
-                value = masked_multiply(bar, t5_i / x0_i)
+                x1_i = load_f64(x1, i)
+                value = masked_multiply(bar, where(((x0_i + 1.0) == 1.0) & (x1_i > 0.0), t5_i, t6_i) / x0_i)
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(block, 1, scratch + 6144)
         start += n

@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, where
+from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, sqrt, where
 from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -52,7 +52,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "ive_tangent_f32": ("ive", "positive"),
     "kv_tangent_f32": ("kv", "positive"),
     "kve_tangent_f32": ("kve", "positive"),
-    "hyp0f1_tangent_f32": ("hyp0f1", "positive"),
+    "hyp0f1_tangent_f32": ("hyp0f1", "i0", "positive"),
 }
 
 
@@ -907,9 +907,10 @@ def kve_tangent_f32(frame: int, loops: int) -> int:
 
 
 def hyp0f1_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (hyp0f1(where(x0 == 0, 2, x0 + 1), x1) / x0) * x1_dot."""
+    """y_dot = (where((x0 + 1 == 1) & (x1 > 0), i0(2 * sqrt(x1)), hyp0f1(where((x0 + 1 == 1) & (x1 > 0), 2,
+    x0 + 1), x1)) / x0) * x1_dot."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(1024)
+    scratch = stack_words(1152)
     x1_dot = load_i64(frame, X_BAR + 1)
     y_dot = load_i64(frame, Y_BAR)
     if x1_dot == 0:
@@ -931,34 +932,64 @@ def hyp0f1_tangent_f32(frame: int, loops: int) -> int:
             if x1_dot != 0:
                 t3 = scratch + 2048
                 for i in range(n):
-                    x0_i = load_f32(x0, i)
-                    value = where(x0_i == float32(0.0), float32(2.0), x0_i + float32(1.0))
+                    x1_i = load_f32(x1, i)
+                    value = float32(2.0) * sqrt(x1_i)
                     store_f32(t3, i, value)
-                call_library(loops, HYP0F1, n, (t3, 4, x1, 4, t3, 4))
-                partial = scratch + 3072
+                call_library(loops, I0, n, (t3, 4, t3, 4))
+                t4 = scratch + 3072
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    value = (
+                        where(((x0_i + float32(1.0)) == float32(1.0)) & (x1_i > float32(0.0)),
+                        float32(2.0), x0_i + float32(1.0))
+                    )
+                    store_f32(t4, i, value)
+                call_library(loops, HYP0F1, n, (t4, 4, x1, 4, t4, 4))
+                partial = scratch + 4096
                 for i in range(n):
                     t3_i = load_f32(t3, i)
+                    t4_i = load_f32(t4, i)
                     x0_i = load_f32(x0, i)
-                    value = t3_i / x0_i
+                    x1_i = load_f32(x1, i)
+                    value = (
+                        where(((x0_i + float32(1.0)) == float32(1.0)) & (x1_i > float32(0.0)), t3_i,
+                        t4_i) / x0_i
+                    )
                     store_f32(partial, i, value)
                 p1 = partial
             p2 = ABSENT
-            apply_partials(block, p0, p1, p2, scratch + 4096, float32(0.0))
+            apply_partials(block, p0, p1, p2, scratch + 5120, float32(0.0))
         elif x1_dot != 0:
             t3 = scratch + 2048
             for i in range(n):
-                x0_i = load_f32(x0, i)
-                value = where(x0_i == float32(0.0), float32(2.0), x0_i + float32(1.0))
+                x1_i = load_f32(x1, i)
+                value = float32(2.0) * sqrt(x1_i)
                 store_f32(t3, i, value)
-            call_library(loops, HYP0F1, n, (t3, 4, x1, 4, t3, 4))
-            d1 = tangent_block(block, 1, x1_dot, scratch + 3072, float32(0.0))
-            target = tangent_target(block, y_dot, scratch + 4096, float32(0.0))
+            call_library(loops, I0, n, (t3, 4, t3, 4))
+            t4 = scratch + 3072
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    where(((x0_i + float32(1.0)) == float32(1.0)) & (x1_i > float32(0.0)), float32(2.0),
+                    x0_i + float32(1.0))
+                )
+                store_f32(t4, i, value)
+            call_library(loops, HYP0F1, n, (t4, 4, x1, 4, t4, 4))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 4096, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 5120, float32(0.0))
             for i in range(n):
                 d1_i = load_f32(d1, i)
                 t3_i = load_f32(t3, i)
+                t4_i = load_f32(t4, i)
                 x0_i = load_f32(x0, i)
-                value = masked_multiply(t3_i / x0_i, d1_i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    masked_multiply(where(((x0_i + float32(1.0)) == float32(1.0)) & (x1_i >
+                    float32(0.0)), t3_i, t4_i) / x0_i, d1_i)
+                )
                 store_f32(target, i, value)
-            tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 5120, float32(0.0))
         start += n
     return 0

@@ -3,7 +3,7 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, where
+from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, sqrt, where
 from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -50,7 +50,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "ive_tangent_f64": ("ive", "positive"),
     "kv_tangent_f64": ("kv", "positive"),
     "kve_tangent_f64": ("kve", "positive"),
-    "hyp0f1_tangent_f64": ("hyp0f1", "positive"),
+    "hyp0f1_tangent_f64": ("hyp0f1", "i0", "positive"),
 }
 
 
@@ -905,9 +905,10 @@ def kve_tangent_f64(frame: int, loops: int) -> int:
 
 
 def hyp0f1_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (hyp0f1(where(x0 == 0, 2, x0 + 1), x1) / x0) * x1_dot."""
+    """y_dot = (where((x0 + 1 == 1) & (x1 > 0), i0(2 * sqrt(x1)), hyp0f1(where((x0 + 1 == 1) & (x1 > 0), 2,
+    x0 + 1), x1)) / x0) * x1_dot."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(2048)
+    scratch = stack_words(2304)
     x1_dot = load_i64(frame, X_BAR + 1)
     y_dot = load_i64(frame, Y_BAR)
     if x1_dot == 0:
@@ -929,34 +930,55 @@ def hyp0f1_tangent_f64(frame: int, loops: int) -> int:
             if x1_dot != 0:
                 t3 = scratch + 4096
                 for i in range(n):
-                    x0_i = load_f64(x0, i)
-                    value = where(x0_i == 0.0, 2.0, x0_i + 1.0)
+                    x1_i = load_f64(x1, i)
+                    value = 2.0 * sqrt(x1_i)
                     store_f64(t3, i, value)
-                call_library(loops, HYP0F1, n, (t3, 8, x1, 8, t3, 8))
-                partial = scratch + 6144
+                call_library(loops, I0, n, (t3, 8, t3, 8))
+                t4 = scratch + 6144
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = where(((x0_i + 1.0) == 1.0) & (x1_i > 0.0), 2.0, x0_i + 1.0)
+                    store_f64(t4, i, value)
+                call_library(loops, HYP0F1, n, (t4, 8, x1, 8, t4, 8))
+                partial = scratch + 8192
                 for i in range(n):
                     t3_i = load_f64(t3, i)
+                    t4_i = load_f64(t4, i)
                     x0_i = load_f64(x0, i)
-                    value = t3_i / x0_i
+                    x1_i = load_f64(x1, i)
+                    value = where(((x0_i + 1.0) == 1.0) & (x1_i > 0.0), t3_i, t4_i) / x0_i
                     store_f64(partial, i, value)
                 p1 = partial
             p2 = ABSENT
-            apply_partials(block, p0, p1, p2, scratch + 8192, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 10240, 0.0)
         elif x1_dot != 0:
             t3 = scratch + 4096
             for i in range(n):
-                x0_i = load_f64(x0, i)
-                value = where(x0_i == 0.0, 2.0, x0_i + 1.0)
+                x1_i = load_f64(x1, i)
+                value = 2.0 * sqrt(x1_i)
                 store_f64(t3, i, value)
-            call_library(loops, HYP0F1, n, (t3, 8, x1, 8, t3, 8))
-            d1 = tangent_block(block, 1, x1_dot, scratch + 6144, 0.0)
-            target = tangent_target(block, y_dot, scratch + 8192, 0.0)
+            call_library(loops, I0, n, (t3, 8, t3, 8))
+            t4 = scratch + 6144
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = where(((x0_i + 1.0) == 1.0) & (x1_i > 0.0), 2.0, x0_i + 1.0)
+                store_f64(t4, i, value)
+            call_library(loops, HYP0F1, n, (t4, 8, x1, 8, t4, 8))
+            d1 = tangent_block(block, 1, x1_dot, scratch + 8192, 0.0)
+            target = tangent_target(block, y_dot, scratch + 10240, 0.0)
             for i in range(n):
                 d1_i = load_f64(d1, i)
                 t3_i = load_f64(t3, i)
+                t4_i = load_f64(t4, i)
                 x0_i = load_f64(x0, i)
-                value = masked_multiply(t3_i / x0_i, d1_i)
+                x1_i = load_f64(x1, i)
+                value = (
+                    masked_multiply(where(((x0_i + 1.0) == 1.0) & (x1_i > 0.0), t3_i, t4_i) / x0_i,
+                    d1_i)
+                )
                 store_f64(target, i, value)
-            tangent_finish(block, y_dot, scratch + 8192, 0.0)
+            tangent_finish(block, y_dot, scratch + 10240, 0.0)
         start += n
     return 0
