@@ -24,19 +24,25 @@ _ONE_LINE = "a single line is gone through by one thread"
 _ONE_THREAD = "copied by one thread: only ops that go through loops are divided among several"
 _BEGINS = "one thread writes the ones that the reverse sweep begins with, or the zeros that it adds to"
 _SORTS = "sorts the whole line, where torch selects one element"
+_BLAS = "OpenBLAS as NumPy calls it, whose threads wait for one another where other programs run"
 _VIEWS = "torch returns a view where NumPy returns an array of its own"
 _PYTHON = "a few microseconds of Python: nothing is computed"
 REASONS: dict[str, str] = {
     **dict.fromkeys(("cos", "sin", "tan", "hypot", "logaddexp", "logaddexp2", "nextafter"), _NUMPYS),
     **dict.fromkeys(("floor_divide", "fmod", "remainder", "frexp"), _NUMPYS),
     **dict.fromkeys(("digamma", "erf", "erfc", "lgamma"), _SCIPYS),
-    **dict.fromkeys(("nan_to_num", "nanmean", "trapezoid", "kron", "tril", "triu"), _PASSES),
+    **dict.fromkeys(("nan_to_num", "nansum", "nanmean", "heaviside", "trapezoid"), _PASSES),
+    **dict.fromkeys(("corrcoef", "kron", "tril", "triu"), _PASSES),
     **dict.fromkeys(("logsumexp", "log_softmax", "softmax", "prod", "std", "var"), _ONE_LINE),
-    **dict.fromkeys(("take", "dot"), _ONE_THREAD),
-    **dict.fromkeys(("add", "multiply", "concatenate", "floor", "x[3]", "expand_dims"), _BEGINS),
+    **dict.fromkeys(("take", "diagflat"), _ONE_THREAD),
+    **dict.fromkeys(("add", "multiply", "concatenate", "stack", "vstack", "floor", "x[3]"), _BEGINS),
+    **dict.fromkeys(("x.T", "matrix_transpose", "x[None]", "expand_dims"), _BEGINS),
+    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d"), _BEGINS),
+    **dict.fromkeys(("dot", "inner", "matmul"), _BLAS),
     **dict.fromkeys(("median", "nanmedian"), _SORTS),
     **dict.fromkeys(("positive", "meshgrid"), _VIEWS),
     **dict.fromkeys(("dsplit", "hsplit"), _PYTHON),
+    "unique": "NumPy sorts the elements, and the result's shape depends on them",
     "angle": "the arctan2 of zero, by NumPy's loop; torch compares with zero",
     "cumprod": "a recurrence, whose derivatives divide by no element: a product and a sum wait for the one before",
 }
