@@ -2,6 +2,8 @@
 
 from numpy.linalg import LinAlgError as LinAlgError
 
+from tapegrad.frontend.functions.determinants import det as det
+from tapegrad.frontend.functions.determinants import slogdet as slogdet
 from tapegrad.frontend.functions.matrix_chains import matrix_power as matrix_power
 from tapegrad.frontend.functions.matrix_chains import multi_dot as multi_dot
 from tapegrad.frontend.functions.matrix_stacks import cross as cross
@@ -16,3 +18,9 @@ from tapegrad.frontend.functions.norms import matrix_norm as matrix_norm
 from tapegrad.frontend.functions.norms import norm as norm
 from tapegrad.frontend.functions.norms import vector_norm as vector_norm
 from tapegrad.frontend.functions.predicates import matrix_rank as matrix_rank
+from tapegrad.frontend.functions.systems import inv as inv
+from tapegrad.frontend.functions.systems import solve as solve
+from tapegrad.frontend.functions.triangles import cho_factor as cho_factor
+from tapegrad.frontend.functions.triangles import cho_solve as cho_solve
+from tapegrad.frontend.functions.triangles import cholesky as cholesky
+from tapegrad.frontend.functions.triangles import solve_triangular as solve_triangular

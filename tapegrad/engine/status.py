@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from tapegrad.engine.kernels.status import OUT_OF_RANGE
+from numpy.linalg import LinAlgError
+
+from tapegrad.engine.kernels.status import (
+    NOT_CONVERGED,
+    NOT_DIFFERENTIABLE,
+    NOT_POSITIVE_DEFINITE,
+    OUT_OF_RANGE,
+    SINGULAR,
+)
 from tapegrad.engine.tape.layout import (
     E_MEMORY,
     E_NDIM,
@@ -13,6 +21,23 @@ from tapegrad.engine.tape.layout import (
     E_SUPERSEDED,
     MAX_NDIM,
 )
+
+
+_OF_MATRICES = {
+    SINGULAR: "a matrix is singular",
+    NOT_POSITIVE_DEFINITE: "a matrix is not positive definite",
+    NOT_CONVERGED: "an iteration of LAPACK's did not converge",
+    NOT_DIFFERENTIABLE: (
+        "a matrix has repeated eigenvalues, or repeated or zero singular values, and by these the derivative is not"
+        " determined"
+    ),
+}
+
+
+def error_of_matrices(status: int, where: str) -> LinAlgError | None:
+    """The exception for a status that kernels of linear algebra return; `None` for any other one."""
+    words = _OF_MATRICES.get(status)
+    return LinAlgError(f"{where}: {words}") if words else None
 
 
 def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:
@@ -37,6 +62,8 @@ def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:
             f"{op}: another thread has written to a Tensor in the midst of this; operands of shapes {listed}."
             " Let one thread at a time work with a Tensor that is written to"
         )
+    if error := error_of_matrices(E_STATUS - code, op):
+        raise error
     if code <= E_STATUS:
         raise RuntimeError(
             f"{op}: the kernel stopped with status {E_STATUS - code}; operands of shapes {listed}"

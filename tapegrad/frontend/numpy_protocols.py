@@ -25,6 +25,7 @@ from tapegrad.frontend.functions import (
     convolution,
     copies,
     covariances,
+    determinants,
     diagonals,
     differences,
     einsum,
@@ -62,7 +63,9 @@ from tapegrad.frontend.functions import (
     splitting,
     stacking,
     statistics,
+    systems,
     tiling,
+    triangles,
     ufunc_methods,
     vectors,
     views,
@@ -125,6 +128,9 @@ LINALG: dict[str, Any] = {
     **matrix_stacks.LINALG,
     **matrix_chains.LINALG,
     **norms.LINALG,
+    **systems.LINALG,
+    **determinants.LINALG,
+    **triangles.LINALG,
     "matrix_rank": predicates.matrix_rank,
 }
 CREATION: dict[str, Any] = {

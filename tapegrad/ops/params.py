@@ -360,6 +360,74 @@ class CorrelateParams(NamedTuple):
         return f"{self}: shapes {[view.shape for view in views]}"
 
 
+class LuParams(NamedTuple):
+    """`count` matrices of `n` rows and columns."""
+
+    count: int
+    n: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        return _broken_stack(self, self.count * self.n**2, operands[0], *operands, result)
+
+
+class CholeskyParams(NamedTuple):
+    """The same."""
+
+    count: int
+    n: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        return _broken_stack(self, self.count * self.n**2, operands[0], *operands, result)
+
+
+class LuSolveParams(NamedTuple):
+    """`count` systems of `n` equations for `k` columns each, or for ``transpose = 1`` with the transposed matrices.
+
+    The matrices, and their factors, are as many for ``stride = 1``, and one for 0.
+    """
+
+    count: int
+    n: int
+    k: int
+    transpose: int
+    stride: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        return _broken_systems(self, operands, result)
+
+
+class TriangularParams(NamedTuple):
+    """The same with triangles: lower ones for ``lower = 1``, with a diagonal that is taken for ones for ``unit = 1``."""
+
+    count: int
+    n: int
+    k: int
+    transpose: int
+    stride: int
+    lower: int
+    unit: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        return _broken_systems(self, operands, result)
+
+
+def _broken_systems(params: Any, operands: Sequence[View], result: View) -> str:
+    """Matrices, right sides, and solutions of the right sides' size."""
+    matrices, sides, *_ = operands
+    flags = params[3:]
+    if sides.size == result.size == params.count * params.n * params.k and set(flags) <= {0, 1}:
+        matrix_count = params.count if params.stride else 1
+        return _broken_stack(params, matrix_count * params.n**2, matrices, *operands, result)
+    return f"{params}: right sides of shape {sides.shape}, solutions of shape {result.shape}"
+
+
+def _broken_stack(params: Any, size: int, matrices: View, *views: View) -> str:
+    """Matrices have so many elements, and all views are in C order."""
+    if min(params) >= 0 and matrices.size == size and all(view.contiguous for view in views):
+        return ""
+    return f"{params}: matrices of shape {matrices.shape}, or not on contiguous slots"
+
+
 class CustomParams(NamedTuple):
     """What a user's op calls: the address of its descriptor (see `kernels.callback`), and its number for printing."""
 

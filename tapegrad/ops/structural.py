@@ -71,6 +71,21 @@ def _of_integers(name: str, arity: int, result: str = "i64") -> Structural:
     )
 
 
+def _of_matrices(
+    name: str, file: str, reads: tuple[tuple[str, ...] | None, ...], record: type, factor: int | None = None
+) -> Structural:
+    """Make the row of an op of matrices. Operand `factor` is what `lu` gives, which has no derivative."""
+    return Structural(
+        name,
+        "opaque",
+        f"{file}.{name}_{{direction}}_{{dtype}}",
+        reads,
+        record,
+        fixed_dtypes={} if factor is None else {factor: "i64"},
+        writes=tuple(j for j, names in enumerate(reads) if names is not None),
+    )
+
+
 STRUCTURAL: tuple[Structural, ...] = (
     Structural("sum", "broadcast_sum", "accumulate.accumulate_{dtype}", ((),), transpose="broadcast"),
     Structural("prod_reduce", "reduction", "prod.prod_reduce_{direction}_{dtype}", (("x0", "y"),)),
@@ -182,6 +197,18 @@ STRUCTURAL: tuple[Structural, ...] = (
         params.LocateParams,
         dtypes=("i64",),
     ),
+    # The factors of matrices and their row exchanges, as words. What stands on them is differentiated by x0.
+    Structural(
+        "lu", "opaque", "lu.lu_{direction}_{dtype}", (None,), params.LuParams, result="i64"
+    ),
+    # x0: matrices, x1: right sides, x2: the factors of the matrices
+    _of_matrices("lu_solve", "lu", (("x0", "x2", "y"), ("x0", "x2"), None), params.LuSolveParams, factor=2),
+    _of_matrices("inv", "lu", (("y",),), params.LuParams),
+    _of_matrices("det", "determinants", (("x0", "x1"), None), params.LuParams, factor=1),
+    _of_matrices("slogdet", "determinants", (("x0", "x1"), None), params.LuParams, factor=1),
+    # x0: triangles, x1: right sides
+    _of_matrices("solve_triangular", "triangular", (("x0", "y"), ("x0",)), params.TriangularParams),
+    _of_matrices("cholesky", "cholesky", (("y",),), params.CholeskyParams),
     *[_of_integers(name, 2) for name in _INTEGERS],
     *[_of_integers(name, 2, "b8") for name in ("less", "less_equal", "equal", "not_equal")],
     _of_integers("where", 3),

@@ -9,6 +9,7 @@ import numpy as np
 from tapegrad.autodiff.custom.callbacks import failure
 from tapegrad.engine.kernels.status import CALL_FAILED, GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE
 from tapegrad.engine.runtime.fork_locks import lock
+from tapegrad.engine.status import error_of_matrices
 from tapegrad.engine.sweep import replay
 from tapegrad.errors import OuterTensorError
 from tapegrad.frontend.copying import OfFunction
@@ -268,7 +269,7 @@ def error_of(status: int) -> BaseException:
         return IndexError("an index array of a replay names a row that does not exist")
     if status == OUT_OF_MEMORY:
         return MemoryError("not enough memory during a replay")
-    return RuntimeError(f"a replay stopped with status {status}")
+    return error_of_matrices(status, "a replay") or RuntimeError(f"a replay stopped with status {status}")
 
 
 def jit(

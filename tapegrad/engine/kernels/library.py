@@ -2,7 +2,7 @@
 
 An entry is two words: the function and the data that it is given. Elementwise entries are NumPy's and
 SciPy's own inner loops, which are several times faster than the C library's functions in a compiled
-loop. BLAS entries are plain functions; their second word is 0.
+loop. Entries of BLAS and LAPACK are plain functions; their second word is 0.
 """
 
 # NumPy's functions by name. A function that a text of the table calls stands here or among SciPy's, and nowhere else.
@@ -45,14 +45,20 @@ SIGNATURES: dict[str, str] = {
     **dict.fromkeys(_COMPARISONS, "dd->?"),
     "absolute": "?->?",  # copies booleans
 }
-BLAS: tuple[str, ...] = ("dgemm", "sgemm", "ddot", "sdot", "dgemv", "sgemv")
+BLAS: tuple[str, ...] = (
+    "dgemm", "sgemm", "ddot", "sdot", "dgemv", "sgemv", "dtrsm", "strsm", "dtrsv", "strsv",
+)  # fmt: skip
+LAPACK: tuple[str, ...] = (
+    "dgetrf", "sgetrf", "dgetri", "sgetri", "dpotrf", "spotrf", "dsyevd", "ssyevd", "dgesdd", "sgesdd", "dgeqrf",
+    "sgeqrf", "dorgqr", "sorgqr", "dgeev", "sgeev", "dtrsyl", "strsyl", "dgees", "sgees",
+)  # fmt: skip
 
-_NAMES = (*SIGNATURES, *BLAS)
-SIZE: int = 2 * len(_NAMES)  # entries, one for each element type; a BLAS function uses the first of its two
+_NAMES = (*SIGNATURES, *BLAS, *LAPACK)
+SIZE: int = 2 * len(_NAMES)  # entries, one for each element type; a function of BLAS or LAPACK uses the first of its two
 
 
 def entry(name: str, dtype: str = "d") -> int:
-    """Number of library loop `name` for "d" (float64) or "f" (float32); `dtype` is not used for BLAS.
+    """Number of library loop `name` for "d" (float64) or "f" (float32); `dtype` is not used for BLAS and LAPACK.
 
     Raises
     ------

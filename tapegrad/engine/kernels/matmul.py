@@ -57,12 +57,12 @@ class Routines(NamedTuple):
     one: Any
 
 
-_F64 = Routines(entry("dgemm"), entry("dgemv"), np.float64(0), np.float64(1))
-_F32 = Routines(entry("sgemm"), entry("sgemv"), np.float32(0), np.float32(1))
+F64 = Routines(entry("dgemm"), entry("dgemv"), np.float64(0), np.float64(1))
+F32 = Routines(entry("sgemm"), entry("sgemv"), np.float32(0), np.float32(1))
 
 
 @always_inline
-def _transposed(a: Matrix) -> Matrix:
+def transposed(a: Matrix) -> Matrix:
     return Matrix(a.address, a.columns, a.rows, a.column_stride, a.row_stride)
 
 
@@ -83,7 +83,7 @@ def _layout(a: Matrix, size: int) -> Any:
     leading = _leading(a, size)
     if leading != 0:
         return _PLAIN, leading
-    return _TRANSPOSED, _leading(_transposed(a), size)
+    return _TRANSPOSED, _leading(transposed(a), size)
 
 
 @always_inline
@@ -144,12 +144,12 @@ def _gemm(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, beta:
 
 
 @noinline
-def _product(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> None:
+def product(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> None:
     """C = A @ B, added to C unless `store`, in the way that is fastest for the size."""
     zero, done = routines.zero, False
     if c.rows * c.columns * a.columns > _SMALL:
         if c.columns != 1 and (c.rows == 1 or _leading(c, size_of(zero)) == 0):
-            a, b, c = _transposed(b), _transposed(a), _transposed(c)
+            a, b, c = transposed(b), transposed(a), transposed(c)
         beta = zero if store else routines.one
         done = (
             _gemv(loops, routines, a, b, c, beta) if c.columns == 1 else _gemm(loops, routines, a, b, c, beta)
@@ -169,7 +169,7 @@ def _matrices(params: int, x0: int, x1: int, y: int) -> tuple[Matrix, Matrix, Ma
 def _matmul(frame: int, loops: int, routines: Routines) -> int:
     x0, x1, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
     a, b, c = _matrices(load_i64(frame, PARAMS), x0, x1, y)
-    _product(loops, routines, a, b, c, np.int64(1))
+    product(loops, routines, a, b, c, np.int64(1))
     return 0
 
 
@@ -179,9 +179,9 @@ def _matmul_reverse(frame: int, loops: int, routines: Routines) -> int:
     a, b, c_bar = _matrices(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
     a_bar, b_bar, _ = _matrices(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
     if a_bar.address != 0:
-        _product(loops, routines, c_bar, _transposed(b), a_bar, store & 1)
+        product(loops, routines, c_bar, transposed(b), a_bar, store & 1)
     if b_bar.address != 0:
-        _product(loops, routines, _transposed(a), c_bar, b_bar, store & 2)
+        product(loops, routines, transposed(a), c_bar, b_bar, store & 2)
     return 0
 
 
@@ -193,38 +193,38 @@ def _matmul_tangent(frame: int, loops: int, routines: Routines) -> int:
     if a_dot.address == 0 and b_dot.address == 0:  # zeros: a product along no elements
         a_dot = Matrix(a_dot.address, a_dot.rows, 0, a_dot.row_stride, a_dot.column_stride)
     if a_dot.address != 0 or b_dot.address == 0:
-        _product(loops, routines, a_dot, b, c_dot, store)
+        product(loops, routines, a_dot, b, c_dot, store)
         store = np.int64(0)
     if b_dot.address != 0:
-        _product(loops, routines, a, b_dot, c_dot, store)
+        product(loops, routines, a, b_dot, c_dot, store)
     return 0
 
 
 def matmul_forward_f64(frame: int, loops: int) -> int:
     """Write X0 @ X1 to Y."""
-    return _matmul(frame, loops, _F64)
+    return _matmul(frame, loops, F64)
 
 
 def matmul_forward_f32(frame: int, loops: int) -> int:
     """`matmul_forward_f64` for float32."""
-    return _matmul(frame, loops, _F32)
+    return _matmul(frame, loops, F32)
 
 
 def matmul_reverse_f64(frame: int, loops: int) -> int:
     """Add (STORE: write) Y_BAR @ X1^T to X_BAR[0] and X0^T @ Y_BAR to X_BAR[1]."""
-    return _matmul_reverse(frame, loops, _F64)
+    return _matmul_reverse(frame, loops, F64)
 
 
 def matmul_reverse_f32(frame: int, loops: int) -> int:
     """`matmul_reverse_f64` for float32."""
-    return _matmul_reverse(frame, loops, _F32)
+    return _matmul_reverse(frame, loops, F32)
 
 
 def matmul_tangent_f64(frame: int, loops: int) -> int:
     """Write X_BAR[0] @ X1 + X0 @ X_BAR[1] to Y_BAR; either may be absent."""
-    return _matmul_tangent(frame, loops, _F64)
+    return _matmul_tangent(frame, loops, F64)
 
 
 def matmul_tangent_f32(frame: int, loops: int) -> int:
     """`matmul_tangent_f64` for float32."""
-    return _matmul_tangent(frame, loops, _F32)
+    return _matmul_tangent(frame, loops, F32)

@@ -4,3 +4,7 @@ GUARD_FAILED = 1  # what a guard sees is not what it saw when the program was re
 OUT_OF_RANGE = 2  # an index names a row that does not exist
 OUT_OF_MEMORY = 3
 CALL_FAILED = 4  # a function of the user's raised
+SINGULAR = 5  # of a matrix, or the derivative of a function of it
+NOT_POSITIVE_DEFINITE = 6
+NOT_CONVERGED = 7  # an iteration of LAPACK's
+NOT_DIFFERENTIABLE = 8  # repeated eigenvalues or singular values, of a function that is not smooth there

@@ -1,4 +1,4 @@
-"""The table of library loops: NumPy's and SciPy's own inner loops and SciPy's BLAS, by address.
+"""The table of library loops: NumPy's and SciPy's own inner loops, SciPy's BLAS and LAPACK, by address.
 
 A ufunc object holds an array of loops and one of the data that they are given; the layout of its head
 is part of NumPy's C interface (``PyUFuncObject`` in ``numpy/ufuncobject.h``) and the same in NumPy 1
@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
-from tapegrad.engine.kernels.library import BLAS, SCIPY, SIGNATURES, SIZE, entry
+from tapegrad.engine.kernels.library import BLAS, LAPACK, SCIPY, SIGNATURES, SIZE, entry
 
 _FUNCTIONS = object.__basicsize__ + 16  # offset of ``functions`` in PyUFuncObject: object head, four ints
 _DATA = _FUNCTIONS + 8
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
+_FORTRAN = {**dict.fromkeys(BLAS, "cython_blas"), **dict.fromkeys(LAPACK, "cython_lapack")}
 _table = np.zeros(2 * SIZE, np.int64)
 _present: set[str] = set()
 
@@ -34,10 +35,10 @@ def table() -> int:
 
 
 def ensure(names: Iterable[str]) -> None:
-    """Fill the entries of the library loops and BLAS functions `names`, for both element types."""
+    """Fill the entries of the library loops and the functions of BLAS and LAPACK `names`, for both element types."""
     for name in names:
         if name not in _present:
-            _fill_blas(name) if name in BLAS else _fill_loops(name)
+            _fill_function(name) if name in _FORTRAN else _fill_loops(name)
             _present.add(name)
 
 
@@ -50,8 +51,8 @@ def ufunc(name: str) -> np.ufunc:
     return operator.attrgetter(SCIPY[name])(scipy.special)
 
 
-def _fill_blas(name: str) -> None:
-    _table[2 * entry(name)] = get_cython_function_address("scipy.linalg.cython_blas", name)
+def _fill_function(name: str) -> None:
+    _table[2 * entry(name)] = get_cython_function_address(f"scipy.linalg.{_FORTRAN[name]}", name)
 
 
 def _fill_loops(name: str) -> None:

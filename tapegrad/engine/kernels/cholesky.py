@@ -1,0 +1,265 @@
+"""Cholesky factors, ``A = L L^T``, of which the lower triangle of A is read.
+
+The reverse sweep goes through the factorisation backwards, by blocks (Murray 2016, "Differentiation of the Cholesky
+decomposition"; Smith 1995). The cotangent is symmetric, as if the function were of ``(A + A^T) / 2``.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lapack import (
+    F32,
+    F64,
+    FEW,
+    UPPER,
+    Lapack,
+    at,
+    by_rows,
+    clear_triangle,
+    info_word,
+    libraries,
+    negate,
+    part,
+    put,
+    substitute,
+)
+from tapegrad.engine.kernels.matmul import Matrix, product, transposed
+from tapegrad.engine.kernels.raw_memory import (
+    call_by_reference,
+    free,
+    load_i32,
+    load_i64,
+    load_record,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+)
+from tapegrad.engine.kernels.status import NOT_POSITIVE_DEFINITE, OUT_OF_MEMORY
+from tapegrad.ops.params import CholeskyParams
+
+LIBRARY = libraries(("cholesky",), "potrf")
+_BLOCK = 32  # columns whose factorisation is gone through backwards at once
+
+
+# --- the factor of one matrix ----------------------------------------------------------------------------------
+
+
+@noinline
+def _factor_few(a: Matrix, zero: Any) -> bool:
+    """Replace the lower triangle by the factor; whether the matrix is positive definite. NaN is let through."""
+    for j in range(a.rows):
+        pivot = at(a, j, j, zero)
+        for p in range(j):
+            pivot -= at(a, j, p, zero) * at(a, j, p, zero)
+        if pivot <= zero:
+            return False
+        root = np.sqrt(pivot)
+        put(a, j, j, root, zero)
+        for i in range(j + 1, a.rows):
+            total = at(a, i, j, zero)
+            for p in range(j):
+                total -= at(a, i, p, zero) * at(a, j, p, zero)
+            put(a, i, j, total / root, zero)
+    return True
+
+
+@noinline
+def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
+    """The same in the way that is fastest for the size; LAPACK sees the lower triangle as the upper one."""
+    if a.rows <= FEW:
+        return _factor_few(a, routines.zero)
+    order, info = np.int32(a.rows), info_word()
+    call_by_reference(loops, routines.potrf, (UPPER, order, a.address, order, info))
+    return load_i32(info, 0) == 0
+
+
+@always_inline
+def _forward(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
+    bytes_ = p.n * p.n * size_of(zero)
+    memcpy(y, load_i64(frame, X), p.count * bytes_)
+    for _ in range(p.count):
+        a = by_rows(y, p.n, p.n, zero)
+        if not _factor(loops, routines, a):
+            return NOT_POSITIVE_DEFINITE
+        clear_triangle(a, np.int64(0), zero)
+        y += bytes_
+    return 0
+
+
+# --- reverse ---------------------------------------------------------------------------------------------------
+
+
+@noinline
+def _go_back(factor: Matrix, bar: Matrix, zero: Any) -> None:
+    """From the cotangent of the factor to that of the lower triangle, column by column from the last one."""
+    n = factor.rows
+    for j in range(n - 1, -1, -1):
+        pivot, pivot_bar = at(factor, j, j, zero), at(bar, j, j, zero)
+        for i in range(j + 1, n):
+            scaled = at(bar, i, j, zero) / pivot
+            pivot_bar -= at(factor, i, j, zero) * scaled
+            put(bar, i, j, scaled, zero)
+        pivot_bar /= pivot
+        for p in range(j):
+            value = at(factor, j, p, zero)
+            put(bar, j, p, at(bar, j, p, zero) - pivot_bar * value, zero)
+        for i in range(j + 1, n):
+            scaled = at(bar, i, j, zero)
+            for p in range(j):
+                value = at(factor, j, p, zero)
+                put(bar, j, p, at(bar, j, p, zero) - scaled * at(factor, i, p, zero), zero)
+                put(bar, i, p, at(bar, i, p, zero) - scaled * value, zero)
+        put(bar, j, j, pivot_bar / 2, zero)
+
+
+@noinline
+def _subtract_lower(source: Matrix, into: Matrix, zero: Any) -> None:
+    for i in range(into.rows):
+        for j in range(i + 1):
+            put(into, i, j, at(into, i, j, zero) - at(source, i, j, zero), zero)
+
+
+@noinline
+def _symmetrize(a: Matrix, into: Matrix, zero: Any) -> None:
+    """Write ``a + a.T`` of a lower triangle."""
+    for i in range(a.rows):
+        for j in range(i + 1):
+            value = at(a, i, j, zero)
+            put(into, i, j, value + value if i == j else value, zero)
+            put(into, j, i, value + value if i == j else value, zero)
+
+
+@noinline
+def _back_by_blocks(loops: int, routines: Lapack, factor: Matrix, bar: Matrix, scratch: int) -> None:
+    """`_go_back` by blocks of columns: what lies outside of the blocks on the diagonal are products of matrices."""
+    n, zero, products, add = factor.rows, routines.zero, routines.products, np.int64(0)
+    end = n
+    while end > 0:
+        first = max(0, end - _BLOCK)
+        width, below = end - first, n - end
+        corner, corner_bar = part(factor, first, first, width, width), part(bar, first, first, width, width)
+        left, left_bar = part(factor, first, 0, width, first), part(bar, first, 0, width, first)
+        under_bar, rest = part(bar, end, first, below, width), part(factor, end, 0, below, first)
+        square = by_rows(scratch, width, width, zero)
+        if below > 0:
+            substitute(loops, routines, transposed(corner), transposed(under_bar), np.int64(0), np.int64(0))
+            under = part(factor, end, first, below, width)
+            product(loops, products, transposed(under_bar), under, square, np.int64(1))
+            _subtract_lower(square, corner_bar, zero)
+        _go_back(corner, corner_bar, zero)
+        if first > 0:
+            _symmetrize(corner_bar, square, zero)
+            negate(square, zero)
+            product(loops, products, square, left, left_bar, add)
+        if first > 0 and below > 0:
+            negate(under_bar, zero)
+            product(loops, products, under_bar, left, part(bar, end, 0, below, first), add)
+            product(loops, products, transposed(under_bar), rest, left_bar, add)
+            negate(under_bar, zero)
+        end = first
+
+
+@noinline
+def _add_symmetric(triangle: Matrix, into: Matrix, zero: Any) -> None:
+    """Add a lower triangle, half of it on each side of the diagonal."""
+    for i in range(into.rows):
+        put(into, i, i, at(into, i, i, zero) + at(triangle, i, i, zero), zero)
+        for j in range(i):
+            half = at(triangle, i, j, zero) / 2
+            put(into, i, j, at(into, i, j, zero) + half, zero)
+            put(into, j, i, at(into, j, i, zero) + half, zero)
+
+
+@always_inline
+def _reverse(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
+    y_bar, x_bar, n, bytes_ = load_i64(frame, Y_BAR), load_i64(frame, X_BAR), p.n, p.n * p.n * size_of(zero)
+    if load_i64(frame, STORE) & 1:
+        memset(x_bar, np.int32(0), p.count * bytes_)
+    address = malloc(bytes_ + _BLOCK * _BLOCK * size_of(zero))
+    if address == 0:
+        return OUT_OF_MEMORY
+    bar = by_rows(address, n, n, zero)
+    for _ in range(p.count):
+        memcpy(address, y_bar, bytes_)
+        _back_by_blocks(loops, routines, by_rows(y, n, n, zero), bar, address + bytes_)
+        _add_symmetric(bar, by_rows(x_bar, n, n, zero), zero)
+        y += bytes_
+        y_bar += bytes_
+        x_bar += bytes_
+    free(address)
+    return 0
+
+
+# --- tangent ---------------------------------------------------------------------------------------------------
+
+
+@noinline
+def _symmetric_part(a: Matrix, into: Matrix, zero: Any) -> None:
+    for i in range(a.rows):
+        for j in range(a.rows):
+            put(into, i, j, (at(a, i, j, zero) + at(a, j, i, zero)) / 2, zero)
+
+
+@noinline
+def _halve_diagonal(a: Matrix, zero: Any) -> None:
+    for i in range(a.rows):
+        put(a, i, i, at(a, i, i, zero) / 2, zero)
+
+
+@always_inline
+def _tangent(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
+    y_dot, x_dot, n, bytes_ = load_i64(frame, Y_BAR), load_i64(frame, X_BAR), p.n, p.n * p.n * size_of(zero)
+    address, one = malloc(bytes_ + 8), np.int64(1)
+    if address == 0:
+        return OUT_OF_MEMORY
+    for _ in range(p.count):
+        factor, inner = by_rows(y, n, n, zero), by_rows(address, n, n, zero)
+        _symmetric_part(by_rows(x_dot, n, n, zero), inner, zero)
+        substitute(loops, routines, factor, inner, one, np.int64(0))
+        substitute(loops, routines, factor, transposed(inner), one, np.int64(0))
+        clear_triangle(inner, np.int64(0), zero)
+        _halve_diagonal(inner, zero)
+        product(loops, routines.products, factor, inner, by_rows(y_dot, n, n, zero), one)
+        clear_triangle(by_rows(y_dot, n, n, zero), np.int64(0), zero)
+        y += bytes_
+        y_dot += bytes_
+        x_dot += bytes_
+    free(address)
+    return 0
+
+
+def cholesky_forward_f64(frame: int, loops: int) -> int:
+    """Write the lower factor of each matrix of X[0] to Y."""
+    return _forward(frame, loops, F64)
+
+
+def cholesky_forward_f32(frame: int, loops: int) -> int:
+    """`cholesky_forward_f64` for float32."""
+    return _forward(frame, loops, F32)
+
+
+def cholesky_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) the symmetric cotangents of the matrices to X_BAR[0]."""
+    return _reverse(frame, loops, F64)
+
+
+def cholesky_reverse_f32(frame: int, loops: int) -> int:
+    """`cholesky_reverse_f64` for float32."""
+    return _reverse(frame, loops, F32)
+
+
+def cholesky_tangent_f64(frame: int, loops: int) -> int:
+    """Write ``L tril'(L^-1 x_dot L^-T)`` to Y_BAR, with half of the diagonal in tril'."""
+    return _tangent(frame, loops, F64)
+
+
+def cholesky_tangent_f32(frame: int, loops: int) -> int:
+    """`cholesky_tangent_f64` for float32."""
+    return _tangent(frame, loops, F32)

@@ -1,0 +1,243 @@
+"""Determinants, and their logarithms, from LU factors.
+
+The cotangent of a determinant is a multiple of the adjugate, which is there for singular matrices as well: a zero
+pivot is replaced by a tiny one, of which the inverse and the determinant are reciprocal, so that it cancels in their
+product (Stewart 1998, "On the adjugate matrix").
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lapack import F32, F64, Lapack, at, by_columns, by_rows, is_singular, libraries, put
+from tapegrad.engine.kernels.lu import factor_bytes, invert, triangle_bytes
+from tapegrad.engine.kernels.matmul import Matrix, transposed
+from tapegrad.engine.kernels.raw_memory import (
+    free,
+    load_at,
+    load_i32,
+    load_i64,
+    load_record,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+    store_at,
+)
+from tapegrad.engine.kernels.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.ops.params import LuParams
+
+LIBRARY = libraries(("det", "slogdet"), "getrf", "getri")
+_EPS, _SINGLE_EPS, _TINY = 2.0**-52, 2.0**-23, 1e-30
+
+
+@noinline
+def _sign(t: Matrix, exchanges: int, zero: Any) -> Any:
+    """The sign of a determinant, 0 of a singular matrix."""
+    sign = 1.0
+    for i in range(t.rows):
+        pivot = at(t, i, i, zero)
+        if pivot == zero:
+            return 0.0
+        if pivot != pivot:
+            sign = np.nan
+        if (pivot < zero) != (load_i32(exchanges, i) != i + 1):
+            sign = -sign
+    return sign
+
+
+@noinline
+def _det(t: Matrix, exchanges: int, zero: Any) -> Any:
+    value = zero + 1
+    for i in range(t.rows):
+        value *= at(t, i, i, zero)
+        if load_i32(exchanges, i) != i + 1:
+            value = -value
+    return value
+
+
+@noinline
+def _logdet(t: Matrix, zero: Any) -> Any:
+    total = zero
+    for i in range(t.rows):
+        total += np.log(abs(at(t, i, i, zero)))
+    return total
+
+
+@noinline
+def _regularize(t: Matrix, zero: Any) -> None:
+    """Replace pivots that are zero."""
+    largest = zero
+    for i in range(t.rows):
+        for j in range(i, t.rows):
+            largest = max(largest, abs(at(t, i, j, zero)))
+    tiny = _TINY + largest * (_EPS if size_of(zero) == 8 else _SINGLE_EPS)
+    for i in range(t.rows):
+        if at(t, i, i, zero) == zero:
+            put(t, i, i, tiny, zero)
+
+
+@noinline
+def _inverse(loops: int, routines: Lapack, factor: int, n: int, scratch: int) -> Any:
+    """Write an inverse, regularized, in Fortran's order, behind a copy of the factors; return that determinant."""
+    zero = routines.zero
+    t = by_columns(scratch, n, n, zero)
+    memcpy(scratch, factor, factor_bytes(n, zero))
+    _regularize(t, zero)
+    value = _det(t, scratch + triangle_bytes(n, zero), zero)
+    invert(loops, routines, scratch, n, scratch + factor_bytes(n, zero))
+    return value
+
+
+@noinline
+def _add_multiple(factor: Any, source: Matrix, into: Matrix, zero: Any) -> None:
+    for i in range(into.rows):
+        for j in range(into.columns):
+            put(into, i, j, at(into, i, j, zero) + factor * at(source, i, j, zero), zero)
+
+
+@noinline
+def _inner(a: Matrix, b: Matrix, zero: Any) -> Any:
+    total = zero
+    for i in range(a.rows):
+        for j in range(a.columns):
+            total += at(a, i, j, zero) * at(b, i, j, zero)
+    return total
+
+
+@always_inline
+def _det_forward(frame: int, routines: Lapack) -> int:
+    p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
+    for i in range(p.count):
+        exchanges = factor + triangle_bytes(n, zero)
+        store_at(y, i * size_of(zero), _det(by_columns(factor, n, n, zero), exchanges, zero), zero)
+        factor += factor_bytes(n, zero)
+    return 0
+
+
+@always_inline
+def _slogdet_forward(frame: int, routines: Lapack) -> int:
+    p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
+    for i in range(p.count):
+        t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
+        store_at(y, i * size_of(zero), _sign(t, exchanges, zero), zero)
+        store_at(y, (p.count + i) * size_of(zero), _logdet(t, zero), zero)
+        factor += factor_bytes(n, zero)
+    return 0
+
+
+@always_inline
+def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
+    p, x_bar, y_bar = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
+    size, bytes_, status = size_of(zero), n * n * size_of(zero), 0
+    if load_i64(frame, STORE) & 1:
+        memset(x_bar, np.int32(0), p.count * bytes_)
+    scratch = malloc(factor_bytes(n, zero) + bytes_ + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    inverse = by_columns(scratch + factor_bytes(n, zero), n, n, zero)
+    for i in range(p.count):
+        bar = load_at(y_bar, (i + p.count if logarithm else i) * size, zero)
+        if bar != zero:
+            if logarithm and is_singular(by_columns(factor, n, n, zero), zero):
+                status = SINGULAR
+                break
+            value = _inverse(loops, routines, factor, n, scratch)
+            _add_multiple(bar if logarithm else bar * value, transposed(inverse), by_rows(x_bar, n, n, zero), zero)
+        factor += factor_bytes(n, zero)
+        x_bar += bytes_
+    free(scratch)
+    return status
+
+
+@always_inline
+def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
+    p, x_dot, y_dot = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
+    size, bytes_, status = size_of(zero), n * n * size_of(zero), 0
+    memset(y_dot, np.int32(0), (2 * p.count if logarithm else p.count) * size)
+    if x_dot == 0:
+        return 0
+    scratch = malloc(factor_bytes(n, zero) + bytes_ + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    inverse = by_columns(scratch + factor_bytes(n, zero), n, n, zero)
+    for i in range(p.count):
+        if logarithm and is_singular(by_columns(factor, n, n, zero), zero):
+            status = SINGULAR
+            break
+        value = _inverse(loops, routines, factor, n, scratch)
+        along = _inner(by_rows(x_dot, n, n, zero), transposed(inverse), zero)
+        if logarithm:
+            store_at(y_dot, (p.count + i) * size, along, zero)
+        else:
+            store_at(y_dot, i * size, along * value, zero)
+        factor += factor_bytes(n, zero)
+        x_dot += bytes_
+    free(scratch)
+    return status
+
+
+def det_forward_f64(frame: int, loops: int) -> int:
+    """Write the determinant of each matrix, by its factors X[1], to Y."""
+    return _det_forward(frame, F64)
+
+
+def det_forward_f32(frame: int, loops: int) -> int:
+    """`det_forward_f64` for float32."""
+    return _det_forward(frame, F32)
+
+
+def det_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) ``y_bar * adjugate.T`` to X_BAR[0]."""
+    return _reverse(frame, loops, F64, False)
+
+
+def det_reverse_f32(frame: int, loops: int) -> int:
+    """`det_reverse_f64` for float32."""
+    return _reverse(frame, loops, F32, False)
+
+
+def det_tangent_f64(frame: int, loops: int) -> int:
+    """Write ``sum(adjugate.T * x_dot)`` to Y_BAR."""
+    return _tangent(frame, loops, F64, False)
+
+
+def det_tangent_f32(frame: int, loops: int) -> int:
+    """`det_tangent_f64` for float32."""
+    return _tangent(frame, loops, F32, False)
+
+
+def slogdet_forward_f64(frame: int, loops: int) -> int:
+    """Write the signs of all determinants, then the logarithms of their sizes, to Y."""
+    return _slogdet_forward(frame, F64)
+
+
+def slogdet_forward_f32(frame: int, loops: int) -> int:
+    """`slogdet_forward_f64` for float32."""
+    return _slogdet_forward(frame, F32)
+
+
+def slogdet_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) the transposed inverse, times the cotangent of the logarithm, to X_BAR[0]."""
+    return _reverse(frame, loops, F64, True)
+
+
+def slogdet_reverse_f32(frame: int, loops: int) -> int:
+    """`slogdet_reverse_f64` for float32."""
+    return _reverse(frame, loops, F32, True)
+
+
+def slogdet_tangent_f64(frame: int, loops: int) -> int:
+    """Write zeros, then the tangents of the logarithms, to Y_BAR."""
+    return _tangent(frame, loops, F64, True)
+
+
+def slogdet_tangent_f32(frame: int, loops: int) -> int:
+    """`slogdet_tangent_f64` for float32."""
+    return _tangent(frame, loops, F32, True)

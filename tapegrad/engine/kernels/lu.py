@@ -1,0 +1,378 @@
+"""LU factors with row exchanges, solutions of linear systems by them, and inverses.
+
+Factors are words that have no derivative. They are made once, and every instruction that stands on them is
+differentiated by the matrix itself: its cotangents are solutions with the same factors (Giles 2008, "Collected matrix
+derivative results for forward and reverse mode algorithmic differentiation").
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lapack import (
+    F32,
+    F64,
+    FEW,
+    Lapack,
+    add,
+    at,
+    by_columns,
+    by_rows,
+    copy,
+    info_word,
+    is_singular,
+    libraries,
+    negate,
+    put,
+    substitute,
+)
+from tapegrad.engine.kernels.matmul import Matrix, product, transposed
+from tapegrad.engine.kernels.raw_memory import (
+    call_by_reference,
+    free,
+    load_i32,
+    load_i64,
+    load_record,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+    store_i32,
+)
+from tapegrad.engine.kernels.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.ops.params import LuParams, LuSolveParams
+
+LIBRARY = libraries(("lu", "lu_solve", "inv"), "getrf", "getri")
+_BLOCK = 64  # columns that LAPACK works on at once
+
+
+# --- factors of one matrix -------------------------------------------------------------------------------------
+
+
+@always_inline
+def triangle_bytes(n: int, zero: Any) -> int:
+    """Bytes of the triangles, in whole words; the row exchanges come behind them."""
+    return (n * n * size_of(zero) + 7) // 8 * 8
+
+
+@always_inline
+def factor_bytes(n: int, zero: Any) -> int:
+    """Bytes of the factors of a matrix."""
+    return triangle_bytes(n, zero) + (4 * n + 7) // 8 * 8
+
+
+@always_inline
+def _exchange_rows(a: Matrix, i: int, other: int, zero: Any) -> None:
+    if i != other:
+        for j in range(a.columns):
+            before = at(a, i, j, zero)
+            put(a, i, j, at(a, other, j, zero), zero)
+            put(a, other, j, before, zero)
+
+
+@noinline
+def _pivot(a: Matrix, k: int, zero: Any) -> int:
+    """The row with the largest element of column k, on the diagonal or below."""
+    found, largest = k, abs(at(a, k, k, zero))
+    for i in range(k + 1, a.rows):
+        size = abs(at(a, i, k, zero))
+        if size > largest:
+            found, largest = i, size
+    return found
+
+
+@noinline
+def _factor_few(a: Matrix, exchanges: int, zero: Any) -> None:
+    n = a.rows
+    for k in range(n):
+        found = _pivot(a, k, zero)
+        store_i32(exchanges, k, np.int32(found + 1))
+        _exchange_rows(a, k, found, zero)
+        pivot = at(a, k, k, zero)
+        if pivot != zero:
+            for i in range(k + 1, n):
+                put(a, i, k, at(a, i, k, zero) / pivot, zero)
+        for j in range(k + 1, n):
+            factor = at(a, k, j, zero)
+            for i in range(k + 1, n):
+                put(a, i, j, at(a, i, j, zero) - at(a, i, k, zero) * factor, zero)
+
+
+@noinline
+def _factor(loops: int, routines: Lapack, a: int, n: int, exchanges: int) -> None:
+    """Replace a matrix in Fortran's order by its triangles. Pivots of a singular matrix are zero."""
+    if n <= FEW:
+        _factor_few(by_columns(a, n, n, routines.zero), exchanges, routines.zero)
+        return
+    order = np.int32(n)
+    call_by_reference(loops, routines.getrf, (order, order, a, order, exchanges, info_word()))
+
+
+@noinline
+def _exchange_all(x: Matrix, exchanges: int, backwards: bool, zero: Any) -> None:
+    for step in range(x.rows):
+        i = x.rows - 1 - step if backwards else step
+        _exchange_rows(x, i, load_i32(exchanges, i) - 1, zero)
+
+
+@noinline
+def _solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) -> None:
+    """Solve A X = B in place, or A^T X = B, with the factors of A."""
+    n, zero = x.rows, routines.zero
+    t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
+    if transpose:
+        substitute(loops, routines, transposed(t), x, np.int64(1), np.int64(0))
+        substitute(loops, routines, transposed(t), x, np.int64(0), np.int64(1))
+        _exchange_all(x, exchanges, True, zero)
+    else:
+        _exchange_all(x, exchanges, False, zero)
+        substitute(loops, routines, t, x, np.int64(1), np.int64(1))
+        substitute(loops, routines, t, x, np.int64(0), np.int64(0))
+
+
+@noinline
+def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> None:
+    """Write the inverse, in Fortran's order, of a matrix by its factors, which are lost."""
+    zero, order, info = routines.zero, np.int32(n), info_word()
+    exchanges, bytes_ = factor + triangle_bytes(n, zero), n * n * size_of(zero)
+    if n <= FEW:
+        x = by_columns(inverse, n, n, zero)
+        memset(inverse, np.int32(0), bytes_)
+        for i in range(n):
+            put(x, i, i, routines.one, zero)
+        _solve(loops, routines, factor, x, np.int64(0))
+        return
+    memcpy(inverse, factor, bytes_)
+    work = malloc(_BLOCK * n * size_of(zero))
+    call_by_reference(
+        loops, routines.getri, (order, inverse, order, exchanges, work, np.int32(_BLOCK * n), info)
+    )
+    free(work)
+
+
+# --- lu --------------------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _lu(frame: int, loops: int, routines: Lapack) -> int:
+    p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
+    n, zero = p.n, routines.zero
+    for _ in range(p.count):
+        copy(by_rows(x, n, n, zero), by_columns(y, n, n, zero), zero)
+        _factor(loops, routines, y, n, y + triangle_bytes(n, zero))
+        x += n * n * size_of(zero)
+        y += factor_bytes(n, zero)
+    return 0
+
+
+def lu_forward_f64(frame: int, loops: int) -> int:
+    """Write the factors of each matrix of X[0], and its row exchanges, to Y."""
+    return _lu(frame, loops, F64)
+
+
+def lu_forward_f32(frame: int, loops: int) -> int:
+    """`lu_forward_f64` for float32."""
+    return _lu(frame, loops, F32)
+
+
+# --- solutions -------------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _lu_solve(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
+    n, factor, y = p.n, load_i64(frame, X + 2), load_i64(frame, Y)
+    bytes_ = n * p.k * size_of(zero)
+    memcpy(y, load_i64(frame, X + 1), p.count * bytes_)
+    for _ in range(p.count):
+        if is_singular(by_columns(factor, n, n, zero), zero):
+            return SINGULAR
+        _solve(loops, routines, factor, by_rows(y, n, p.k, zero), p.transpose)
+        factor += p.stride * factor_bytes(n, zero)
+        y += bytes_
+    return 0
+
+
+@noinline
+def _add_outer(
+    loops: int, products: Any, left: Matrix, right: Matrix, into: Matrix, store: int, transpose: int
+) -> None:
+    """Add ``left @ right.T`` to a matrix, or its transpose."""
+    if transpose:
+        product(loops, products, right, transposed(left), into, store)
+    else:
+        product(loops, products, left, transposed(right), into, store)
+
+
+@always_inline
+def _lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero, store = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero, load_i64(frame, STORE)
+    n, k, factor, y, y_bar = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
+    a_bar, b_bar, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
+    scratch = malloc(bytes_ + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    x, store_a = by_rows(scratch, n, k, zero), store & 1
+    for _ in range(p.count):
+        memcpy(scratch, y_bar, bytes_)
+        _solve(loops, routines, factor, x, 1 - p.transpose)
+        if b_bar != 0:
+            add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
+            b_bar += bytes_
+        if a_bar != 0:
+            negate(x, zero)
+            into = by_rows(a_bar, n, n, zero)
+            _add_outer(loops, routines.products, x, by_rows(y, n, k, zero), into, store_a, p.transpose)
+            a_bar += p.stride * n * n * size_of(zero)
+            store_a &= p.stride
+        factor += p.stride * factor_bytes(n, zero)
+        y += bytes_
+        y_bar += bytes_
+    free(scratch)
+    return 0
+
+
+@always_inline
+def _lu_solve_tangent(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
+    n, k, factor, y, y_dot = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
+    a_dot, b_dot, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
+    for _ in range(p.count):
+        into = by_rows(y_dot, n, k, zero)
+        memset(y_dot, np.int32(0), bytes_)
+        if a_dot != 0:
+            turned = by_rows(a_dot, n, n, zero)
+            turned = transposed(turned) if p.transpose else turned
+            product(loops, routines.products, turned, by_rows(y, n, k, zero), into, np.int64(1))
+            negate(into, zero)
+            a_dot += p.stride * n * n * size_of(zero)
+        if b_dot != 0:
+            add(by_rows(b_dot, n, k, zero), into, np.int64(0), zero)
+            b_dot += bytes_
+        _solve(loops, routines, factor, into, p.transpose)
+        factor += p.stride * factor_bytes(n, zero)
+        y += bytes_
+        y_dot += bytes_
+    return 0
+
+
+def lu_solve_forward_f64(frame: int, loops: int) -> int:
+    """Write the solutions with the factors X[2] and the right sides X[1] to Y."""
+    return _lu_solve(frame, loops, F64)
+
+
+def lu_solve_forward_f32(frame: int, loops: int) -> int:
+    """`lu_solve_forward_f64` for float32."""
+    return _lu_solve(frame, loops, F32)
+
+
+def lu_solve_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) the cotangents of matrices and right sides: solutions with the transposed matrices."""
+    return _lu_solve_reverse(frame, loops, F64)
+
+
+def lu_solve_reverse_f32(frame: int, loops: int) -> int:
+    """`lu_solve_reverse_f64` for float32."""
+    return _lu_solve_reverse(frame, loops, F32)
+
+
+def lu_solve_tangent_f64(frame: int, loops: int) -> int:
+    """Write the solutions for ``b_dot - a_dot @ y`` to Y_BAR; either tangent may be absent."""
+    return _lu_solve_tangent(frame, loops, F64)
+
+
+def lu_solve_tangent_f32(frame: int, loops: int) -> int:
+    """`lu_solve_tangent_f64` for float32."""
+    return _lu_solve_tangent(frame, loops, F32)
+
+
+# --- inverses --------------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _inv(frame: int, loops: int, routines: Lapack) -> int:
+    p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
+    n, zero = p.n, routines.zero
+    bytes_, status = n * n * size_of(zero), 0
+    factor = malloc(factor_bytes(n, zero) + bytes_ + 8)
+    if factor == 0:
+        return OUT_OF_MEMORY
+    inverse = factor + factor_bytes(n, zero)
+    for _ in range(p.count):
+        copy(by_rows(x, n, n, zero), by_columns(factor, n, n, zero), zero)
+        _factor(loops, routines, factor, n, factor + triangle_bytes(n, zero))
+        if is_singular(by_columns(factor, n, n, zero), zero):
+            status = SINGULAR
+            break
+        invert(loops, routines, factor, n, inverse)
+        copy(by_columns(inverse, n, n, zero), by_rows(y, n, n, zero), zero)
+        x += bytes_
+        y += bytes_
+    free(factor)
+    return status
+
+
+@noinline
+def _between(loops: int, products: Any, y: Matrix, middle: Matrix, scratch: Matrix, into: Matrix) -> None:
+    """Add ``-y @ middle @ y`` to a matrix."""
+    zero = products.zero
+    product(loops, products, y, middle, scratch, np.int64(1))
+    negate(scratch, zero)
+    product(loops, products, scratch, y, into, np.int64(0))
+
+
+@always_inline
+def _inv_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
+    p, y, y_bar = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
+    n, zero, x_bar = p.n, routines.zero, load_i64(frame, X_BAR)
+    bytes_ = n * n * size_of(zero)
+    into, middle = (x_bar, y_bar) if reverse else (y_bar, x_bar)
+    if not reverse or load_i64(frame, STORE) & 1:
+        memset(into, np.int32(0), p.count * bytes_)
+    if middle == 0:
+        return 0
+    scratch = malloc(bytes_ + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    for _ in range(p.count):
+        inverse = by_rows(y, n, n, zero)
+        inverse = transposed(inverse) if reverse else inverse
+        own, result = by_rows(middle, n, n, zero), by_rows(into, n, n, zero)
+        _between(loops, routines.products, inverse, own, by_rows(scratch, n, n, zero), result)
+        y += bytes_
+        middle += bytes_
+        into += bytes_
+    free(scratch)
+    return 0
+
+
+def inv_forward_f64(frame: int, loops: int) -> int:
+    """Write the inverse of each matrix of X[0] to Y."""
+    return _inv(frame, loops, F64)
+
+
+def inv_forward_f32(frame: int, loops: int) -> int:
+    """`inv_forward_f64` for float32."""
+    return _inv(frame, loops, F32)
+
+
+def inv_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) ``-y.T @ y_bar @ y.T`` to X_BAR[0]."""
+    return _inv_derivative(frame, loops, F64, True)
+
+
+def inv_reverse_f32(frame: int, loops: int) -> int:
+    """`inv_reverse_f64` for float32."""
+    return _inv_derivative(frame, loops, F32, True)
+
+
+def inv_tangent_f64(frame: int, loops: int) -> int:
+    """Write ``-y @ x_dot @ y`` to Y_BAR."""
+    return _inv_derivative(frame, loops, F64, False)
+
+
+def inv_tangent_f32(frame: int, loops: int) -> int:
+    """`inv_tangent_f64` for float32."""
+    return _inv_derivative(frame, loops, F32, False)

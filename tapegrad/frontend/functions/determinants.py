@@ -1,0 +1,92 @@
+"""Determinants and their logarithms."""
+
+from typing import Any, NamedTuple
+
+from tapegrad.frontend.functions.matrices import count_of, lu_factors, record, square
+from tapegrad.frontend.shape import in_c_order
+from tapegrad.frontend.tensor import Tensor
+from tapegrad.ops.params import LuParams
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` returns."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+def det(a: Any) -> Tensor:
+    """Compute the determinants of matrices.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Matrices.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        The determinants.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square.
+
+    Notes
+    -----
+    The derivative is the adjugate, and right for singular matrices too. Second derivatives are right for every matrix,
+    and those of higher orders where at most one singular value is zero.
+
+    See Also
+    --------
+    slogdet : The logarithm, which does not overflow.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> a = tg.tensor([[1.0, 2.0], [2.0, 4.0]])
+    >>> tg.linalg.det(a).backward()
+    >>> a.grad
+    array([[ 4., -2.],
+           [-2.,  1.]])
+    """
+    x = in_c_order(square(a, "numpy.linalg.det"))
+    params = LuParams(count_of(x), x.shape[-1])
+    return record("det", [x, lu_factors(x, "numpy.linalg.det")], x.shape[:-2], params, "numpy.linalg.det")
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """Compute the signs of determinants, and the logarithms of their sizes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Matrices.
+
+    Returns
+    -------
+    sign : Tensor, shape (...)
+        1, -1, or 0 for a singular matrix. Its derivative is 0.
+    logabsdet : Tensor, shape (...)
+        The logarithm, -inf for a singular matrix, where it has no derivative.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; and in a derivative of the logarithm, if one is singular.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> sign, logabsdet = tg.linalg.slogdet(tg.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    >>> sign, logabsdet
+    (Tensor(-1.), Tensor(0.))
+    """
+    x = in_c_order(square(a, "numpy.linalg.slogdet"))
+    params, name = LuParams(count_of(x), x.shape[-1]), "numpy.linalg.slogdet"
+    both = record("slogdet", [x, lu_factors(x, name)], (2, *x.shape[:-2]), params, name)
+    return SlogdetResult(both[0], both[1])
+
+
+LINALG = {"det": det, "slogdet": slogdet}

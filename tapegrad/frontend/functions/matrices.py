@@ -1,0 +1,170 @@
+"""What functions of matrices have in common: checks of their operands, the order in memory, and their instructions."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from tapegrad.frontend.functions.lines import floating
+from tapegrad.frontend.modes import current
+from tapegrad.frontend.record_structural import record_out
+from tapegrad.frontend.shape import broadcast_to, in_c_order, reshape, swapaxes
+from tapegrad.frontend.tensor import Tensor, allocate
+from tapegrad.ops import CODES
+from tapegrad.ops.params import CholeskyParams, LuParams, LuSolveParams, TriangularParams
+
+Shape = tuple[int, ...]
+_WORDS = np.dtype(np.int64)
+
+
+def record(
+    op: str, operands: list[Tensor], shape: Shape, params: Any, name: str, dtype: Any = None
+) -> Tensor:
+    """Record an op of matrices. All operands are in C order, and so is the result."""
+    tape, differentiate = current()
+    result = allocate(tape, dtype or operands[0].dtype, shape, name)
+    slots = [x._slot_on(tape) for x in operands]
+    record_out(tape, CODES[op], result._slot, slots, params, name, differentiate)
+    return result
+
+
+# --- operands --------------------------------------------------------------------------------------------------
+
+
+def matrices(a: Any, name: str) -> Tensor:
+    """Return an operand as matrices of floats."""
+    x = floating(a, name)
+    if x.ndim < 2:
+        raise LinAlgError(f"{name}: a matrix has two dimensions, and a stack of them more; not the shape {x.shape}")
+    return x
+
+
+def square(a: Any, name: str) -> Tensor:
+    """Return an operand as square matrices of floats."""
+    x = matrices(a, name)
+    if x.shape[-1] != x.shape[-2]:
+        raise LinAlgError(f"{name}: matrices are to be square, not of shape {x.shape}")
+    return x
+
+
+def promoted(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Return two operands in the dtype that both promote to."""
+    if a.dtype == b.dtype:
+        return a, b
+    dtype = np.result_type(a.dtype, b.dtype)
+    return a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+
+
+def turned(x: Tensor) -> tuple[Tensor, bool]:
+    """Return matrices in C order, and whether they are the transposed ones: those of ``a.T`` lie there as `a`."""
+    flags = x.data_or_traced().flags
+    if flags.c_contiguous:
+        return x, False
+    other = swapaxes(x, -1, -2)
+    return (other, True) if other.data_or_traced().flags.c_contiguous else (in_c_order(x), False)
+
+
+def count_of(x: Tensor) -> int:
+    """Return the number of matrices in a stack."""
+    return math.prod(x.shape[:-2])
+
+
+# --- systems of equations --------------------------------------------------------------------------------------
+
+
+class Systems(NamedTuple):
+    """Matrices and right sides that fit each other.
+
+    Attributes
+    ----------
+    a, b
+        The matrices, and the right sides: stacks of matrices, or one vector.
+    count, n, k
+        How many systems, rows of a matrix, and columns of a right side.
+    each
+        Whether each right side has a matrix of its own, and not all of them the same.
+    """
+
+    a: Tensor
+    b: Tensor
+    count: int
+    n: int
+    k: int
+    each: bool
+
+
+def systems(a: Tensor, b: Tensor, name: str) -> Systems:
+    """Return systems of equations; a right side of one dimension is a vector, any other one a stack of matrices."""
+    n = a.shape[-1]
+    if b.ndim == 0 or b.shape[-2:][0] != n:
+        raise ValueError(f"{name}: the matrix has shape {a.shape}, and the right side {b.shape}")
+    if b.ndim == 1:
+        if a.ndim == 2:
+            return Systems(a, b, 1, n, 1, True)
+        b = reshape(b, (n, 1))
+    a, b, each = _stacked(a, b, name)
+    return Systems(a, b, count_of(b), n, b.shape[-1], each)
+
+
+def _stacked(a: Tensor, b: Tensor, name: str) -> tuple[Tensor, Tensor, bool]:
+    own, others = a.shape[:-2], b.shape[:-2]
+    if own == others:
+        return a, b, True
+    try:
+        stack = np.broadcast_shapes(own, others)
+    except ValueError:
+        raise ValueError(
+            f"{name}: the leading dimensions of {a.shape} and {b.shape} do not broadcast"
+        ) from None
+    if others != stack:
+        b = broadcast_to(b, (*stack, *b.shape[-2:]))
+    if math.prod(own) == 1:
+        return a, b, False
+    return (a if own == stack else broadcast_to(a, (*stack, *a.shape[-2:]))), b, True
+
+
+def like_vectors(solutions: Tensor, b: Tensor) -> Tensor:
+    """Return solutions for a right side: without the dimension that a vector does not have."""
+    return reshape(solutions, solutions.shape[:-1]) if b.ndim == 1 != solutions.ndim else solutions
+
+
+# --- instructions ----------------------------------------------------------------------------------------------
+
+
+def factor_words(n: int, dtype: Any) -> int:
+    """Return how many words the LU factors of a matrix take, with the row exchanges behind them."""
+    return (n * n * np.dtype(dtype).itemsize + 7) // 8 + (4 * n + 7) // 8
+
+
+def lu_factors(x: Tensor, name: str) -> Tensor:
+    """Record the LU factors of square matrices in C order, as words."""
+    n = x.shape[-1]
+    shape = (*x.shape[:-2], factor_words(n, x.dtype))
+    return record("lu", [x], shape, LuParams(count_of(x), n), name, _WORDS)
+
+
+def inverse(x: Tensor, name: str) -> Tensor:
+    """Record the inverses of square matrices."""
+    x = in_c_order(x)
+    return record("inv", [x], x.shape, LuParams(count_of(x), x.shape[-1]), name)
+
+
+def solved(system: Systems, factors: Tensor, transpose: bool, name: str) -> Tensor:
+    """Record the solutions of systems in C order, by the factors of their matrices, or for the transposed matrices."""
+    a, b, count, n, k, each = system
+    params = LuSolveParams(count, n, k, int(transpose), int(each))
+    return record("lu_solve", [a, b, factors], b.shape, params, name)
+
+
+def triangle_solved(system: Systems, transpose: bool, lower: bool, unit: bool, name: str) -> Tensor:
+    """Record the solutions of systems in C order with triangles, or for the transposed triangles."""
+    a, b, count, n, k, each = system
+    params = TriangularParams(count, n, k, int(transpose), int(each), int(lower), int(unit))
+    return record("solve_triangular", [a, b], b.shape, params, name)
+
+
+def lower_factor(x: Tensor, name: str) -> Tensor:
+    """Record the lower Cholesky factors of matrices, of which the lower triangle is read."""
+    x = in_c_order(x)
+    return record("cholesky", [x], x.shape, CholeskyParams(count_of(x), x.shape[-1]), name)

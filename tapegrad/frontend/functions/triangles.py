@@ -1,0 +1,206 @@
+"""Cholesky factors, and systems of linear equations with triangles."""
+
+from typing import Any
+
+from tapegrad.frontend.functions.matrices import (
+    like_vectors,
+    lower_factor,
+    promoted,
+    square,
+    systems,
+    triangle_solved,
+    turned,
+)
+from tapegrad.frontend.record_structural import as_tensor
+from tapegrad.frontend.shape import in_c_order, swapaxes
+from tapegrad.frontend.tensor import Tensor
+
+_TRANSPOSES = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
+    """Compute the Cholesky factors of symmetric positive definite matrices: ``a == factor @ factor.T``.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Matrices, of which the lower triangle is read, or the upper one for ``upper=True``.
+    upper : bool, default False
+        Return the upper factor, ``a == factor.T @ factor``.
+
+    Returns
+    -------
+    Tensor, shape (..., m, m)
+        The factors, with zeros in the other triangle.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is not positive definite or not square.
+
+    Notes
+    -----
+    Although one triangle is read, derivatives are those of a function of ``(a + a.T) / 2``: a gradient is symmetric.
+    The reverse sweep goes through the factorisation backwards, by blocks [1]_.
+
+    References
+    ----------
+    .. [1] I. Murray, Differentiation of the Cholesky decomposition, 2016.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> a = tg.tensor([[4.0, 2.0], [2.0, 5.0]])
+    >>> factor = tg.linalg.cholesky(a)
+    >>> factor
+    Tensor([[2., 0.],
+            [1., 2.]])
+    >>> factor.sum().backward()
+    >>> a.grad
+    array([[ 0.1875,  0.125 ],
+           [ 0.125 ,  0.25  ]])
+    """
+    x = square(a, "numpy.linalg.cholesky")
+    if not upper:
+        return lower_factor(x, "numpy.linalg.cholesky")
+    return swapaxes(lower_factor(swapaxes(x, -1, -2), "numpy.linalg.cholesky"), -1, -2)
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: Any = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Tensor:
+    """Solve systems of linear equations with triangles, ``a @ x == b``.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Coefficients, of which one triangle is read.
+    b : Tensor or array_like, shape (m,) or (..., m, k)
+        Right sides. What has one dimension is a vector, all else a stack of matrices. Leading dimensions broadcast.
+    trans : {0, 1, 2, 'N', 'T', 'C'}, default 0
+        Whether to solve ``a.T @ x == b`` instead, for all but 0 and 'N'.
+    lower : bool, default False
+        Read the lower triangle.
+    unit_diagonal : bool, default False
+        Take the diagonal for ones, without reading it.
+    overwrite_b : bool, default False
+        Of no effect.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    Tensor, shape (..., m) or (..., m, k)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If an element of the diagonal is zero, or the matrices are not square.
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.solve_triangular(tg.tensor([[2.0, 0.0], [1.0, 4.0]]), [2.0, 9.0], lower=True)
+    Tensor([1., 2.])
+    """
+    name = "tapegrad.linalg.solve_triangular"
+    if trans not in _TRANSPOSES:
+        raise ValueError(f"{name}: trans is 0, 1, 2, 'N', 'T' or 'C', not {trans!r}")
+    matrix, side = promoted(square(a, name), as_tensor(b, name))
+    system = systems(matrix, side, name)
+    own, is_turned = turned(system.a)
+    system = system._replace(a=own, b=in_c_order(system.b))
+    transpose, below = _TRANSPOSES[trans] != is_turned, bool(lower) != is_turned
+    return like_vectors(triangle_solved(system, transpose, below, bool(unit_diagonal), name), side)
+
+
+def cho_factor(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Tensor, bool]:
+    """Compute Cholesky factors in the form that `cho_solve` takes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Symmetric positive definite matrices, of which one triangle is read.
+    lower : bool, default False
+        Read the lower triangle, and return the lower factor.
+    overwrite_a : bool, default False
+        Of no effect.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    c : Tensor, shape (..., m, m)
+        The factors, with zeros in the other triangle.
+    lower : bool
+        Which triangle it is.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is not positive definite or not square.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> factor = tg.linalg.cho_factor(tg.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    >>> tg.linalg.cho_solve(factor, [2.0, 9.0])
+    Tensor([-0.5,  2. ])
+    """
+    x = square(a, "tapegrad.linalg.cho_factor")
+    if lower:
+        return lower_factor(x, "tapegrad.linalg.cho_factor"), True
+    return swapaxes(lower_factor(swapaxes(x, -1, -2), "tapegrad.linalg.cho_factor"), -1, -2), False
+
+
+def cho_solve(
+    c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Tensor:
+    """Solve systems of linear equations by the Cholesky factors of their matrices.
+
+    Parameters
+    ----------
+    c_and_lower : tuple of (Tensor or array_like, bool)
+        The factors, and whether they are lower ones, as `cho_factor` returns them.
+    b : Tensor or array_like, shape (m,) or (..., m, k)
+        Right sides.
+    overwrite_b : bool, default False
+        Of no effect.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    Tensor, shape (..., m) or (..., m, k)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If an element of the diagonal of a factor is zero.
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.cho_solve((tg.tensor([[2.0, 0.0], [1.0, 2.0]]), True), [2.0, 9.0])
+    Tensor([-0.5,  2. ])
+    """
+    c, lower = c_and_lower
+    first, last = (0, 1) if lower else (1, 0)
+    return solve_triangular(c, solve_triangular(c, b, first, lower), last, lower)
+
+
+LINALG = {"cholesky": cholesky}
