@@ -4,6 +4,8 @@ The formulas are those of the kernels: Giles 2008 ("Collected matrix derivative 
 determinants, Murray 2016 ("Differentiation of the Cholesky decomposition").
 """
 
+import functools
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -11,13 +13,24 @@ import numpy as np
 from tapegrad.autodiff.accumulator import Value
 from tapegrad.autodiff.step import Step
 from tapegrad.frontend.functions import joining, reductions
-from tapegrad.frontend.functions.diagonals import tril
+from tapegrad.frontend.functions.diagonals import tril, triu
 from tapegrad.frontend.functions.linalg import matmul
-from tapegrad.frontend.functions.matrices import Systems, inverse, solved, triangle_solved
+from tapegrad.frontend.functions.matrices import (
+    Systems,
+    count_of,
+    exchanged,
+    inverse,
+    of_squares,
+    pivots,
+    solved,
+    sylvester,
+    triangle_solved,
+)
 from tapegrad.frontend.record import apply
 from tapegrad.frontend.shape import in_c_order, reshape, swapaxes
 from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.ops import CODES
+from tapegrad.ops.params import ExchangeParams
 
 _MASKED_MULTIPLY = CODES["masked_multiply"]
 
@@ -27,7 +40,7 @@ def _turn(x: Tensor) -> Tensor:
 
 
 def _total(terms: list[Tensor]) -> Tensor:
-    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+    return functools.reduce(operator.add, terms)
 
 
 def _each(factors: Tensor) -> Tensor:
@@ -77,7 +90,9 @@ Solution = Callable[[Step, Tensor, int], Tensor]
 Part = Callable[[Step, Tensor], Tensor]
 
 
-def _of_systems(solution: Solution, part: Part) -> tuple[Callable[..., dict[int, Value]], Callable[..., Value]]:
+def _of_systems(
+    solution: Solution, part: Part
+) -> tuple[Callable[..., dict[int, Value]], Callable[..., Value]]:
     """Make the rules of systems whose matrices are read in part."""
 
     def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
@@ -154,10 +169,119 @@ def _cholesky_forward(step: Step, x_dot: Value) -> Value:
     return matmul(factor, _lower_part(_by_factor(factor, _turn(left), False)))
 
 
+# --- LU factors ------------------------------------------------------------------------------------------------
+
+
+def _exchanged(step: Step, x: Tensor, back: int) -> Tensor:
+    p = step.params
+    rows = pivots(step.x(1), p.n, "lu_factor")
+    return exchanged(x, rows, ExchangeParams(p.count, p.n, p.n, 1, back), "lu_factor")
+
+
+def _left_divided(y: Tensor, x: Tensor, transpose: bool, lower: bool) -> Tensor:
+    """Solve with one of the triangles of LU factors; the lower one has ones on its diagonal."""
+    n = y.shape[-1]
+    system = Systems(in_c_order(y), in_c_order(x), count_of(y), n, n, True)
+    return triangle_solved(system, transpose, lower, lower, "lu_factor")
+
+
+def _triangles(y: Tensor) -> tuple[Tensor, Tensor]:
+    below = tril(y, -1)
+    return below + np.eye(y.shape[-1], dtype=y.dtype), y - below
+
+
+def _lu_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    y, y_bar = step.y, step.dense(y_bar, -1)
+    lower, upper = _triangles(y)
+    g = tril(matmul(_turn(lower), tril(y_bar, -1)), -1) + triu(matmul(triu(y_bar), _turn(upper)))
+    left = _left_divided(y, g, True, True)
+    return {0: _exchanged(step, _turn(_left_divided(y, _turn(left), False, False)), 1)}
+
+
+def _lu_forward(step: Step, x_dot: Value, *_: None) -> Value:
+    y = step.y
+    lower, upper = _triangles(y)
+    left = _left_divided(y, _exchanged(step, step.dense(x_dot, 0), 0), False, True)
+    g = _turn(_left_divided(y, _turn(left), True, False))
+    return matmul(lower, tril(g, -1)) + matmul(triu(g), upper)
+
+
+# --- functions of matrices -------------------------------------------------------------------------------------
+
+
+def _expm_along(x: Tensor, direction: Tensor) -> Tensor:
+    """Return the derivative of an exponential along a direction: a block of the exponential of a larger matrix."""
+    n = x.shape[-1]
+    zeros = from_array(np.zeros(x.shape, x.dtype), constant=True)
+    top, bottom = joining.concatenate([x, direction], -1), joining.concatenate([zeros, x], -1)
+    return of_squares("expm", joining.concatenate([top, bottom], -2), "expm")[..., :n, n:]
+
+
+def _expm_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    return {0: _expm_along(_turn(step.x(0)), step.dense(y_bar, -1))}
+
+
+def _expm_forward(step: Step, x_dot: Value) -> Value:
+    return _expm_along(step.x(0), step.dense(x_dot, 0))
+
+
+def _sqrtm_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    y = _turn(step.y)
+    return {0: sylvester(y, y, step.dense(y_bar, -1), "sqrtm")}
+
+
+def _sqrtm_forward(step: Step, x_dot: Value) -> Value:
+    return sylvester(step.y, step.y, step.dense(x_dot, 0), "sqrtm")
+
+
+def _sylvester_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    q_bar = sylvester(_turn(step.x(0)), _turn(step.x(1)), step.dense(y_bar, -1), "solve_sylvester")
+    bars: dict[int, Value] = {2: q_bar} if step.asks(2) else {}
+    if step.asks(0):
+        bars[0] = -matmul(q_bar, _turn(step.y))
+    if step.asks(1):
+        bars[1] = -matmul(_turn(step.y), q_bar)
+    return bars
+
+
+def _sylvester_forward(step: Step, a_dot: Value | None, b_dot: Value | None, q_dot: Value | None) -> Value:
+    terms = [] if q_dot is None else [step.dense(q_dot, 2)]
+    if a_dot is not None:
+        terms.append(-matmul(step.dense(a_dot, 0), step.y))
+    if b_dot is not None:
+        terms.append(-matmul(step.y, step.dense(b_dot, 1)))
+    return sylvester(step.x(0), step.x(1), _total(terms), "solve_sylvester")
+
+
+def _beside(x: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Return ``x - left @ right @ x``."""
+    return x - matmul(left, matmul(right, x))
+
+
+def _pinv_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    a, p, p_bar = step.x(0), step.y, step.dense(y_bar, -1)
+    first = -matmul(matmul(_turn(p), p_bar), _turn(p))
+    second = _beside(matmul(_turn(p_bar), matmul(p, _turn(p))), _turn(p), _turn(a))
+    third = _turn(_beside(matmul(p_bar, matmul(_turn(p), p)), p, a))
+    return {0: first + second + third}
+
+
+def _pinv_forward(step: Step, x_dot: Value, *_: None) -> Value:
+    a, p, a_dot = step.x(0), step.y, step.dense(x_dot, 0)
+    second = _turn(_beside(matmul(a_dot, matmul(p, _turn(p))), _turn(p), _turn(a)))
+    third = _beside(matmul(_turn(a_dot), matmul(_turn(p), p)), p, a)
+    return second + third - matmul(matmul(p, a_dot), p)
+
+
 RULES: dict[str, tuple[Callable[..., dict[int, Value]], Callable[..., Value]]] = {
     "lu_solve": _of_systems(_lu_solved, _as_they_are),
     "solve_triangular": _of_systems(_triangle_solved, _triangle),
     "inv": (_inv_reverse, _inv_forward),
     "slogdet": (_slogdet_reverse, _slogdet_forward),
     "cholesky": (_cholesky_reverse, _cholesky_forward),
+    "lu_triangles": (_lu_reverse, _lu_forward),
+    "expm": (_expm_reverse, _expm_forward),
+    "sqrtm": (_sqrtm_reverse, _sqrtm_forward),
+    "sylvester": (_sylvester_reverse, _sylvester_forward),
+    "pinv": (_pinv_reverse, _pinv_forward),
 }

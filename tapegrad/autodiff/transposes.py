@@ -14,6 +14,7 @@ from tapegrad.autodiff.regions import view_region
 from tapegrad.autodiff.step import Step
 from tapegrad.engine.tape.view import View
 from tapegrad.frontend.functions import reductions, scans
+from tapegrad.frontend.functions.matrices import exchanged
 from tapegrad.frontend.record import apply, unary
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import Tensor
@@ -40,6 +41,17 @@ def cast_back(step: Step, y_bar: Value) -> dict[int, Value]:
     if isinstance(y_bar, float):
         return {0: y_bar}
     return {0: y_bar.astype(step.geometry(step.operands[0]).dtype)}
+
+
+def as_it_is(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Of values that are handed on."""
+    return {0: y_bar}
+
+
+def exchanged_back(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Of exchanges of rows."""
+    p = step.params
+    return {0: exchanged(step.dense(y_bar, -1), step.x(1), p._replace(back=1 - p.back), "exchange_rows")}
 
 
 def views_of_the_regions(step: Step, y_bar: Value) -> dict[int, Value]:
@@ -99,6 +111,8 @@ RULES: dict[str, Callable[[Step, Value], dict[int, Value]]] = {
         broadcast,
         sum_from_the_end,
         cast_back,
+        as_it_is,
+        exchanged_back,
         views_of_the_regions,
         outside_and_inside_of_the_region,
         outside_and_inside_of_the_rows,

@@ -5,6 +5,7 @@ from typing import Any
 from numpy.linalg import LinAlgError
 
 from tapegrad.engine.kernels.status import (
+    NO_REAL_RESULT,
     NOT_CONVERGED,
     NOT_DIFFERENTIABLE,
     NOT_POSITIVE_DEFINITE,
@@ -22,7 +23,6 @@ from tapegrad.engine.tape.layout import (
     MAX_NDIM,
 )
 
-
 _OF_MATRICES = {
     SINGULAR: "a matrix is singular",
     NOT_POSITIVE_DEFINITE: "a matrix is not positive definite",
@@ -31,6 +31,7 @@ _OF_MATRICES = {
         "a matrix has repeated eigenvalues, or repeated or zero singular values, and by these the derivative is not"
         " determined"
     ),
+    NO_REAL_RESULT: "the result of a matrix is complex, which is not supported for Tensors",
 }
 
 

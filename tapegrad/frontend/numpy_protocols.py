@@ -25,6 +25,7 @@ from tapegrad.frontend.functions import (
     convolution,
     copies,
     covariances,
+    decompositions,
     determinants,
     diagonals,
     differences,
@@ -36,6 +37,7 @@ from tapegrad.frontend.functions import (
     histograms,
     interpolation,
     joining,
+    least_squares,
     mapping,
     matrix_chains,
     matrix_stacks,
@@ -131,6 +133,8 @@ LINALG: dict[str, Any] = {
     **systems.LINALG,
     **determinants.LINALG,
     **triangles.LINALG,
+    **decompositions.LINALG,
+    **least_squares.LINALG,
     "matrix_rank": predicates.matrix_rank,
 }
 CREATION: dict[str, Any] = {

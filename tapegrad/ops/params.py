@@ -380,6 +380,139 @@ class CholeskyParams(NamedTuple):
         return _broken_stack(self, self.count * self.n**2, operands[0], *operands, result)
 
 
+class SquareParams(NamedTuple):
+    """The same."""
+
+    count: int
+    n: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        return _broken_stack(self, self.count * self.n**2, operands[0], *operands, result)
+
+
+class SylvesterParams(NamedTuple):
+    """`count` equations ``A X + X B = Q``, where A has m rows and columns, and B n."""
+
+    count: int
+    m: int
+    n: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        count, m, n = self
+        sizes = [view.size for view in (*operands, result)]
+        if sizes != [count * m * m, count * n * n, count * m * n, count * m * n]:
+            return f"{self}: sizes {sizes}"
+        return _broken_stack(self, count * m * m, operands[0], *operands, result)
+
+
+class PinvParams(NamedTuple):
+    """`count` matrices of `m` rows and `n` columns; ``stride = 1`` if each has a cutoff of its own."""
+
+    count: int
+    m: int
+    n: int
+    stride: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        count, m, n, stride = self
+        if (result.size, operands[1].size) != (count * m * n, count if stride else 1):
+            return f"{self}: cutoffs of shape {operands[1].shape}, a result of shape {result.shape}"
+        return _broken_stack(self, count * m * n, operands[0], *operands, result)
+
+
+class PivotParams(NamedTuple):
+    """`count` matrices of `n` rows, whose factors are so many words."""
+
+    count: int
+    n: int
+    words: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        if result.size != self.count * self.n:
+            return f"{self}: a result of shape {result.shape}"
+        return _broken_stack(self, self.count * self.words, operands[0], *operands, result)
+
+
+class ExchangeParams(NamedTuple):
+    """`count` matrices of `n` rows and `k` columns. For ``stride = 1`` each has rows of its own to exchange.
+
+    For ``back = 1`` the exchanges are undone.
+    """
+
+    count: int
+    n: int
+    k: int
+    stride: int
+    back: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        count, n, k, stride, _ = self
+        if operands[1].size != (count if stride else 1) * n or result.size != count * n * k:
+            return f"{self}: rows of shape {operands[1].shape}, a result of shape {result.shape}"
+        return _broken_stack(self, count * n * k, operands[0], *operands, result)
+
+
+class EighParams(NamedTuple):
+    """The same; whether the lower triangle is read, and whether the eigenvectors count, 1, or only eigenvalues, 0."""
+
+    count: int
+    n: int
+    lower: int
+    vectors: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        if result.size != self.count * (self.n + self.n**2) or not {self.lower, self.vectors} <= {0, 1}:
+            return f"{self}: a result of shape {result.shape}"
+        return _broken_stack(self, self.count * self.n**2, operands[0], *operands, result)
+
+
+class QrParams(NamedTuple):
+    """`count` matrices of `m` rows and `n` columns; Q has `full` columns."""
+
+    count: int
+    m: int
+    n: int
+    full: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        count, m, n, full = self
+        if result.size != count * (m + n) * full or full not in (m, min(m, n)):
+            return f"{self}: a result of shape {result.shape}"
+        return _broken_stack(self, count * m * n, operands[0], *operands, result)
+
+
+class SvdParams(NamedTuple):
+    """The same; whether U and V are square, 1, and whether singular vectors count, 1, or only singular values, 0."""
+
+    count: int
+    m: int
+    n: int
+    full: int
+    vectors: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        count, m, n, full, vectors = self
+        k = min(m, n)
+        left, right = (m, n) if full else (k, k)
+        if result.size != count * (k + m * left + n * right) or not {full, vectors} <= {0, 1}:
+            return f"{self}: a result of shape {result.shape}"
+        return _broken_stack(self, count * m * n, operands[0], *operands, result)
+
+
+class DeterminedParams(NamedTuple):
+    """How many values there are, and how many truths."""
+
+    size: int
+    truths: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        values, truths = operands
+        fits = (values.size, result.size, truths.size) == (self.size, self.size, self.truths)
+        if fits and all(view.contiguous for view in (values, truths, result)):
+            return ""
+        return f"{self}: shapes {values.shape}, {truths.shape} and {result.shape}"
+
+
 class LuSolveParams(NamedTuple):
     """`count` systems of `n` equations for `k` columns each, or for ``transpose = 1`` with the transposed matrices.
 

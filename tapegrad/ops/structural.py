@@ -198,17 +198,58 @@ STRUCTURAL: tuple[Structural, ...] = (
         dtypes=("i64",),
     ),
     # The factors of matrices and their row exchanges, as words. What stands on them is differentiated by x0.
-    Structural(
-        "lu", "opaque", "lu.lu_{direction}_{dtype}", (None,), params.LuParams, result="i64"
-    ),
+    Structural("lu", "opaque", "lu.lu_{direction}_{dtype}", (None,), params.LuParams, result="i64"),
     # x0: matrices, x1: right sides, x2: the factors of the matrices
     _of_matrices("lu_solve", "lu", (("x0", "x2", "y"), ("x0", "x2"), None), params.LuSolveParams, factor=2),
+    _of_matrices("lu_triangles", "lu_factor", (("x1", "y"), None), params.LuParams, factor=1),
+    # x0: factors, as words
+    Structural(
+        "lu_pivots",
+        "opaque",
+        "lu_factor.lu_pivots_{direction}_{dtype}",
+        (None,),
+        params.PivotParams,
+        dtypes=("i64",),
+    ),
+    # x1: for each row the one that it is exchanged with
+    Structural(
+        "exchange_rows",
+        "opaque",
+        "lu_factor.exchange_rows_{direction}_{dtype}",
+        (("x1",), None),
+        params.ExchangeParams,
+        fixed_dtypes={1: "i64"},
+        writes=(0,),
+        transpose="exchanged_back",
+    ),
     _of_matrices("inv", "lu", (("y",),), params.LuParams),
     _of_matrices("det", "determinants", (("x0", "x1"), None), params.LuParams, factor=1),
     _of_matrices("slogdet", "determinants", (("x0", "x1"), None), params.LuParams, factor=1),
     # x0: triangles, x1: right sides
     _of_matrices("solve_triangular", "triangular", (("x0", "y"), ("x0",)), params.TriangularParams),
     _of_matrices("cholesky", "cholesky", (("y",),), params.CholeskyParams),
+    _of_matrices("expm", "expm", (("x0",),), params.SquareParams),
+    _of_matrices("sqrtm", "sylvester", (("y",),), params.SquareParams),
+    _of_matrices(
+        "sylvester", "sylvester", (("x0", "x1", "y"),) * 2 + (("x0", "x1"),), params.SylvesterParams
+    ),
+    # x0: matrices, x1: the part of the largest singular value up to which one is taken for zero
+    _of_matrices("pinv", "pinv", (("x0", "y"), None), params.PinvParams),
+    # The parts of these results are views of one buffer.
+    _of_matrices("eigh", "eigh", (("x0", "y"),), params.EighParams),
+    _of_matrices("qr", "qr", (("x0", "y"),), params.QrParams),
+    _of_matrices("svd", "svd", (("x0", "y"),), params.SvdParams),
+    # x0: values, x1: what is wrong with them; a sweep stops where anything is.
+    Structural(
+        "determined",
+        "opaque",
+        "determined.determined_{direction}_{dtype}",
+        ((), None),
+        params.DeterminedParams,
+        fixed_dtypes={1: "b8"},
+        writes=(0,),
+        transpose="as_it_is",
+    ),
     *[_of_integers(name, 2) for name in _INTEGERS],
     *[_of_integers(name, 2, "b8") for name in ("less", "less_equal", "equal", "not_equal")],
     _of_integers("where", 3),

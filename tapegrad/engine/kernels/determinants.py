@@ -11,7 +11,17 @@ import numpy as np
 
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
-from tapegrad.engine.kernels.lapack import F32, F64, Lapack, at, by_columns, by_rows, is_singular, libraries, put
+from tapegrad.engine.kernels.lapack import (
+    F32,
+    F64,
+    Lapack,
+    at,
+    by_columns,
+    by_rows,
+    is_singular,
+    libraries,
+    put,
+)
 from tapegrad.engine.kernels.lu import factor_bytes, invert, triangle_bytes
 from tapegrad.engine.kernels.matmul import Matrix, transposed
 from tapegrad.engine.kernels.raw_memory import (
@@ -132,7 +142,11 @@ def _slogdet_forward(frame: int, routines: Lapack) -> int:
 
 @always_inline
 def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
-    p, x_bar, y_bar = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    p, x_bar, y_bar = (
+        load_record(load_i64(frame, PARAMS), LuParams),
+        load_i64(frame, X_BAR),
+        load_i64(frame, Y_BAR),
+    )
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     size, bytes_, status = size_of(zero), n * n * size_of(zero), 0
     if load_i64(frame, STORE) & 1:
@@ -148,7 +162,9 @@ def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
                 status = SINGULAR
                 break
             value = _inverse(loops, routines, factor, n, scratch)
-            _add_multiple(bar if logarithm else bar * value, transposed(inverse), by_rows(x_bar, n, n, zero), zero)
+            _add_multiple(
+                bar if logarithm else bar * value, transposed(inverse), by_rows(x_bar, n, n, zero), zero
+            )
         factor += factor_bytes(n, zero)
         x_bar += bytes_
     free(scratch)
@@ -157,7 +173,11 @@ def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
 
 @always_inline
 def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
-    p, x_dot, y_dot = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    p, x_dot, y_dot = (
+        load_record(load_i64(frame, PARAMS), LuParams),
+        load_i64(frame, X_BAR),
+        load_i64(frame, Y_BAR),
+    )
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     size, bytes_, status = size_of(zero), n * n * size_of(zero), 0
     memset(y_dot, np.int32(0), (2 * p.count if logarithm else p.count) * size)

@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.engine.kernels import matmul
 from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.library import entry
-from tapegrad.engine.kernels.matmul import Matrix, Routines, transposed
+from tapegrad.engine.kernels.matmul import Matrix, Routines
 from tapegrad.engine.kernels.raw_memory import (
     call_by_reference,
     load_at,
@@ -45,6 +45,8 @@ class Lapack(NamedTuple):
     geqrf: int
     orgqr: int
     geev: int
+    gees: int
+    trsyl: int
     products: Routines
     zero: Any
     one: Any

@@ -54,7 +54,9 @@ LAPACK: tuple[str, ...] = (
 )  # fmt: skip
 
 _NAMES = (*SIGNATURES, *BLAS, *LAPACK)
-SIZE: int = 2 * len(_NAMES)  # entries, one for each element type; a function of BLAS or LAPACK uses the first of its two
+SIZE: int = 2 * len(
+    _NAMES
+)  # entries, one for each element type; a function of BLAS or LAPACK uses the first of its two
 
 
 def entry(name: str, dtype: str = "d") -> int:

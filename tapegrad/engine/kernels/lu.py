@@ -64,7 +64,7 @@ def factor_bytes(n: int, zero: Any) -> int:
 
 
 @always_inline
-def _exchange_rows(a: Matrix, i: int, other: int, zero: Any) -> None:
+def exchange_pair(a: Matrix, i: int, other: int, zero: Any) -> None:
     if i != other:
         for j in range(a.columns):
             before = at(a, i, j, zero)
@@ -89,7 +89,7 @@ def _factor_few(a: Matrix, exchanges: int, zero: Any) -> None:
     for k in range(n):
         found = _pivot(a, k, zero)
         store_i32(exchanges, k, np.int32(found + 1))
-        _exchange_rows(a, k, found, zero)
+        exchange_pair(a, k, found, zero)
         pivot = at(a, k, k, zero)
         if pivot != zero:
             for i in range(k + 1, n):
@@ -101,7 +101,7 @@ def _factor_few(a: Matrix, exchanges: int, zero: Any) -> None:
 
 
 @noinline
-def _factor(loops: int, routines: Lapack, a: int, n: int, exchanges: int) -> None:
+def factorize(loops: int, routines: Lapack, a: int, n: int, exchanges: int) -> None:
     """Replace a matrix in Fortran's order by its triangles. Pivots of a singular matrix are zero."""
     if n <= FEW:
         _factor_few(by_columns(a, n, n, routines.zero), exchanges, routines.zero)
@@ -111,23 +111,23 @@ def _factor(loops: int, routines: Lapack, a: int, n: int, exchanges: int) -> Non
 
 
 @noinline
-def _exchange_all(x: Matrix, exchanges: int, backwards: bool, zero: Any) -> None:
+def exchange_rows(x: Matrix, exchanges: int, backwards: bool, zero: Any) -> None:
     for step in range(x.rows):
         i = x.rows - 1 - step if backwards else step
-        _exchange_rows(x, i, load_i32(exchanges, i) - 1, zero)
+        exchange_pair(x, i, load_i32(exchanges, i) - 1, zero)
 
 
 @noinline
-def _solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) -> None:
+def solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) -> None:
     """Solve A X = B in place, or A^T X = B, with the factors of A."""
     n, zero = x.rows, routines.zero
     t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
     if transpose:
         substitute(loops, routines, transposed(t), x, np.int64(1), np.int64(0))
         substitute(loops, routines, transposed(t), x, np.int64(0), np.int64(1))
-        _exchange_all(x, exchanges, True, zero)
+        exchange_rows(x, exchanges, True, zero)
     else:
-        _exchange_all(x, exchanges, False, zero)
+        exchange_rows(x, exchanges, False, zero)
         substitute(loops, routines, t, x, np.int64(1), np.int64(1))
         substitute(loops, routines, t, x, np.int64(0), np.int64(0))
 
@@ -142,7 +142,7 @@ def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> N
         memset(inverse, np.int32(0), bytes_)
         for i in range(n):
             put(x, i, i, routines.one, zero)
-        _solve(loops, routines, factor, x, np.int64(0))
+        solve(loops, routines, factor, x, np.int64(0))
         return
     memcpy(inverse, factor, bytes_)
     work = malloc(_BLOCK * n * size_of(zero))
@@ -161,7 +161,7 @@ def _lu(frame: int, loops: int, routines: Lapack) -> int:
     n, zero = p.n, routines.zero
     for _ in range(p.count):
         copy(by_rows(x, n, n, zero), by_columns(y, n, n, zero), zero)
-        _factor(loops, routines, y, n, y + triangle_bytes(n, zero))
+        factorize(loops, routines, y, n, y + triangle_bytes(n, zero))
         x += n * n * size_of(zero)
         y += factor_bytes(n, zero)
     return 0
@@ -189,7 +189,7 @@ def _lu_solve(frame: int, loops: int, routines: Lapack) -> int:
     for _ in range(p.count):
         if is_singular(by_columns(factor, n, n, zero), zero):
             return SINGULAR
-        _solve(loops, routines, factor, by_rows(y, n, p.k, zero), p.transpose)
+        solve(loops, routines, factor, by_rows(y, n, p.k, zero), p.transpose)
         factor += p.stride * factor_bytes(n, zero)
         y += bytes_
     return 0
@@ -208,7 +208,11 @@ def _add_outer(
 
 @always_inline
 def _lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
-    p, zero, store = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero, load_i64(frame, STORE)
+    p, zero, store = (
+        load_record(load_i64(frame, PARAMS), LuSolveParams),
+        routines.zero,
+        load_i64(frame, STORE),
+    )
     n, k, factor, y, y_bar = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
     a_bar, b_bar, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
     scratch = malloc(bytes_ + 8)
@@ -217,7 +221,7 @@ def _lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
     x, store_a = by_rows(scratch, n, k, zero), store & 1
     for _ in range(p.count):
         memcpy(scratch, y_bar, bytes_)
-        _solve(loops, routines, factor, x, 1 - p.transpose)
+        solve(loops, routines, factor, x, 1 - p.transpose)
         if b_bar != 0:
             add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
             b_bar += bytes_
@@ -251,7 +255,7 @@ def _lu_solve_tangent(frame: int, loops: int, routines: Lapack) -> int:
         if b_dot != 0:
             add(by_rows(b_dot, n, k, zero), into, np.int64(0), zero)
             b_dot += bytes_
-        _solve(loops, routines, factor, into, p.transpose)
+        solve(loops, routines, factor, into, p.transpose)
         factor += p.stride * factor_bytes(n, zero)
         y += bytes_
         y_dot += bytes_
@@ -302,7 +306,7 @@ def _inv(frame: int, loops: int, routines: Lapack) -> int:
     inverse = factor + factor_bytes(n, zero)
     for _ in range(p.count):
         copy(by_rows(x, n, n, zero), by_columns(factor, n, n, zero), zero)
-        _factor(loops, routines, factor, n, factor + triangle_bytes(n, zero))
+        factorize(loops, routines, factor, n, factor + triangle_bytes(n, zero))
         if is_singular(by_columns(factor, n, n, zero), zero):
             status = SINGULAR
             break

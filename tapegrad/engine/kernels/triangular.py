@@ -68,7 +68,14 @@ def _add_outer(left: Matrix, right: Matrix, into: Matrix, p: Any, store: int, ze
 
 @noinline
 def _triangle_cotangent(
-    loops: int, routines: Lapack, left: Matrix, right: Matrix, into: Matrix, scratch: Matrix, p: Any, store: int
+    loops: int,
+    routines: Lapack,
+    left: Matrix,
+    right: Matrix,
+    into: Matrix,
+    scratch: Matrix,
+    p: Any,
+    store: int,
 ) -> None:
     """Add the triangle of ``left @ right.T``."""
     if p.k == 1:
@@ -94,7 +101,11 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
 
 @always_inline
 def _reverse(frame: int, loops: int, routines: Lapack) -> int:
-    p, zero, store = load_record(load_i64(frame, PARAMS), TriangularParams), routines.zero, load_i64(frame, STORE)
+    p, zero, store = (
+        load_record(load_i64(frame, PARAMS), TriangularParams),
+        routines.zero,
+        load_i64(frame, STORE),
+    )
     triangle, y, y_bar, n, k = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, Y_BAR), p.n, p.k
     t_bar, b_bar, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
     address = malloc(bytes_ + n * n * size_of(zero) + 8)

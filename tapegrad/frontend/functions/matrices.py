@@ -12,7 +12,16 @@ from tapegrad.frontend.record_structural import record_out
 from tapegrad.frontend.shape import broadcast_to, in_c_order, reshape, swapaxes
 from tapegrad.frontend.tensor import Tensor, allocate
 from tapegrad.ops import CODES
-from tapegrad.ops.params import CholeskyParams, LuParams, LuSolveParams, TriangularParams
+from tapegrad.ops.params import (
+    CholeskyParams,
+    ExchangeParams,
+    LuParams,
+    LuSolveParams,
+    PivotParams,
+    SquareParams,
+    SylvesterParams,
+    TriangularParams,
+)
 
 Shape = tuple[int, ...]
 _WORDS = np.dtype(np.int64)
@@ -36,7 +45,9 @@ def matrices(a: Any, name: str) -> Tensor:
     """Return an operand as matrices of floats."""
     x = floating(a, name)
     if x.ndim < 2:
-        raise LinAlgError(f"{name}: a matrix has two dimensions, and a stack of them more; not the shape {x.shape}")
+        raise LinAlgError(
+            f"{name}: a matrix has two dimensions, and a stack of them more; not the shape {x.shape}"
+        )
     return x
 
 
@@ -144,6 +155,18 @@ def lu_factors(x: Tensor, name: str) -> Tensor:
     return record("lu", [x], shape, LuParams(count_of(x), n), name, _WORDS)
 
 
+def pivots(factors: Tensor, n: int, name: str) -> Tensor:
+    """Record the rows that each row was exchanged with, as integers."""
+    words, stack = factors.shape[-1], factors.shape[:-1]
+    return record("lu_pivots", [factors], (*stack, n), PivotParams(math.prod(stack), n, words), name, _WORDS)
+
+
+def exchanged(x: Tensor, rows: Tensor, params: ExchangeParams, name: str) -> Tensor:
+    """Record matrices, or a vector, with rows exchanged."""
+    x = in_c_order(x)
+    return record("exchange_rows", [x, in_c_order(rows)], x.shape, params, name)
+
+
 def inverse(x: Tensor, name: str) -> Tensor:
     """Record the inverses of square matrices."""
     x = in_c_order(x)
@@ -168,3 +191,15 @@ def lower_factor(x: Tensor, name: str) -> Tensor:
     """Record the lower Cholesky factors of matrices, of which the lower triangle is read."""
     x = in_c_order(x)
     return record("cholesky", [x], x.shape, CholeskyParams(count_of(x), x.shape[-1]), name)
+
+
+def of_squares(op: str, x: Tensor, name: str) -> Tensor:
+    """Record a function of square matrices that has a square matrix for each."""
+    x = in_c_order(x)
+    return record(op, [x], x.shape, SquareParams(count_of(x), x.shape[-1]), name)
+
+
+def sylvester(a: Tensor, b: Tensor, q: Tensor, name: str) -> Tensor:
+    """Record the solutions of ``a @ x + x @ b == q``."""
+    a, b, q = in_c_order(a), in_c_order(b), in_c_order(q)
+    return record("sylvester", [a, b, q], q.shape, SylvesterParams(count_of(q), *q.shape[-2:]), name)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.linalg import matmul
+from tapegrad.frontend.functions.matrices import inverse, square
 from tapegrad.frontend.outputs import deliver
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import reshape
@@ -99,7 +99,7 @@ def matrix_power(a: Any, n: int) -> Tensor:
     a : Tensor or array_like, shape (..., m, m)
         Matrices.
     n : int
-        How many of each are multiplied, 0 or more. The power 0 is the identity, a constant.
+        How many of each are multiplied; a negative one multiplies inverses. The power 0 is the identity, a constant.
 
     Returns
     -------
@@ -109,9 +109,7 @@ def matrix_power(a: Any, n: int) -> Tensor:
     Raises
     ------
     LinAlgError
-        If the matrices are not square.
-    UnsupportedError
-        For negative `n`, which needs the inverse.
+        If the matrices are not square, or one is singular and `n` negative.
 
     Examples
     --------
@@ -122,13 +120,9 @@ def matrix_power(a: Any, n: int) -> Tensor:
     """
     x, exponent = as_tensor(a, "numpy.linalg.matrix_power"), operator.index(n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise np.linalg.LinAlgError(
-            f"numpy.linalg.matrix_power: matrices are to be square, not of shape {x.shape}"
-        )
+        raise np.linalg.LinAlgError(f"numpy.linalg.matrix_power: matrices are to be square, not of shape {x.shape}")
     if exponent < 0:
-        raise UnsupportedError(
-            f"numpy.linalg.matrix_power: the power {n} needs an inverse, which is not supported for Tensors"
-        )
+        x, exponent = inverse(square(x, "numpy.linalg.matrix_power"), "numpy.linalg.matrix_power"), -exponent
     if exponent == 0:
         return from_array(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape), constant=True)
     return x.copy() if exponent == 1 else _power(x, exponent)

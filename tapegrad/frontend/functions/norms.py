@@ -1,18 +1,18 @@
-"""Norms of vectors and matrices that need no decomposition."""
+"""Norms of vectors and matrices."""
 
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions import extremes, reductions
+from tapegrad.frontend.functions.decompositions import singular_values
 from tapegrad.frontend.functions.lines import root_of_sum
 from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.shape import expand_dims
+from tapegrad.frontend.shape import expand_dims, moveaxis
 from tapegrad.frontend.tensor import Tensor
 
 _absolute, _sqrt = ELEMENTWISE["absolute"], ELEMENTWISE["sqrt"]
@@ -25,9 +25,9 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     ----------
     x : Tensor or array_like
         Elements. Without `axis` and `ord` they may have any shape.
-    ord : int, float, inf, -inf or 'fro', optional
-        Which norm, as for ``numpy.linalg.norm``; by default the root of the sum of squares. Those of matrices that need
-        a decomposition, 2, -2 and 'nuc', are not supported.
+    ord : int, float, inf, -inf, 'fro' or 'nuc', optional
+        Which norm, as for ``numpy.linalg.norm``; by default the root of the sum of squares. 2, -2 and 'nuc' of matrices
+        are the largest, the smallest, and the sum of their singular values.
     axis : int or tuple of int, optional
         The axis of vectors, or both axes of matrices.
     keepdims : bool, default False
@@ -42,8 +42,8 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     ------
     ValueError
         If there is no such norm of vectors, or of matrices.
-    UnsupportedError
-        For norms of matrices that need a decomposition.
+    LinAlgError
+        If singular values do not converge.
 
     Notes
     -----
@@ -111,9 +111,8 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tenso
         Matrices.
     keepdims : bool, default False
         Keep the last two axes with extent 1.
-    ord : {'fro', 1, -1, inf, -inf}, default 'fro'
-        Which norm, as for ``numpy.linalg.matrix_norm``. Those that need a decomposition, 2, -2 and 'nuc', are not
-        supported.
+    ord : {'fro', 'nuc', 1, -1, 2, -2, inf, -inf}, default 'fro'
+        Which norm, as for ``numpy.linalg.matrix_norm``.
 
     Returns
     -------
@@ -169,15 +168,19 @@ def _of_matrices(x: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool, nam
     if ord in (None, "fro", "f"):
         return _root_of_squares(x, axes, keepdims)
     if ord in ("nuc", 2, -2):
-        raise UnsupportedError(
-            f"{name}: the norm {ord!r} of matrices needs a singular value decomposition, which is not supported for"
-            " Tensors; use 'fro', 1, -1, inf or -inf"
-        )
+        return _of_singular_values(x, ord, axes, keepdims, name)
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError(f"{name}: there is no norm {ord!r} of matrices")
     summed, compared = axes if abs(ord) == 1 else axes[::-1]
     sums = reductions.sum(_absolute(x), summed)
     result = _extreme(sums, ord, compared - (compared > summed), False)
+    return expand_dims(result, axes) if keepdims else result
+
+
+def _of_singular_values(x: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool, name: str) -> Tensor:
+    last = (x.ndim - 2, x.ndim - 1)
+    values = singular_values(x if axes == last else moveaxis(x, axes, last), name)
+    result = reductions.sum(values, -1) if ord == "nuc" else _extreme(values, ord, -1, False)
     return expand_dims(result, axes) if keepdims else result
 
 

@@ -2,19 +2,28 @@
 
 from typing import Any
 
+import numpy as np
+
 from tapegrad.frontend.functions.matrices import (
+    Systems,
+    count_of,
+    exchanged,
     inverse,
     like_vectors,
     lu_factors,
+    pivots,
     promoted,
+    record,
     solved,
     square,
     systems,
+    triangle_solved,
     turned,
 )
 from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.shape import in_c_order
-from tapegrad.frontend.tensor import Tensor
+from tapegrad.frontend.shape import broadcast_to, in_c_order
+from tapegrad.frontend.tensor import Tensor, from_array
+from tapegrad.ops.params import ExchangeParams, LuParams
 
 
 def solve(a: Any, b: Any) -> Tensor:
@@ -95,6 +104,121 @@ def inv(a: Any) -> Tensor:
             [-0.125,  0.25 ]])
     """
     return inverse(square(a, "numpy.linalg.inv"), "numpy.linalg.inv")
+
+
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Tensor, Any]:
+    """Compute LU factors with row exchanges, in the form that `lu_solve` takes.
+
+    To solve with one matrix, `solve` takes fewer instructions.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Matrices.
+    overwrite_a : bool, default False
+        Of no effect.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    lu : Tensor, shape (..., m, m)
+        The upper factor, and below the diagonal the lower one, whose diagonal is 1.
+    piv : numpy.ndarray of int, shape (..., m)
+        Row i was exchanged with row ``piv[i]``. While a function is being recorded, a Tensor of integers.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; and in a derivative, if one is singular.
+
+    References
+    ----------
+    S. F. Walter and L. Lehmann, Algorithmic differentiation of linear algebra functions with application in optimum
+    experimental design, 2010.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> factors = tg.linalg.lu_factor(tg.tensor([[1.0, 4.0], [2.0, 0.0]]))
+    >>> factors
+    (Tensor([[2. , 0. ],
+            [0.5, 4. ]]), array([1, 1]))
+    >>> tg.linalg.lu_solve(factors, [9.0, 2.0])
+    Tensor([1., 2.])
+    """
+    x = in_c_order(square(a, "tapegrad.linalg.lu_factor"))
+    factors = lu_factors(x, "tapegrad.linalg.lu_factor")
+    params = LuParams(count_of(x), x.shape[-1])
+    lu = record("lu_triangles", [x, factors], x.shape, params, "tapegrad.linalg.lu_factor")
+    piv = pivots(factors, x.shape[-1], "tapegrad.linalg.lu_factor")
+    return lu, piv if piv._recorded() else piv.data
+
+
+def lu_solve(
+    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Tensor:
+    """Solve systems of linear equations by the LU factors of their matrices.
+
+    Parameters
+    ----------
+    lu_and_piv : tuple of (Tensor or array_like, array_like of int)
+        The factors and row exchanges, as `lu_factor` returns them.
+    b : Tensor or array_like, shape (m,) or (..., m, k)
+        Right sides.
+    trans : {0, 1, 2}, default 0
+        Whether to solve ``a.T @ x == b`` instead, for all but 0.
+    overwrite_b : bool, default False
+        Of no effect.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    Tensor, shape (..., m) or (..., m, k)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is singular.
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> factors = tg.linalg.lu_factor(tg.tensor([[1.0, 4.0], [2.0, 0.0]]))
+    >>> tg.linalg.lu_solve(factors, [9.0, 2.0], trans=1)
+    Tensor([0.5, 4.25])
+    """
+    name = "tapegrad.linalg.lu_solve"
+    if trans not in (0, 1, 2):
+        raise ValueError(f"{name}: trans is 0, 1 or 2, not {trans!r}")
+    lu, side = promoted(square(lu_and_piv[0], name), as_tensor(b, name))
+    system = systems(lu, side, name)
+    rows = _rows(lu_and_piv[1], system, name)
+    own, x = in_c_order(system.a), system.b
+    for lower in (False, True) if trans else (True, False):
+        if lower and not trans:
+            x = _exchanged(x, rows, system, False, name)
+        step = system._replace(a=own, b=in_c_order(x))
+        x = triangle_solved(step, bool(trans), lower, lower, name)
+    return like_vectors(_exchanged(x, rows, system, True, name) if trans else x, side)
+
+
+def _rows(piv: Any, system: Systems, name: str) -> Tensor:
+    """Return row exchanges as integers, one list or one for each matrix."""
+    rows = piv if isinstance(piv, Tensor) else from_array(np.asarray(piv, np.int64), constant=True)
+    shape = (*system.a.shape[:-2], system.n)
+    if rows.shape != shape:
+        rows = broadcast_to(rows, shape)
+    return rows
+
+
+def _exchanged(x: Tensor, rows: Tensor, system: Systems, back: bool, name: str) -> Tensor:
+    params = ExchangeParams(system.count, system.n, system.k, int(system.each), int(back))
+    return exchanged(x, rows, params, name)
 
 
 LINALG = {"solve": solve, "inv": inv}

@@ -1,0 +1,376 @@
+"""The derivatives of decompositions, and of determinants, as expressions on Tensors.
+
+The formulas are those of the kernels, and so is what is not determined: there a sweep stops.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.accumulator import Value
+from tapegrad.autodiff.step import Step
+from tapegrad.frontend import elementwise
+from tapegrad.frontend.functions import joining, reductions
+from tapegrad.frontend.functions.decompositions import (
+    columns_of,
+    eigen_packed,
+    part_of,
+    singular_packed,
+    singular_parts,
+)
+from tapegrad.frontend.functions.determinants import det
+from tapegrad.frontend.functions.diagonals import diagonal
+from tapegrad.frontend.functions.extremes import max as largest
+from tapegrad.frontend.functions.linalg import matmul
+from tapegrad.frontend.functions.matrices import Systems, inverse, record, triangle_solved
+from tapegrad.frontend.modes import no_grad
+from tapegrad.frontend.record import unary
+from tapegrad.frontend.shape import expand_dims, in_c_order, reshape, swapaxes
+from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
+from tapegrad.ops import COPY
+from tapegrad.ops.params import DeterminedParams
+
+_SAME = 1e4  # roundings in cotangents that are taken for equal
+_where = elementwise.where
+_absolute, _maximum, _minimum = (elementwise.FUNCTIONS[name] for name in ("absolute", "maximum", "minimum"))
+_greater, _less_equal = (elementwise.FUNCTIONS[name] for name in ("greater", "less_equal"))
+
+
+def _turn(x: Tensor) -> Tensor:
+    return swapaxes(x, -1, -2)
+
+
+def _column(x: Tensor) -> Tensor:
+    return expand_dims(x, -1)
+
+
+def _row(x: Tensor) -> Tensor:
+    return expand_dims(x, -2)
+
+
+def _joined(parts: Sequence[Tensor]) -> Tensor:
+    """Return the parts of a packed result in their order; matrices are given as they lie there, row by row."""
+    stack = parts[0].shape[:-1]
+    return joining.concatenate(
+        [reshape(each, (*stack, math.prod(each.shape[len(stack) :]))) for each in parts], -1
+    )
+
+
+def _diagonal_matrix(x: Tensor) -> Tensor:
+    return _column(x) * np.eye(x.shape[-1], dtype=x.dtype)
+
+
+def _extent(x: Tensor) -> Tensor:
+    """Return the largest absolute value of each matrix, in a shape that compares with matrices."""
+    return largest(_absolute(x), (-1, -2), keepdims=True, initial=0.0)
+
+
+def _handed_on(values: Tensor, excess: Tensor) -> Tensor:
+    """Return values, if nothing is in excess."""
+    wrong: Any = _greater(excess, 0.0)
+    wrong = wrong if is_tensor(wrong) else from_array(np.ascontiguousarray(wrong), constant=True)
+    values, wrong = in_c_order(values), in_c_order(wrong)
+    return record(
+        "determined", [values, wrong], values.shape, DeterminedParams(values.size, wrong.size), "backward"
+    )
+
+
+class _Ties:
+    """Which of some values, in order, are equal; all of it is without derivatives."""
+
+    def __init__(self, values: Tensor, extent: int) -> None:
+        self.slack = _SAME * float(np.finfo(values.dtype).eps) * values.shape[-1]
+        self.values = values
+        close = (
+            8
+            * extent
+            * float(np.finfo(values.dtype).eps)
+            * largest(_absolute(values), -1, keepdims=True, initial=0.0)
+        )
+        self.close = _column(close)
+        self.one, self.zero = (np.asarray(number, values.dtype) for number in (1, 0))
+        gaps = _absolute(_row(values) - _column(values))
+        self.tied = _where(_less_equal(gaps, self.close), self.one, self.zero)
+        self.others = self.tied * (1 - np.eye(values.shape[-1], dtype=values.dtype))
+        self.zeros = _where(_less_equal(_column(values), self.close), self.one, self.zero)
+
+    def shared(self, x: Tensor) -> Tensor:
+        """Return numbers of which those of equal values are their mean."""
+        weights = self.tied / reductions.sum(self.tied, -1, keepdims=True)
+        return reshape(matmul(weights, _column(x)), x.shape)
+
+    def inverse(self, divisor: Tensor, is_zero: Tensor) -> Tensor:
+        """Return reciprocals, and 0 where there is a tie."""
+        return (1 - is_zero) / _where(is_zero, self.one, divisor)
+
+
+# --- eigenvalues -----------------------------------------------------------------------------------------------
+
+
+def _eigen(step: Step) -> tuple[Tensor, Tensor, _Ties]:
+    """Return eigenvalues, eigenvectors as rows, and ties. Further derivatives are those of eigenvectors too."""
+    p = step.params
+    packed = step.y if p.vectors else eigen_packed(step.x(0), bool(p.lower), True, "eigh")
+    values, rows = part_of(packed, 0, (p.n,)), part_of(packed, p.n, (p.n, p.n))
+    with no_grad():
+        ties = _Ties(unary(COPY, values), p.n)
+    return values, rows, ties
+
+
+def _excess_of_pairs(diagonal_: Tensor, m: Tensor, ties: _Ties) -> Tensor:
+    """Return by how much equal values are told apart, for each pair of them; see `kernels.eigh.is_determined`."""
+    of_values = ties.slack * _extent(_column(diagonal_))
+    of_vectors = ties.slack * _extent(m)
+    own = diagonal(m, 0, -2, -1)
+    apart = _absolute(_row(diagonal_) - _column(diagonal_)) - of_values
+    turned = _absolute(m - _turn(m)) - of_vectors
+    mixed = _maximum(_absolute(m), _absolute(_row(own) - _column(own))) - of_vectors
+    both = _minimum(_absolute(_column(diagonal_)) - of_values, mixed)
+    return ties.others * _maximum(_maximum(apart, turned), both)
+
+
+def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    p, bar = step.params, step.dense(y_bar, -1)
+    values, rows, ties = _eigen(step)
+    values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
+    m = matmul(rows, _turn(rows_bar))
+    if p.vectors:
+        with no_grad():
+            excess = _excess_of_pairs(values_bar, m, ties)
+        values_bar = _handed_on(values_bar, excess)
+    else:
+        values_bar = ties.shared(values_bar)
+    gaps = _row(values) - _column(values)
+    g = (m - _turn(m)) * ties.inverse(2.0 * gaps, ties.tied) + _diagonal_matrix(values_bar)
+    return {0: matmul(matmul(_turn(rows), g), rows)}
+
+
+def _eigh_forward(step: Step, x_dot: Value) -> Value:
+    p, x_dot = step.params, step.dense(x_dot, 0)
+    values, rows, ties = _eigen(step)
+    m = matmul(matmul(rows, (x_dot + _turn(x_dot)) / 2), _turn(rows))
+    values_dot = diagonal(m, 0, -2, -1)
+    if p.vectors:
+        with no_grad():
+            mixed = _maximum(_absolute(m), _absolute(_row(values_dot) - _column(values_dot)))
+            excess = ties.others * (mixed - ties.slack * _extent(m))
+        values_dot = _handed_on(values_dot, excess)
+    else:
+        values_dot = ties.shared(values_dot)
+    gaps = _column(values) - _row(values)
+    return _joined([values_dot, matmul(m * ties.inverse(gaps, ties.tied), rows)])
+
+
+# --- QR factors ------------------------------------------------------------------------------------------------
+
+
+def _divided(x: Tensor, r: Tensor, transpose: bool) -> Tensor:
+    """Return ``x @ r^-1``, or ``x @ r^-T``, for an upper triangle."""
+    r, right = in_c_order(r), in_c_order(_turn(x))
+    n, k = right.shape[-2:]
+    system = Systems(r, right, math.prod(right.shape[:-2]), n, k, True)
+    return _turn(triangle_solved(system, not transpose, False, False, "qr"))
+
+
+def _factors(packed: Tensor, p: Any) -> tuple[Tensor, Tensor]:
+    """Return Q and R of a packed result, without further columns of a complete Q."""
+    k = min(p.m, p.n)
+    q, r = columns_of(packed, 0, p.m, p.full), columns_of(packed, p.m * p.full, p.full, p.n)
+    return q[..., :k], r[..., :k, :]
+
+
+def _qr_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    p, x = step.params, step.x(0)
+    k, (q, r), (q_bar, r_bar) = min(p.m, p.n), _factors(step.y, p), _factors(step.dense(y_bar, -1), p)
+    own, rest_bar = r[..., :k], r_bar[..., k:]
+    if p.n > k:
+        q_bar = q_bar + matmul(x[..., k:], _turn(rest_bar))
+    m = matmul(own, _turn(r_bar[..., :k])) - matmul(_turn(q_bar), q)
+    ones = np.ones((k, k), x.dtype)
+    symmetric = m * np.tril(ones) + _turn(m * np.tril(ones, -1))
+    first = _divided(q_bar + matmul(q, symmetric), own, True)
+    return {0: first if p.n == k else joining.concatenate([first, matmul(q, rest_bar)], -1)}
+
+
+def _qr_forward(step: Step, x_dot: Value) -> Value:
+    p, x_dot = step.params, step.dense(x_dot, 0)
+    k, (q, r) = min(p.m, p.n), _factors(step.y, p)
+    own, moved = r[..., :k], _divided(x_dot[..., :k], r[..., :k], False)
+    s = matmul(_turn(q), moved)
+    below = s * np.tril(np.ones((k, k), x_dot.dtype), -1)
+    upper = s - below + _turn(below)
+    q_dot, r_dot = moved - matmul(q, upper), matmul(upper, own)
+    if p.n > k:
+        turned = matmul(matmul(_turn(q_dot), q), r[..., k:])
+        r_dot = joining.concatenate([r_dot, turned + matmul(_turn(q), x_dot[..., k:])], -1)
+    return _joined([_more_rows(_turn(q_dot), p.full), _turn(_more_rows(r_dot, p.full))])
+
+
+def _more_rows(x: Tensor, rows: int) -> Tensor:
+    """Return matrices with rows of zeros below."""
+    missing = rows - x.shape[-2]
+    if missing == 0:
+        return x
+    zeros = from_array(np.zeros((*x.shape[:-2], missing, x.shape[-1]), x.dtype), constant=True)
+    return joining.concatenate([x, zeros], -2)
+
+
+# --- singular values -------------------------------------------------------------------------------------------
+
+
+def _singular(step: Step, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return s, U and V of a packed result, without further columns of complete factors."""
+    p = step.params
+    k, (u, s, vh) = min(p.m, p.n), singular_parts(packed, p.m, p.n, bool(p.full))
+    return s, u[..., :k], _turn(vh[..., :k, :])
+
+
+def _primals(step: Step) -> tuple[Tensor, Tensor, Tensor, _Ties]:
+    """Return s, U, V and ties. Further derivatives are those of singular vectors too."""
+    p = step.params
+    packed = step.y if p.vectors else singular_packed(step.x(0), bool(p.full), True, "svd")
+    s, u, v = _singular(step, packed)
+    with no_grad():
+        ties = _Ties(unary(COPY, s), max(p.m, p.n))
+    return s, u, v, ties
+
+
+def _excess_of_zeros(s_bar: Tensor, of_u: Tensor, of_v: Tensor, ties: _Ties) -> Tensor:
+    """Return by how much several zeros are told apart, for each pair of them."""
+    pairs = ties.others * ties.zeros * _turn(ties.zeros)
+    of_values = _absolute(_column(s_bar)) - ties.slack * _extent(_column(s_bar))
+    of_vectors = [_absolute(m - _turn(m)) - ties.slack * _extent(m) for m in (of_u, of_v)]
+    return pairs * _maximum(of_values, _maximum(*of_vectors))
+
+
+def _inverses(s: Tensor, ties: _Ties) -> tuple[Tensor, Tensor]:
+    """Return ``1 / (s_j - s_i)`` and ``1 / (s_j + s_i)``, without ties, zeros, and the diagonal."""
+    apart, together = _row(s) - _column(s), _row(s) + _column(s)
+    eye = np.eye(s.shape[-1], dtype=s.dtype)
+    with no_grad():
+        none = _maximum(ties.tied * ties.zeros * _turn(ties.zeros), eye)
+    return ties.inverse(apart, ties.tied), ties.inverse(together, none)
+
+
+def _outside(vectors: Tensor, inner: Tensor, bar: Tensor, s: Tensor, ties: _Ties) -> Tensor:
+    """Return the part of a cotangent, or a tangent, that lies outside of the vectors' space, divided by s."""
+    rest = bar - matmul(vectors, inner)
+    zeros = _turn(ties.zeros)
+    with no_grad():
+        slack = _SAME * float(np.finfo(s.dtype).eps) * bar.shape[-2]
+        excess = zeros * (_absolute(rest) - slack * _extent(bar))
+    return _handed_on(rest, excess) * ties.inverse(_row(s), zeros)
+
+
+def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    p = step.params
+    s, u, v, ties = _primals(step)
+    s_bar, u_bar, v_bar = _singular(step, step.dense(y_bar, -1))
+    of_u, of_v = matmul(_turn(u), u_bar), matmul(_turn(v), v_bar)
+    if p.vectors:
+        with no_grad():
+            excess = _excess_of_pairs(s_bar, of_u + of_v, ties)
+            excess = _maximum(excess, _excess_of_zeros(s_bar, of_u, of_v, ties))
+        s_bar = _handed_on(s_bar, excess)
+    else:
+        s_bar = ties.shared(s_bar) * (1 - reshape(ties.zeros, s_bar.shape))
+    first, second = of_u - _turn(of_u), of_v - _turn(of_v)
+    apart, together = _inverses(s, ties)
+    g = ((first + second) * apart + (first - second) * together) / 2 + _diagonal_matrix(s_bar)
+    x_bar = matmul(matmul(u, g), _turn(v))
+    k = min(p.m, p.n)
+    if p.m > k and p.vectors:
+        x_bar = x_bar + matmul(_outside(u, of_u, u_bar, s, ties), _turn(v))
+    if p.n > k and p.vectors:
+        x_bar = x_bar + matmul(u, _turn(_outside(v, of_v, v_bar, s, ties)))
+    return {0: x_bar}
+
+
+def _excess_of_moves(m: Tensor, ties: _Ties) -> Tensor:
+    """Return by how much equal values move apart or into each other; see `kernels.svd`."""
+    slack, own = ties.slack * _extent(m), diagonal(m, 0, -2, -1)
+    apart = _maximum(_absolute(m + _turn(m)), _absolute(_row(own) - _column(own)))
+    of_zeros = _maximum(_absolute(m - _turn(m)), _absolute(_column(own)))
+    return ties.others * _maximum(apart - slack, ties.zeros * _turn(ties.zeros) * (of_zeros - slack))
+
+
+def _svd_forward(step: Step, x_dot: Value) -> Value:
+    p, x_dot = step.params, step.dense(x_dot, 0)
+    s, u, v, ties = _primals(step)
+    moved_u, moved_v = matmul(x_dot, v), matmul(_turn(x_dot), u)
+    m, k = matmul(_turn(u), moved_u), min(p.m, p.n)
+    s_dot = diagonal(m, 0, -2, -1)
+    if not p.vectors:
+        s_dot = ties.shared(s_dot) * (1 - reshape(ties.zeros, s_dot.shape))
+        return _packed_tangent(s_dot, u * 0.0, v * 0.0, p)
+    with no_grad():
+        excess = _excess_of_moves(m, ties)
+    s_dot = _handed_on(s_dot, excess)
+    apart, together = _inverses(s, ties)
+    even, odd = (m + _turn(m)) / 2 * apart, (m - _turn(m)) / 2 * together
+    u_dot, v_dot = matmul(u, even + odd), matmul(v, even - odd)
+    if p.m > k:
+        u_dot = u_dot + _outside(u, m, moved_u, s, ties)
+    if p.n > k:
+        v_dot = v_dot + _outside(v, _turn(m), moved_v, s, ties)
+    return _packed_tangent(s_dot, u_dot, v_dot, p)
+
+
+def _packed_tangent(s_dot: Tensor, u_dot: Tensor, v_dot: Tensor, p: Any) -> Tensor:
+    left, right = (p.m, p.n) if p.full else (s_dot.shape[-1],) * 2
+    return _joined([s_dot, _more_rows(_turn(u_dot), left), _turn(_more_rows(_turn(v_dot), right))])
+
+
+# --- determinants ----------------------------------------------------------------------------------------------
+
+
+def _adjugate(x: Tensor) -> Tensor:
+    """Return the adjugates of matrices, with derivatives of their own also where a matrix is singular.
+
+    Between bases in which a matrix is diagonal, and which are held fast, the adjugate is written with the Schur
+    complement of all singular values but the smallest one: it divides by those alone.
+    """
+    n = x.shape[-1]
+    if n == 1:
+        return x * 0.0 + 1.0
+    with no_grad():
+        fixed = unary(COPY, x)
+        u, s, vh = singular_parts(singular_packed(fixed, False, True, "det"), n, n, False)
+        sign = expand_dims(det(u) * det(vh), (-1, -2))
+        info = np.finfo(s.dtype)
+        tiny = float(info.eps) * s[..., :1] + float(info.tiny) ** 0.25  # whose square is no zero
+        values = joining.concatenate([_maximum(s[..., :-1], tiny), s[..., -1:]], -1)
+        values = _diagonal_matrix(values)
+    inner = values + matmul(matmul(_turn(u), x - fixed), _turn(vh))
+    lead, right, below, last = (
+        inner[..., :-1, :-1],
+        inner[..., :-1, -1:],
+        inner[..., -1:, :-1],
+        inner[..., -1:, -1:],
+    )
+    inverted = inverse(lead, "det")
+    across, down = matmul(inverted, right), matmul(below, inverted)
+    complement = last - matmul(below, across)
+    top = joining.concatenate([complement * inverted + matmul(across, down), -across], -1)
+    bottom = joining.concatenate([-down, last * 0.0 + 1.0], -1)
+    scale = expand_dims(det(lead), (-1, -2)) * sign
+    adjugate = joining.concatenate([top, bottom], -2) * scale
+    return matmul(matmul(_turn(vh), adjugate), _turn(u))
+
+
+def _det_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    return {0: _turn(_adjugate(step.x(0))) * expand_dims(step.dense(y_bar, -1), (-1, -2))}
+
+
+def _det_forward(step: Step, x_dot: Value, *_: None) -> Value:
+    return reductions.sum(_turn(_adjugate(step.x(0))) * step.dense(x_dot, 0), (-1, -2))
+
+
+RULES: dict[str, tuple[Callable[..., dict[int, Value]], Callable[..., Value]]] = {
+    "eigh": (_eigh_reverse, _eigh_forward),
+    "qr": (_qr_reverse, _qr_forward),
+    "svd": (_svd_reverse, _svd_forward),
+    "det": (_det_reverse, _det_forward),
+}

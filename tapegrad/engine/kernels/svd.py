@@ -1,0 +1,448 @@
+"""Singular value decompositions.
+
+The result is, for each matrix, its singular values s, then U column by column, then V^T column by column. With
+``a = J - J^T`` of ``J = U^T U_bar``, and b the same of V, the cotangent is ``U G V^T``, where G has s_bar on its diagonal
+and ``(a + b) / (2 (s_j - s_i)) + (a - b) / (2 (s_j + s_i))`` elsewhere, and where U or V are not square the parts outside
+of their spaces, divided by s (Giles 2008; Seeger et al. 2017; Townsend 2016). Further columns of complete factors have
+none here.
+
+Equal singular values share their cotangent equally if only singular values are asked for, and a zero has none, as the
+size of a number. Otherwise equal ones have to be out of the function, as in `eigh`, and so have vectors of zeros where
+there is a division by them; if they are not, the status is NOT_DIFFERENTIABLE.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.eigh import eps_of, is_determined, largest, share
+from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lapack import (
+    ALL,
+    F32,
+    F64,
+    SOME,
+    Lapack,
+    at,
+    by_columns,
+    by_rows,
+    copy,
+    info_word,
+    libraries,
+    put,
+)
+from tapegrad.engine.kernels.matmul import Matrix, product, transposed
+from tapegrad.engine.kernels.raw_memory import (
+    call_by_reference,
+    free,
+    load_at,
+    load_i32,
+    load_i64,
+    load_record,
+    malloc,
+    memset,
+    size_of,
+    stack_words,
+)
+from tapegrad.engine.kernels.status import NOT_CONVERGED, NOT_DIFFERENTIABLE, OUT_OF_MEMORY
+from tapegrad.ops.params import SvdParams
+
+LIBRARY = libraries(("svd",), "gesdd")
+
+
+@always_inline
+def _left(p: Any) -> int:
+    """Columns of U."""
+    return p.m if p.full else min(p.m, p.n)
+
+
+@always_inline
+def _right(p: Any) -> int:
+    """Rows of V^T."""
+    return p.n if p.full else min(p.m, p.n)
+
+
+@always_inline
+def result_bytes(p: Any, zero: Any) -> int:
+    """Bytes of the result for a matrix."""
+    return (min(p.m, p.n) + p.m * _left(p) + p.n * _right(p)) * size_of(zero)
+
+
+@always_inline
+def _values(address: int, p: Any, zero: Any) -> Matrix:
+    """The singular values, as a column."""
+    return by_rows(address, min(p.m, p.n), 1, zero)
+
+
+@always_inline
+def left_vectors(address: int, p: Any, zero: Any) -> Matrix:
+    """The columns of U that belong to singular values."""
+    k = min(p.m, p.n)
+    return by_columns(address + k * size_of(zero), p.m, k, zero)
+
+
+@always_inline
+def right_vectors(address: int, p: Any, zero: Any) -> Matrix:
+    """The columns of V that belong to singular values: the rows of V^T, which has its own leading dimension."""
+    k, size = min(p.m, p.n), size_of(zero)
+    return Matrix(address + (k + p.m * _left(p)) * size, p.n, k, _right(p) * size, size)
+
+
+# --- forward ---------------------------------------------------------------------------------------------------
+
+
+@noinline
+def decompose(
+    loops: int, routines: Lapack, a: int, y: int, work: int, words: int, integers: int, p: Any
+) -> int:
+    """Decompose a matrix in Fortran's order, which is lost, or for -1 words ask how many are needed; LAPACK's info."""
+    m, n, k, size, info = np.int32(p.m), np.int32(p.n), min(p.m, p.n), size_of(routines.zero), info_word()
+    u = y + k * size
+    v = u + p.m * _left(p) * size
+    job = ALL if p.full else SOME
+    right = np.int32(max(1, _right(p)))
+    call_by_reference(
+        loops,
+        routines.gesdd,
+        (job, m, n, a, m, y, u, m, v, right, work, np.int32(words), integers, info),
+    )
+    return np.int64(load_i32(info, 0))
+
+
+@always_inline
+def _forward(frame: int, loops: int, routines: Lapack) -> int:
+    p, x, y = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, X), load_i64(frame, Y)
+    zero, size, answer, status = routines.zero, size_of(routines.zero), stack_words(1), 0
+    if min(p.m, p.n) == 0:
+        return 0
+    decompose(loops, routines, x, y, answer, np.int64(-1), answer, p)
+    words = np.int64(load_at(answer, 0, zero)) + 1
+    a = malloc((p.m * p.n + words) * size + 32 * min(p.m, p.n))
+    if a == 0:
+        return OUT_OF_MEMORY
+    work = a + p.m * p.n * size
+    for _ in range(p.count):
+        copy(by_rows(x, p.m, p.n, zero), by_columns(a, p.m, p.n, zero), zero)
+        if decompose(loops, routines, a, y, work, words, work + words * size, p) != 0:
+            status = NOT_CONVERGED
+            break
+        x += p.m * p.n * size
+        y += result_bytes(p, zero)
+    free(a)
+    return status
+
+
+# --- ties ------------------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _closest(s: Matrix, p: Any, zero: Any) -> float:
+    """The distance up to which singular values are equal, or zero."""
+    return 8 * max(p.m, p.n) * eps_of(zero) * largest(s, zero)
+
+
+@noinline
+def _without_zeros(diagonal: Matrix, s: Matrix, close: float, zero: Any) -> None:
+    for i in range(s.rows):
+        if at(s, i, 0, zero) <= close:
+            put(diagonal, i, i, zero, zero)
+
+
+@noinline
+def _are_zero(columns: Matrix, s: Matrix, close: float, slack: float, zero: Any) -> bool:
+    """Whether the columns that belong to singular values of zero are zero."""
+    for j in range(s.rows):
+        if at(s, j, 0, zero) <= close:
+            for i in range(columns.rows):
+                if abs(at(columns, i, j, zero)) > slack:
+                    return False
+    return True
+
+
+@noinline
+def _zeros_are_out(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, zero: Any) -> bool:
+    """Whether the function does not see several singular values of zero, nor which vectors they have."""
+    slack = 1e4 * s.rows * eps_of(zero)
+    of_values, of_vectors = slack * largest(g, zero), slack * max(largest(j_, zero), largest(k_, zero))
+    for j in range(s.rows - 1, 0, -1):
+        if at(s, j - 1, 0, zero) > close:
+            return True
+        if max(abs(at(g, j, j, zero)), abs(at(g, j - 1, j - 1, zero))) > of_values:
+            return False
+        for i in range(j):
+            of_u, of_v = at(j_, i, j, zero) - at(j_, j, i, zero), at(k_, i, j, zero) - at(k_, j, i, zero)
+            if at(s, i, 0, zero) <= close and max(abs(of_u), abs(of_v)) > of_vectors:
+                return False
+    return True
+
+
+@noinline
+def _ties_stay(m: Matrix, s: Matrix, close: float, zero: Any) -> bool:
+    """Whether equal singular values move alike, and those of zero not at all, and their vectors not into each other."""
+    slack = 1e4 * s.rows * eps_of(zero) * largest(m, zero)
+    for i in range(s.rows):
+        for j in range(i + 1, s.rows):
+            if abs(at(s, j, 0, zero) - at(s, i, 0, zero)) > close:
+                break
+            even, odd = at(m, i, j, zero) + at(m, j, i, zero), at(m, i, j, zero) - at(m, j, i, zero)
+            if max(abs(even), abs(at(m, i, i, zero) - at(m, j, j, zero))) > slack:
+                return False
+            if at(s, i, 0, zero) <= close and max(abs(odd), abs(at(m, i, i, zero))) > slack:
+                return False
+    return True
+
+
+@noinline
+def _sum(a: Matrix, b: Matrix, into: Matrix, zero: Any) -> None:
+    for i in range(into.rows):
+        for j in range(into.columns):
+            put(into, i, j, at(a, i, j, zero) + at(b, i, j, zero), zero)
+
+
+# --- reverse ---------------------------------------------------------------------------------------------------
+
+
+@noinline
+def _inner_cotangent(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, zero: Any) -> None:
+    """Write what is beside the diagonal of G."""
+    for i in range(s.rows):
+        for j in range(s.rows):
+            if i != j:
+                of_u = at(j_, i, j, zero) - at(j_, j, i, zero)
+                of_v = at(k_, i, j, zero) - at(k_, j, i, zero)
+                apart = at(s, j, 0, zero) - at(s, i, 0, zero)
+                together = at(s, j, 0, zero) + at(s, i, 0, zero)
+                value = zero if abs(apart) <= close else (of_u + of_v) / (apart + apart)
+                value += zero if together <= close else (of_u - of_v) / (together + together)
+                put(g, i, j, value, zero)
+
+
+@noinline
+def _outside(
+    loops: int,
+    products: Any,
+    vectors: Matrix,
+    bar: Matrix,
+    inner: Matrix,
+    s: Matrix,
+    close: float,
+    into: Matrix,
+) -> bool:
+    """Write the part of a cotangent outside of the vectors' space, divided by s; whether there is one of each."""
+    zero = products.zero
+    product(loops, products, vectors, inner, into, np.int64(1))
+    for i in range(into.rows):
+        for j in range(into.columns):
+            put(into, i, j, at(bar, i, j, zero) - at(into, i, j, zero), zero)
+    if not _are_zero(into, s, close, 1e4 * into.rows * eps_of(zero) * largest(bar, zero), zero):
+        return False
+    for j in range(into.columns):
+        value = at(s, j, 0, zero)
+        for i in range(into.rows):
+            put(into, i, j, zero if value <= close else at(into, i, j, zero) / value, zero)
+    return True
+
+
+@noinline
+def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, scratch: int, p: Any) -> bool:
+    """Add the cotangent of one matrix; whether it is determined. The scratch has room for three squares and a side."""
+    zero, size, products, write, more = (
+        routines.zero,
+        size_of(routines.zero),
+        routines.products,
+        np.int64(1),
+        np.int64(0),
+    )
+    k = min(p.m, p.n)
+    s, u, v = _values(y, p, zero), left_vectors(y, p, zero), right_vectors(y, p, zero)
+    u_bar, v_bar = left_vectors(y_bar, p, zero), right_vectors(y_bar, p, zero)
+    j_, k_ = by_rows(scratch, k, k, zero), by_rows(scratch + k * k * size, k, k, zero)
+    g, close, side = (
+        by_rows(scratch + 2 * k * k * size, k, k, zero),
+        _closest(s, p, zero),
+        scratch + 3 * k * k * size,
+    )
+    product(loops, products, transposed(u), u_bar, j_, write)
+    product(loops, products, transposed(v), v_bar, k_, write)
+    both = by_rows(side, k, k, zero)
+    _sum(j_, k_, both, zero)
+    memset(g.address, np.int32(0), k * k * size)
+    for i in range(k):
+        put(g, i, i, load_at(y_bar, i * size, zero), zero)
+    if p.vectors:
+        if not (is_determined(g, both, s, close, zero) and _zeros_are_out(j_, k_, g, s, close, zero)):
+            return False
+    else:
+        share(g, s, close, zero)
+        _without_zeros(g, s, close, zero)
+    _inner_cotangent(j_, k_, g, s, close, zero)
+    outer = by_rows(side, p.m, k, zero)
+    product(loops, products, u, g, outer, write)
+    product(loops, products, outer, transposed(v), into, more)
+    if p.vectors == 0:
+        return True
+    if p.m > k:
+        if not _outside(loops, products, u, u_bar, j_, s, close, outer):
+            return False
+        product(loops, products, outer, transposed(v), into, more)
+    if p.n > k:
+        outer = by_rows(side, p.n, k, zero)
+        if not _outside(loops, products, v, v_bar, k_, s, close, outer):
+            return False
+        product(loops, products, u, transposed(outer), into, more)
+    return True
+
+
+@always_inline
+def _reverse(frame: int, loops: int, routines: Lapack) -> int:
+    p, y, y_bar = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
+    x_bar, zero, k, status = load_i64(frame, X_BAR), routines.zero, min(p.m, p.n), 0
+    bytes_ = p.m * p.n * size_of(zero)
+    if load_i64(frame, STORE) & 1:
+        memset(x_bar, np.int32(0), p.count * bytes_)
+    scratch = malloc((3 * k * k + max(p.m, p.n) * k) * size_of(zero) + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    for _ in range(p.count):
+        if not _cotangent(loops, routines, y, y_bar, by_rows(x_bar, p.m, p.n, zero), scratch, p):
+            status = NOT_DIFFERENTIABLE
+            break
+        x_bar += bytes_
+        y += result_bytes(p, zero)
+        y_bar += result_bytes(p, zero)
+    free(scratch)
+    return status
+
+
+# --- tangent ---------------------------------------------------------------------------------------------------
+
+
+@noinline
+def _inner_tangents(m: Matrix, s: Matrix, of_u: Matrix, of_v: Matrix, close: float, zero: Any) -> None:
+    """Write ``U^T U_dot`` and ``V^T V_dot``, from ``M = U^T A_dot V``."""
+    for i in range(s.rows):
+        for j in range(s.rows):
+            apart = at(s, j, 0, zero) - at(s, i, 0, zero)
+            together = at(s, j, 0, zero) + at(s, i, 0, zero)
+            even = (at(m, i, j, zero) + at(m, j, i, zero)) / 2
+            odd = (at(m, i, j, zero) - at(m, j, i, zero)) / 2
+            first = zero if abs(apart) <= close else even / apart
+            second = zero if together <= close or i == j else odd / together
+            put(of_u, i, j, first + second, zero)
+            put(of_v, i, j, first - second, zero)
+
+
+@noinline
+def _vectors_tangent(
+    loops: int,
+    products: Any,
+    vectors: Matrix,
+    inner: Matrix,
+    moved: Matrix,
+    part_: Matrix,
+    s: Matrix,
+    close: float,
+    into: Matrix,
+) -> bool:
+    """Write the tangent of vectors, of which `inner` lies in their space; outside of it it is that of `moved` over s."""  # fmt: skip
+    zero, add = products.zero, np.int64(0)
+    if vectors.rows > vectors.columns:
+        product(loops, products, vectors, part_, into, np.int64(1))
+        for i in range(into.rows):
+            for j in range(into.columns):
+                put(into, i, j, at(moved, i, j, zero) - at(into, i, j, zero), zero)
+        if not _are_zero(into, s, close, 1e4 * into.rows * eps_of(zero) * largest(moved, zero), zero):
+            return False
+        for j in range(into.columns):
+            value = at(s, j, 0, zero)
+            for i in range(into.rows):
+                put(into, i, j, zero if value <= close else at(into, i, j, zero) / value, zero)
+        product(loops, products, vectors, inner, into, add)
+    else:
+        product(loops, products, vectors, inner, into, np.int64(1))
+    return True
+
+
+@noinline
+def _tangent_of(
+    loops: int, routines: Lapack, y: int, x_dot: Matrix, y_dot: int, scratch: int, p: Any
+) -> bool:
+    """Write the tangent of one matrix; whether it is determined. The scratch has room for three squares and a side."""
+    zero, size, products, write = routines.zero, size_of(routines.zero), routines.products, np.int64(1)
+    k = min(p.m, p.n)
+    s, u, v = _values(y, p, zero), left_vectors(y, p, zero), right_vectors(y, p, zero)
+    u_dot, v_dot = left_vectors(y_dot, p, zero), right_vectors(y_dot, p, zero)
+    m, of_u = by_rows(scratch, k, k, zero), by_rows(scratch + k * k * size, k, k, zero)
+    of_v, close, side = (
+        by_rows(scratch + 2 * k * k * size, k, k, zero),
+        _closest(s, p, zero),
+        scratch + 3 * k * k * size,
+    )
+    memset(y_dot, np.int32(0), result_bytes(p, zero))
+    moved = by_rows(side, p.m, k, zero)
+    product(loops, products, x_dot, v, moved, write)
+    product(loops, products, transposed(u), moved, m, write)
+    if p.vectors == 0:
+        share(m, s, close, zero)
+        _without_zeros(m, s, close, zero)
+    elif not _ties_stay(m, s, close, zero):
+        return False
+    for i in range(k):
+        put(by_rows(y_dot, k, 1, zero), i, 0, at(m, i, i, zero), zero)
+    if p.vectors == 0:
+        return True
+    _inner_tangents(m, s, of_u, of_v, close, zero)
+    if not _vectors_tangent(loops, products, u, of_u, moved, m, s, close, u_dot):
+        return False
+    moved = by_rows(side, p.n, k, zero)
+    product(loops, products, transposed(x_dot), u, moved, write)
+    return _vectors_tangent(loops, products, v, of_v, moved, transposed(m), s, close, v_dot)
+
+
+@always_inline
+def _tangent(frame: int, loops: int, routines: Lapack) -> int:
+    p, y, y_dot = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
+    x_dot, zero, k, status = load_i64(frame, X_BAR), routines.zero, min(p.m, p.n), 0
+    scratch = malloc((3 * k * k + max(p.m, p.n) * k) * size_of(zero) + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    for _ in range(p.count):
+        if not _tangent_of(loops, routines, y, by_rows(x_dot, p.m, p.n, zero), y_dot, scratch, p):
+            status = NOT_DIFFERENTIABLE
+            break
+        x_dot += p.m * p.n * size_of(zero)
+        y += result_bytes(p, zero)
+        y_dot += result_bytes(p, zero)
+    free(scratch)
+    return status
+
+
+def svd_forward_f64(frame: int, loops: int) -> int:
+    """Write singular values and vectors of each matrix of X[0] to Y."""
+    return _forward(frame, loops, F64)
+
+
+def svd_forward_f32(frame: int, loops: int) -> int:
+    """`svd_forward_f64` for float32."""
+    return _forward(frame, loops, F32)
+
+
+def svd_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
+    return _reverse(frame, loops, F64)
+
+
+def svd_reverse_f32(frame: int, loops: int) -> int:
+    """`svd_reverse_f64` for float32."""
+    return _reverse(frame, loops, F32)
+
+
+def svd_tangent_f64(frame: int, loops: int) -> int:
+    """Write the tangents of singular values and vectors to Y_BAR."""
+    return _tangent(frame, loops, F64)
+
+
+def svd_tangent_f32(frame: int, loops: int) -> int:
+    """`svd_tangent_f64` for float32."""
+    return _tangent(frame, loops, F32)
