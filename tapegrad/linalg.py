@@ -39,6 +39,8 @@ from tapegrad.frontend.functions.systems import inv as inv
 from tapegrad.frontend.functions.systems import lu_factor as lu_factor
 from tapegrad.frontend.functions.systems import lu_solve as lu_solve
 from tapegrad.frontend.functions.systems import solve as solve
+from tapegrad.frontend.functions.systems import tensorinv as tensorinv
+from tapegrad.frontend.functions.systems import tensorsolve as tensorsolve
 from tapegrad.frontend.functions.triangles import cho_factor as cho_factor
 from tapegrad.frontend.functions.triangles import cho_solve as cho_solve
 from tapegrad.frontend.functions.triangles import cholesky as cholesky

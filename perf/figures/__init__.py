@@ -7,6 +7,7 @@ from perf.figures.base import Target as Target
 from perf.figures.derivatives import DERIVATIVES
 from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
+from perf.figures.linear_algebra import LINEAR_ALGEBRA
 from perf.figures.memory import MEMORY
 from perf.figures.operations import OPERATION
 from perf.figures.races import RACES
@@ -15,5 +16,15 @@ from perf.figures.start import START
 
 FIGURES: dict[str, Figure] = {
     figure.name: figure
-    for figure in (*REPLAY, *OPERATION, *FUNCTIONS, *RACES, *DERIVATIVES, *FITS, *START, *MEMORY)
+    for figure in (
+        *REPLAY,
+        *OPERATION,
+        *FUNCTIONS,
+        *RACES,
+        *DERIVATIVES,
+        *FITS,
+        *LINEAR_ALGEBRA,
+        *START,
+        *MEMORY,
+    )
 }

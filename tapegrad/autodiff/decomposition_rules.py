@@ -128,7 +128,8 @@ def _excess_of_pairs(diagonal_: Tensor, m: Tensor, ties: _Ties) -> Tensor:
     turned = _absolute(m - _turn(m)) - of_vectors
     mixed = _maximum(_absolute(m), _absolute(_row(own) - _column(own))) - of_vectors
     both = _minimum(_absolute(_column(diagonal_)) - of_values, mixed)
-    return ties.others * _maximum(_maximum(apart, turned), both)
+    excess: Tensor = ties.others * _maximum(_maximum(apart, turned), both)
+    return excess
 
 
 def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
@@ -242,7 +243,8 @@ def _excess_of_zeros(s_bar: Tensor, of_u: Tensor, of_v: Tensor, ties: _Ties) -> 
     pairs = ties.others * ties.zeros * _turn(ties.zeros)
     of_values = _absolute(_column(s_bar)) - ties.slack * _extent(_column(s_bar))
     of_vectors = [_absolute(m - _turn(m)) - ties.slack * _extent(m) for m in (of_u, of_v)]
-    return pairs * _maximum(of_values, _maximum(*of_vectors))
+    excess: Tensor = pairs * _maximum(of_values, _maximum(*of_vectors))
+    return excess
 
 
 def _inverses(s: Tensor, ties: _Ties) -> tuple[Tensor, Tensor]:
@@ -293,7 +295,9 @@ def _excess_of_moves(m: Tensor, ties: _Ties) -> Tensor:
     slack, own = ties.slack * _extent(m), diagonal(m, 0, -2, -1)
     apart = _maximum(_absolute(m + _turn(m)), _absolute(_row(own) - _column(own)))
     of_zeros = _maximum(_absolute(m - _turn(m)), _absolute(_column(own)))
-    return ties.others * _maximum(apart - slack, ties.zeros * _turn(ties.zeros) * (of_zeros - slack))
+    zeros = ties.zeros * _turn(ties.zeros)
+    excess: Tensor = ties.others * _maximum(apart - slack, zeros * (of_zeros - slack))
+    return excess
 
 
 def _svd_forward(step: Step, x_dot: Value) -> Value:

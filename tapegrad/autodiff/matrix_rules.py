@@ -62,7 +62,7 @@ def _outer(left: Tensor, right: Tensor, transpose: int) -> Tensor:
 
 def _system(step: Step, b: Tensor) -> Systems:
     p = step.params
-    return Systems(step.x(0), in_c_order(b), p.count, p.n, p.k, bool(p.stride))
+    return Systems(step.x(0), in_c_order(b), p.matrices, p.n, p.k, bool(p.stride))
 
 
 def _lu_solved(step: Step, b: Tensor, transpose: int) -> Tensor:
@@ -175,7 +175,7 @@ def _cholesky_forward(step: Step, x_dot: Value) -> Value:
 def _exchanged(step: Step, x: Tensor, back: int) -> Tensor:
     p = step.params
     rows = pivots(step.x(1), p.n, "lu_factor")
-    return exchanged(x, rows, ExchangeParams(p.count, p.n, p.n, 1, back), "lu_factor")
+    return exchanged(x, rows, ExchangeParams(p.matrices, p.n, p.n, 1, back), "lu_factor")
 
 
 def _left_divided(y: Tensor, x: Tensor, transpose: bool, lower: bool) -> Tensor:

@@ -20,6 +20,7 @@ _INSTEAD = {
     "scipy.sparse.linalg": (
         "; a function of scipy.sparse.linalg, or a LinearOperator, can be made a custom op: its vjp uses the transpose"
     ),
+    "scipy.linalg": "; functions of the same names that take Tensors are in tapegrad.linalg",
     "scipy.sparse": "; a sparse matrix and a Tensor have the products S @ t and t @ S",
     "scipy.special": "; tapegrad.special has logsumexp, softmax, log_softmax, polygamma and zeta for Tensors",
     "scipy.stats": "; tapegrad.stats has norm, t, gamma and others for Tensors",

@@ -361,39 +361,39 @@ class CorrelateParams(NamedTuple):
 
 
 class LuParams(NamedTuple):
-    """`count` matrices of `n` rows and columns."""
+    """So many `matrices` of `n` rows and columns."""
 
-    count: int
+    matrices: int
     n: int
 
     def broken(self, operands: Sequence[View], result: View) -> str:
-        return _broken_stack(self, self.count * self.n**2, operands[0], *operands, result)
+        return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
 
 
 class CholeskyParams(NamedTuple):
     """The same."""
 
-    count: int
+    matrices: int
     n: int
 
     def broken(self, operands: Sequence[View], result: View) -> str:
-        return _broken_stack(self, self.count * self.n**2, operands[0], *operands, result)
+        return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
 
 
 class SquareParams(NamedTuple):
     """The same."""
 
-    count: int
+    matrices: int
     n: int
 
     def broken(self, operands: Sequence[View], result: View) -> str:
-        return _broken_stack(self, self.count * self.n**2, operands[0], *operands, result)
+        return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
 
 
 class SylvesterParams(NamedTuple):
-    """`count` equations ``A X + X B = Q``, where A has m rows and columns, and B n."""
+    """`matrices` equations ``A X + X B = Q``, where A has m rows and columns, and B n."""
 
-    count: int
+    matrices: int
     m: int
     n: int
 
@@ -406,9 +406,9 @@ class SylvesterParams(NamedTuple):
 
 
 class PinvParams(NamedTuple):
-    """`count` matrices of `m` rows and `n` columns; ``stride = 1`` if each has a cutoff of its own."""
+    """So many `matrices` of `m` rows and `n` columns; ``stride = 1`` if each has a cutoff of its own."""
 
-    count: int
+    matrices: int
     m: int
     n: int
     stride: int
@@ -421,25 +421,25 @@ class PinvParams(NamedTuple):
 
 
 class PivotParams(NamedTuple):
-    """`count` matrices of `n` rows, whose factors are so many words."""
+    """So many `matrices` of `n` rows, whose factors are so many words."""
 
-    count: int
+    matrices: int
     n: int
     words: int
 
     def broken(self, operands: Sequence[View], result: View) -> str:
-        if result.size != self.count * self.n:
+        if result.size != self.matrices * self.n:
             return f"{self}: a result of shape {result.shape}"
-        return _broken_stack(self, self.count * self.words, operands[0], *operands, result)
+        return _broken_stack(self, self.matrices * self.words, operands[0], *operands, result)
 
 
 class ExchangeParams(NamedTuple):
-    """`count` matrices of `n` rows and `k` columns. For ``stride = 1`` each has rows of its own to exchange.
+    """So many `matrices` of `n` rows and `k` columns. For ``stride = 1`` each has rows of its own to exchange.
 
     For ``back = 1`` the exchanges are undone.
     """
 
-    count: int
+    matrices: int
     n: int
     k: int
     stride: int
@@ -455,21 +455,21 @@ class ExchangeParams(NamedTuple):
 class EighParams(NamedTuple):
     """The same; whether the lower triangle is read, and whether the eigenvectors count, 1, or only eigenvalues, 0."""
 
-    count: int
+    matrices: int
     n: int
     lower: int
     vectors: int
 
     def broken(self, operands: Sequence[View], result: View) -> str:
-        if result.size != self.count * (self.n + self.n**2) or not {self.lower, self.vectors} <= {0, 1}:
+        if result.size != self.matrices * (self.n + self.n**2) or not {self.lower, self.vectors} <= {0, 1}:
             return f"{self}: a result of shape {result.shape}"
-        return _broken_stack(self, self.count * self.n**2, operands[0], *operands, result)
+        return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
 
 
 class QrParams(NamedTuple):
-    """`count` matrices of `m` rows and `n` columns; Q has `full` columns."""
+    """So many `matrices` of `m` rows and `n` columns; Q has `full` columns."""
 
-    count: int
+    matrices: int
     m: int
     n: int
     full: int
@@ -484,7 +484,7 @@ class QrParams(NamedTuple):
 class SvdParams(NamedTuple):
     """The same; whether U and V are square, 1, and whether singular vectors count, 1, or only singular values, 0."""
 
-    count: int
+    matrices: int
     m: int
     n: int
     full: int
@@ -514,12 +514,12 @@ class DeterminedParams(NamedTuple):
 
 
 class LuSolveParams(NamedTuple):
-    """`count` systems of `n` equations for `k` columns each, or for ``transpose = 1`` with the transposed matrices.
+    """`matrices` systems of `n` equations for `k` columns each, or for ``transpose = 1`` with the transposed matrices.
 
     The matrices, and their factors, are as many for ``stride = 1``, and one for 0.
     """
 
-    count: int
+    matrices: int
     n: int
     k: int
     transpose: int
@@ -530,9 +530,9 @@ class LuSolveParams(NamedTuple):
 
 
 class TriangularParams(NamedTuple):
-    """The same with triangles: lower ones for ``lower = 1``, with a diagonal that is taken for ones for ``unit = 1``."""
+    """The same with triangles: lower ones for ``lower = 1``, with ones for a diagonal for ``unit = 1``."""
 
-    count: int
+    matrices: int
     n: int
     k: int
     transpose: int
@@ -548,8 +548,8 @@ def _broken_systems(params: Any, operands: Sequence[View], result: View) -> str:
     """Matrices, right sides, and solutions of the right sides' size."""
     matrices, sides, *_ = operands
     flags = params[3:]
-    if sides.size == result.size == params.count * params.n * params.k and set(flags) <= {0, 1}:
-        matrix_count = params.count if params.stride else 1
+    if sides.size == result.size == params.matrices * params.n * params.k and set(flags) <= {0, 1}:
+        matrix_count = params.matrices if params.stride else 1
         return _broken_stack(params, matrix_count * params.n**2, matrices, *operands, result)
     return f"{params}: right sides of shape {sides.shape}, solutions of shape {result.shape}"
 

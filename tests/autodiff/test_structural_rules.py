@@ -78,6 +78,19 @@ SPARSE = scipy.sparse.coo_array([[0.0, 2.0, 0.0], [1.5, 0.0, -3.0], [0.0, 0.0, 0
 
 REDUCE = {"prod_reduce": tg.prod, "max_reduce": tg.max, "min_reduce": tg.min, "logsumexp": tg.logsumexp}
 
+TRIANGLES = np.array([[2.0, 1.0, 0.5], [0.5, 3.0, 1.0], [0.2, -0.5, 2.0]])
+
+
+def regular(a):
+    """Matrices that are far from singular, and lie in memory as they come."""
+    return a + 3.0 * np.eye(a.shape[-1])
+
+
+def positive(a):
+    """Positive definite matrices with eigenvalues of their own."""
+    return a @ tg.swapaxes(a, -1, -2) + np.diag(np.arange(a.shape[-1]) + 1.0)
+
+
 # For each op: how it is recorded, and the shapes of the operands.
 CASES = {
     "sum": [
@@ -226,6 +239,51 @@ CASES = {
         (lambda x, w: tg.grad(lambda z: tg.sum(z[1:] * z.T[::-1, :2].T * w))(x), [(3, 2), (2, 2)]),
         (lambda x: tg.grad(lambda z: sum((z[k] - z[k + 1]) ** 4 for k in range(5)))(x), [(6,)]),
     ],
+    "lu_solve": [
+        (lambda a, b: tg.linalg.solve(regular(a), b), [(3, 3), (3,)]),
+        (lambda a, b: tg.linalg.solve(regular(a).T, b), [(3, 3), (3, 2)]),
+        (lambda a, b: tg.linalg.solve(regular(a), b), [(3, 3), (2, 3, 1)]),
+        (lambda a, b: tg.linalg.solve(regular(a), b), [(2, 1, 3, 3), (2, 3, 2)]),
+        (lambda a, b: tg.linalg.solve(regular(a), b[::-1]), [(13, 13), (13, 2)]),
+        (lambda a, b: tg.linalg.solve(a, b), [(0, 0), (0, 2)]),
+    ],
+    "lu_triangles": [(lambda a: tg.linalg.lu_factor(a)[0], [shape]) for shape in [(3, 3), (2, 2, 2), (13, 13)]],
+    "exchange_rows": [
+        (lambda a, b: tg.linalg.lu_solve(tg.linalg.lu_factor(a), b), [(3, 3), (3,)]),
+        (lambda b: tg.linalg.lu_solve((TRIANGLES, [1, 2, 2]), b, trans=1), [(2, 3, 2)]),
+    ],
+    "inv": [(lambda a: tg.linalg.inv(regular(a)), [shape]) for shape in [(3, 3), (2, 2, 2), (13, 13), (0, 0)]],
+    "det": [(tg.linalg.det, [shape]) for shape in [(1, 1), (3, 3), (2, 2, 2)]],
+    "slogdet": [(lambda a: tg.linalg.slogdet(regular(a))[1], [shape]) for shape in [(1, 1), (3, 3), (2, 2, 2)]],
+    "solve_triangular": [
+        (lambda a, b: tg.linalg.solve_triangular(regular(a), b), [(3, 3), (3,)]),
+        (lambda a, b: tg.linalg.solve_triangular(regular(a), b, lower=True), [(3, 3), (3, 2)]),
+        (lambda a, b: tg.linalg.solve_triangular(regular(a).T, b, trans=1), [(3, 3), (2, 3, 2)]),
+        (lambda a, b: tg.linalg.solve_triangular(a / 3, b, lower=True, unit_diagonal=True), [(3, 3), (3, 2)]),
+        (lambda a, b: tg.linalg.solve_triangular(regular(a), b[::-1], trans="T"), [(2, 13, 13), (13, 2)]),
+    ],
+    "cholesky": [(lambda a: tg.linalg.cholesky(positive(a)), [shape]) for shape in [(3, 3), (2, 2, 2), (40, 40)]],
+    "eigh": [
+        (lambda a: tg.linalg.eigh(positive(a))[1], [(3, 3)]),
+        (lambda a: tg.linalg.eigh(positive(a))[0], [(2, 2, 2)]),
+        (lambda a: tg.linalg.eigvalsh(positive(a)), [(3, 3)]),
+    ],
+    "qr": [
+        (lambda a, k=k, mode=mode: tg.linalg.qr(a, mode)[k], [shape])
+        for shape in [(3, 3), (2, 4, 2), (2, 4)] for k in (0, 1) for mode in ("reduced", "complete")
+    ],
+    "svd": [
+        (lambda a, k=k, full=full: tg.linalg.svd(a, full)[k], [shape])
+        for shape in [(3, 3), (2, 4, 2), (2, 3)] for k in (0, 1, 2) for full in (False, True)
+    ] + [(tg.linalg.svdvals, [(3, 2)])],
+    "expm": [(tg.linalg.expm, [shape]) for shape in [(3, 3), (2, 2, 2)]],
+    "sqrtm": [(lambda a: tg.linalg.sqrtm(regular(a)), [shape]) for shape in [(3, 3), (2, 2, 2)]],
+    "sylvester": [
+        (lambda a, b, q: tg.linalg.solve_sylvester(regular(a), regular(b), q), [(3, 3), (2, 2), (3, 2)]),
+        (lambda a, q: tg.linalg.solve_continuous_lyapunov(regular(a), q), [(2, 2, 2), (2, 2)]),
+    ],
+    "pinv": [(tg.linalg.pinv, [shape]) for shape in [(3, 3), (2, 4, 2), (2, 3)]],
+    "determined": [(lambda x: tg.grad(lambda z: tg.sum(tg.linalg.eigh(positive(z))[1] ** 3))(x), [(3, 3)])],
     "cast_f64": [(lambda x: x.astype("f4").astype("f8"), [(2, 3)])],
     "cast_f32": [(lambda x: x.astype("f4"), [(2, 3)]), (lambda x: x[::-1].astype("f4").astype("f8"), [(3,)])],
     "custom": [

@@ -14,6 +14,12 @@ In reading order:
     recurrence, sorting            linear recurrences along a line; the order of a line
     cross                          products of vectors in space
     matmul, sparse                 matrix products; with sparse matrices
+    lapack                         what kernels of matrices share: routines, copies, triangles
+    lu, lu_factor, determinants    LU factors and what is computed by them
+    triangular, cholesky           systems with triangles; Cholesky factors
+    eigh, qr, svd, pinv            decompositions and pseudo-inverses
+    expm, sylvester                exponentials; matrix equations and square roots
+    determined                     values with a condition
     correlate                      sums of products along a line
     index, region, embed           rows by number; regions of a buffer
     search, locate, integers       where numbers belong; from indices to numbers of elements; integer arithmetic

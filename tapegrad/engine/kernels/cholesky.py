@@ -30,6 +30,7 @@ from tapegrad.engine.kernels.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.raw_memory import (
     call_by_reference,
     free,
+    load_at,
     load_i32,
     load_i64,
     load_record,
@@ -37,6 +38,7 @@ from tapegrad.engine.kernels.raw_memory import (
     memcpy,
     memset,
     size_of,
+    store_at,
 )
 from tapegrad.engine.kernels.status import NOT_POSITIVE_DEFINITE, OUT_OF_MEMORY
 from tapegrad.ops.params import CholeskyParams
@@ -48,32 +50,48 @@ _BLOCK = 32  # columns whose factorisation is gone through backwards at once
 # --- the factor of one matrix ----------------------------------------------------------------------------------
 
 
-@noinline
-def _factor_few(a: Matrix, zero: Any) -> bool:
-    """Replace the lower triangle by the factor; whether the matrix is positive definite. NaN is let through."""
-    for j in range(a.rows):
-        pivot = at(a, j, j, zero)
+@always_inline
+def _factor_fixed(a: int, n: int, zero: Any) -> bool:
+    """`_factor` for few rows, written out for each of these `n` where they are a constant."""
+    size, positive = size_of(zero), True
+    for j in range(n):
+        pivot = load_at(a, (n * j + j) * size, zero)
         for p in range(j):
-            pivot -= at(a, j, p, zero) * at(a, j, p, zero)
+            value = load_at(a, (n * j + p) * size, zero)
+            pivot -= value * value
         if pivot <= zero:
-            return False
+            positive = False
         root = np.sqrt(pivot)
-        put(a, j, j, root, zero)
-        for i in range(j + 1, a.rows):
-            total = at(a, i, j, zero)
+        store_at(a, (n * j + j) * size, root, zero)
+        for i in range(j + 1, n):
+            total = load_at(a, (n * i + j) * size, zero)
             for p in range(j):
-                total -= at(a, i, p, zero) * at(a, j, p, zero)
-            put(a, i, j, total / root, zero)
-    return True
+                total -= load_at(a, (n * i + p) * size, zero) * load_at(a, (n * j + p) * size, zero)
+            store_at(a, (n * i + j) * size, total / root, zero)
+            store_at(a, (n * j + i) * size, zero, zero)
+    return positive
+
+
+@noinline
+def _factor_few(a: int, n: int, zero: Any) -> bool:
+    """Replace the lower triangle by the factor; whether the matrix is positive definite. NaN is let through."""
+    if n == 2:
+        return _factor_fixed(a, 2, zero)
+    if n == 3:
+        return _factor_fixed(a, 3, zero)
+    if n == 4:
+        return _factor_fixed(a, 4, zero)
+    return _factor_fixed(a, n, zero)
 
 
 @noinline
 def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
-    """The same in the way that is fastest for the size; LAPACK sees the lower triangle as the upper one."""
+    """The same for any size, and clear the other triangle; LAPACK sees the lower triangle as the upper one."""
     if a.rows <= FEW:
-        return _factor_few(a, routines.zero)
+        return _factor_few(a.address, a.rows, routines.zero)
     order, info = np.int32(a.rows), info_word()
     call_by_reference(loops, routines.potrf, (UPPER, order, a.address, order, info))
+    clear_triangle(a, np.int64(0), routines.zero)
     return load_i32(info, 0) == 0
 
 
@@ -81,12 +99,11 @@ def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
 def _forward(frame: int, loops: int, routines: Lapack) -> int:
     p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
     bytes_ = p.n * p.n * size_of(zero)
-    memcpy(y, load_i64(frame, X), p.count * bytes_)
-    for _ in range(p.count):
+    memcpy(y, load_i64(frame, X), p.matrices * bytes_)
+    for _ in range(p.matrices):
         a = by_rows(y, p.n, p.n, zero)
         if not _factor(loops, routines, a):
             return NOT_POSITIVE_DEFINITE
-        clear_triangle(a, np.int64(0), zero)
         y += bytes_
     return 0
 
@@ -180,12 +197,12 @@ def _reverse(frame: int, loops: int, routines: Lapack) -> int:
     p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
     y_bar, x_bar, n, bytes_ = load_i64(frame, Y_BAR), load_i64(frame, X_BAR), p.n, p.n * p.n * size_of(zero)
     if load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.count * bytes_)
+        memset(x_bar, np.int32(0), p.matrices * bytes_)
     address = malloc(bytes_ + _BLOCK * _BLOCK * size_of(zero))
     if address == 0:
         return OUT_OF_MEMORY
     bar = by_rows(address, n, n, zero)
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         memcpy(address, y_bar, bytes_)
         _back_by_blocks(loops, routines, by_rows(y, n, n, zero), bar, address + bytes_)
         _add_symmetric(bar, by_rows(x_bar, n, n, zero), zero)
@@ -219,7 +236,7 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
     address, one = malloc(bytes_ + 8), np.int64(1)
     if address == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         factor, inner = by_rows(y, n, n, zero), by_rows(address, n, n, zero)
         _symmetric_part(by_rows(x_dot, n, n, zero), inner, zero)
         substitute(loops, routines, factor, inner, one, np.int64(0))

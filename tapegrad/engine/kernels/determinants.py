@@ -121,7 +121,7 @@ def _inner(a: Matrix, b: Matrix, zero: Any) -> Any:
 def _det_forward(frame: int, routines: Lapack) -> int:
     p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
-    for i in range(p.count):
+    for i in range(p.matrices):
         exchanges = factor + triangle_bytes(n, zero)
         store_at(y, i * size_of(zero), _det(by_columns(factor, n, n, zero), exchanges, zero), zero)
         factor += factor_bytes(n, zero)
@@ -132,10 +132,10 @@ def _det_forward(frame: int, routines: Lapack) -> int:
 def _slogdet_forward(frame: int, routines: Lapack) -> int:
     p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
-    for i in range(p.count):
+    for i in range(p.matrices):
         t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
         store_at(y, i * size_of(zero), _sign(t, exchanges, zero), zero)
-        store_at(y, (p.count + i) * size_of(zero), _logdet(t, zero), zero)
+        store_at(y, (p.matrices + i) * size_of(zero), _logdet(t, zero), zero)
         factor += factor_bytes(n, zero)
     return 0
 
@@ -150,13 +150,13 @@ def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     size, bytes_, status = size_of(zero), n * n * size_of(zero), 0
     if load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.count * bytes_)
+        memset(x_bar, np.int32(0), p.matrices * bytes_)
     scratch = malloc(factor_bytes(n, zero) + bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
     inverse = by_columns(scratch + factor_bytes(n, zero), n, n, zero)
-    for i in range(p.count):
-        bar = load_at(y_bar, (i + p.count if logarithm else i) * size, zero)
+    for i in range(p.matrices):
+        bar = load_at(y_bar, (i + p.matrices if logarithm else i) * size, zero)
         if bar != zero:
             if logarithm and is_singular(by_columns(factor, n, n, zero), zero):
                 status = SINGULAR
@@ -180,21 +180,21 @@ def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
     )
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     size, bytes_, status = size_of(zero), n * n * size_of(zero), 0
-    memset(y_dot, np.int32(0), (2 * p.count if logarithm else p.count) * size)
+    memset(y_dot, np.int32(0), (2 * p.matrices if logarithm else p.matrices) * size)
     if x_dot == 0:
         return 0
     scratch = malloc(factor_bytes(n, zero) + bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
     inverse = by_columns(scratch + factor_bytes(n, zero), n, n, zero)
-    for i in range(p.count):
+    for i in range(p.matrices):
         if logarithm and is_singular(by_columns(factor, n, n, zero), zero):
             status = SINGULAR
             break
         value = _inverse(loops, routines, factor, n, scratch)
         along = _inner(by_rows(x_dot, n, n, zero), transposed(inverse), zero)
         if logarithm:
-            store_at(y_dot, (p.count + i) * size, along, zero)
+            store_at(y_dot, (p.matrices + i) * size, along, zero)
         else:
             store_at(y_dot, i * size, along * value, zero)
         factor += factor_bytes(n, zero)

@@ -1,4 +1,4 @@
-"""Values that are handed on if nothing is wrong with them: rules on Tensors say in this way what kernels say by a status."""
+"""Values that are handed on if nothing is wrong with them: the status of a kernel, for rules on Tensors."""
 
 from typing import Any
 

@@ -83,7 +83,7 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
     if work == 0:
         return OUT_OF_MEMORY
     uplo = LOWER if p.lower else UPPER
-    for _ in range(p.count if n > 0 else 0):
+    for _ in range(p.matrices if n > 0 else 0):
         vectors = y + n * size
         copy(by_rows(x, n, n, zero), by_columns(vectors, n, n, zero), zero)
         call_by_reference(
@@ -134,7 +134,7 @@ def share(diagonal: Matrix, w: Matrix, close: float, zero: Any) -> None:
 
 @noinline
 def is_determined(g: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
-    """Whether equal eigenvalues have equal cotangents on the diagonal of G, and their vectors do not tell them apart."""
+    """Whether equal eigenvalues have equal cotangents, on the diagonal of G, and their vectors are not told apart."""
     slack = _SAME * eps_of(zero) * w.rows
     of_values, of_vectors = 0.0, slack * largest(m, zero)
     for i in range(w.rows):
@@ -196,11 +196,11 @@ def _reverse(frame: int, loops: int, routines: Lapack) -> int:
     x_bar, n, zero, status = load_i64(frame, X_BAR), p.n, routines.zero, 0
     bytes_ = n * n * size_of(zero)
     if load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.count * bytes_)
+        memset(x_bar, np.int32(0), p.matrices * bytes_)
     scratch = malloc(2 * bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         if not _cotangent(loops, routines, y, y_bar, by_rows(x_bar, n, n, zero), scratch, p):
             status = NOT_DIFFERENTIABLE
             break
@@ -269,7 +269,7 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
     scratch = malloc(2 * bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         if not _tangent_of(loops, routines, y, by_rows(x_dot, n, n, zero), y_dot, scratch, p):
             status = NOT_DIFFERENTIABLE
             break

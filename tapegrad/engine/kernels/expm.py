@@ -126,7 +126,7 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
     if scratch == 0:
         return OUT_OF_MEMORY
     a = by_rows(scratch + _scratch_bytes(n, zero), n, n, zero)
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         copy(by_rows(x, n, n, zero), a, zero)
         _exponential(loops, routines, a, by_rows(y, n, n, zero), scratch)
         x += bytes_
@@ -147,7 +147,7 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
         return OUT_OF_MEMORY
     a = by_rows(scratch + _scratch_bytes(double, zero), double, double, zero)
     y = by_rows(a.address + 4 * bytes_, double, double, zero)
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         own = by_rows(x, n, n, zero)
         own = transposed(own) if reverse else own
         memset(a.address, np.int32(0), 4 * bytes_)

@@ -15,6 +15,7 @@ from tapegrad.engine.kernels.matmul import Matrix, Routines
 from tapegrad.engine.kernels.raw_memory import (
     call_by_reference,
     load_at,
+    memcpy,
     size_of,
     stack_words,
     store_at,
@@ -53,8 +54,8 @@ class Lapack(NamedTuple):
 
 
 def _lapack(letter: str, products: Routines) -> Lapack:
-    routines = [entry(letter + name) for name in Lapack._fields[:-3]]
-    return Lapack(*routines, products, products.zero, products.one)
+    routines = {name: entry(letter + name) for name in Lapack._fields[:-3]}
+    return Lapack(**routines, products=products, zero=products.zero, one=products.one)
 
 
 F64 = _lapack("d", matmul.F64)
@@ -112,7 +113,18 @@ def put(a: Matrix, i: int, j: int, value: Any, zero: Any) -> None:
 
 @noinline
 def copy(source: Matrix, into: Matrix, zero: Any) -> None:
-    """Copy a matrix by tiles, of which two fit into the nearest cache in any order."""
+    """Copy a matrix: by rows or columns if both have them contiguous, otherwise by tiles that fit into the cache."""
+    size = size_of(zero)
+    if source.column_stride == size and into.column_stride == size:
+        for i in range(into.rows):
+            row = into.address + i * into.row_stride
+            memcpy(row, source.address + i * source.row_stride, into.columns * size)
+        return
+    if source.row_stride == size and into.row_stride == size:
+        for j in range(into.columns):
+            column = into.address + j * into.column_stride
+            memcpy(column, source.address + j * source.column_stride, into.rows * size)
+        return
     for top in range(0, into.rows, _TILE):
         for left in range(0, into.columns, _TILE):
             for i in range(top, min(top + _TILE, into.rows)):
@@ -135,6 +147,14 @@ def negate(a: Matrix, zero: Any) -> None:
     for i in range(a.rows):
         for j in range(a.columns):
             put(a, i, j, -at(a, i, j, zero), zero)
+
+
+@noinline
+def write_identity(a: Matrix, zero: Any) -> None:
+    """Write ones on the diagonal, and zeros."""
+    for i in range(a.rows):
+        for j in range(a.columns):
+            put(a, i, j, zero + (i == j), zero)
 
 
 @noinline

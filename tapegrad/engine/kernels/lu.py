@@ -32,6 +32,7 @@ from tapegrad.engine.kernels.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.raw_memory import (
     call_by_reference,
     free,
+    load_at,
     load_i32,
     load_i64,
     load_record,
@@ -39,6 +40,7 @@ from tapegrad.engine.kernels.raw_memory import (
     memcpy,
     memset,
     size_of,
+    store_at,
     store_i32,
 )
 from tapegrad.engine.kernels.status import OUT_OF_MEMORY, SINGULAR
@@ -72,39 +74,49 @@ def exchange_pair(a: Matrix, i: int, other: int, zero: Any) -> None:
             put(a, other, j, before, zero)
 
 
-@noinline
-def _pivot(a: Matrix, k: int, zero: Any) -> int:
-    """The row with the largest element of column k, on the diagonal or below."""
-    found, largest = k, abs(at(a, k, k, zero))
-    for i in range(k + 1, a.rows):
-        size = abs(at(a, i, k, zero))
-        if size > largest:
-            found, largest = i, size
-    return found
-
-
-@noinline
-def _factor_few(a: Matrix, exchanges: int, zero: Any) -> None:
-    n = a.rows
+@always_inline
+def _factor_fixed(a: int, exchanges: int, n: int, zero: Any) -> None:
+    """`factorize` for few rows, written out for each of these `n` where they are a constant."""
+    size = size_of(zero)
     for k in range(n):
-        found = _pivot(a, k, zero)
+        found, largest = k, abs(load_at(a, (k + n * k) * size, zero))
+        for i in range(k + 1, n):
+            value = abs(load_at(a, (i + n * k) * size, zero))
+            if value > largest:
+                found, largest = i, value
         store_i32(exchanges, k, np.int32(found + 1))
-        exchange_pair(a, k, found, zero)
-        pivot = at(a, k, k, zero)
-        if pivot != zero:
-            for i in range(k + 1, n):
-                put(a, i, k, at(a, i, k, zero) / pivot, zero)
-        for j in range(k + 1, n):
-            factor = at(a, k, j, zero)
-            for i in range(k + 1, n):
-                put(a, i, j, at(a, i, j, zero) - at(a, i, k, zero) * factor, zero)
+        if found != k:
+            for j in range(n):
+                before = load_at(a, (k + n * j) * size, zero)
+                store_at(a, (k + n * j) * size, load_at(a, (found + n * j) * size, zero), zero)
+                store_at(a, (found + n * j) * size, before, zero)
+        pivot = load_at(a, (k + n * k) * size, zero)
+        for i in range(k + 1, n):
+            factor = load_at(a, (i + n * k) * size, zero)
+            factor = factor / pivot if pivot != zero else factor
+            store_at(a, (i + n * k) * size, factor, zero)
+            for j in range(k + 1, n):
+                at_ = (i + n * j) * size
+                store_at(a, at_, load_at(a, at_, zero) - factor * load_at(a, (k + n * j) * size, zero), zero)
+
+
+@noinline
+def _factor_few(a: int, n: int, exchanges: int, zero: Any) -> None:
+    if n == 2:
+        _factor_fixed(a, exchanges, 2, zero)
+    elif n == 3:
+        _factor_fixed(a, exchanges, 3, zero)
+    elif n == 4:
+        _factor_fixed(a, exchanges, 4, zero)
+    else:
+        _factor_fixed(a, exchanges, n, zero)
 
 
 @noinline
 def factorize(loops: int, routines: Lapack, a: int, n: int, exchanges: int) -> None:
     """Replace a matrix in Fortran's order by its triangles. Pivots of a singular matrix are zero."""
     if n <= FEW:
-        _factor_few(by_columns(a, n, n, routines.zero), exchanges, routines.zero)
+        _factor_few(a, n, exchanges, routines.zero)
         return
     order = np.int32(n)
     call_by_reference(loops, routines.getrf, (order, order, a, order, exchanges, info_word()))
@@ -117,12 +129,57 @@ def exchange_rows(x: Matrix, exchanges: int, backwards: bool, zero: Any) -> None
         exchange_pair(x, i, load_i32(exchanges, i) - 1, zero)
 
 
+@always_inline
+def _solve_fixed(factor: int, exchanges: int, x: int, n: int, zero: Any) -> None:
+    """`solve` for one column of few rows, written out for each of these `n` where they are a constant."""
+    size = size_of(zero)
+    for i in range(n):
+        other = load_i32(exchanges, i) - 1
+        before = load_at(x, i * size, zero)
+        store_at(x, i * size, load_at(x, other * size, zero), zero)
+        store_at(x, other * size, before, zero)
+    for j in range(n):
+        value = load_at(x, j * size, zero)
+        for i in range(j + 1, n):
+            store_at(
+                x,
+                i * size,
+                load_at(x, i * size, zero) - load_at(factor, (i + n * j) * size, zero) * value,
+                zero,
+            )
+    for step in range(n):
+        j = n - 1 - step
+        value = load_at(x, j * size, zero) / load_at(factor, (j + n * j) * size, zero)
+        store_at(x, j * size, value, zero)
+        for i in range(j):
+            store_at(
+                x,
+                i * size,
+                load_at(x, i * size, zero) - load_at(factor, (i + n * j) * size, zero) * value,
+                zero,
+            )
+
+
+@noinline
+def _solve_few(factor: int, exchanges: int, x: int, n: int, zero: Any) -> None:
+    if n == 2:
+        _solve_fixed(factor, exchanges, x, 2, zero)
+    elif n == 3:
+        _solve_fixed(factor, exchanges, x, 3, zero)
+    elif n == 4:
+        _solve_fixed(factor, exchanges, x, 4, zero)
+    else:
+        _solve_fixed(factor, exchanges, x, n, zero)
+
+
 @noinline
 def solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) -> None:
     """Solve A X = B in place, or A^T X = B, with the factors of A."""
     n, zero = x.rows, routines.zero
     t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
-    if transpose:
+    if n <= FEW and x.columns == 1 and transpose == 0 and x.row_stride == size_of(zero):
+        _solve_few(factor, exchanges, x.address, n, zero)
+    elif transpose:
         substitute(loops, routines, transposed(t), x, np.int64(1), np.int64(0))
         substitute(loops, routines, transposed(t), x, np.int64(0), np.int64(1))
         exchange_rows(x, exchanges, True, zero)
@@ -159,7 +216,7 @@ def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> N
 def _lu(frame: int, loops: int, routines: Lapack) -> int:
     p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         copy(by_rows(x, n, n, zero), by_columns(y, n, n, zero), zero)
         factorize(loops, routines, y, n, y + triangle_bytes(n, zero))
         x += n * n * size_of(zero)
@@ -185,8 +242,8 @@ def _lu_solve(frame: int, loops: int, routines: Lapack) -> int:
     p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
     n, factor, y = p.n, load_i64(frame, X + 2), load_i64(frame, Y)
     bytes_ = n * p.k * size_of(zero)
-    memcpy(y, load_i64(frame, X + 1), p.count * bytes_)
-    for _ in range(p.count):
+    memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
+    for _ in range(p.matrices):
         if is_singular(by_columns(factor, n, n, zero), zero):
             return SINGULAR
         solve(loops, routines, factor, by_rows(y, n, p.k, zero), p.transpose)
@@ -219,7 +276,7 @@ def _lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
     if scratch == 0:
         return OUT_OF_MEMORY
     x, store_a = by_rows(scratch, n, k, zero), store & 1
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         memcpy(scratch, y_bar, bytes_)
         solve(loops, routines, factor, x, 1 - p.transpose)
         if b_bar != 0:
@@ -243,7 +300,7 @@ def _lu_solve_tangent(frame: int, loops: int, routines: Lapack) -> int:
     p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
     n, k, factor, y, y_dot = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
     a_dot, b_dot, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         into = by_rows(y_dot, n, k, zero)
         memset(y_dot, np.int32(0), bytes_)
         if a_dot != 0:
@@ -304,7 +361,7 @@ def _inv(frame: int, loops: int, routines: Lapack) -> int:
     if factor == 0:
         return OUT_OF_MEMORY
     inverse = factor + factor_bytes(n, zero)
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         copy(by_rows(x, n, n, zero), by_columns(factor, n, n, zero), zero)
         factorize(loops, routines, factor, n, factor + triangle_bytes(n, zero))
         if is_singular(by_columns(factor, n, n, zero), zero):
@@ -334,13 +391,13 @@ def _inv_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> 
     bytes_ = n * n * size_of(zero)
     into, middle = (x_bar, y_bar) if reverse else (y_bar, x_bar)
     if not reverse or load_i64(frame, STORE) & 1:
-        memset(into, np.int32(0), p.count * bytes_)
+        memset(into, np.int32(0), p.matrices * bytes_)
     if middle == 0:
         return 0
     scratch = malloc(bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         inverse = by_rows(y, n, n, zero)
         inverse = transposed(inverse) if reverse else inverse
         own, result = by_rows(middle, n, n, zero), by_rows(into, n, n, zero)

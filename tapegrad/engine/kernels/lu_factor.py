@@ -51,7 +51,7 @@ LIBRARY = libraries(("lu_triangles",))
 def _forward(frame: int, routines: Lapack) -> int:
     p, y, factor = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y), load_i64(frame, X + 1)
     n, zero = p.n, routines.zero
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         copy(by_columns(factor, n, n, zero), by_rows(y, n, n, zero), zero)
         factor += factor_bytes(n, zero)
         y += n * n * size_of(zero)
@@ -134,13 +134,13 @@ def _tangent_of(
 def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
     p, y, factor = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y), load_i64(frame, X + 1)
     x_bar, y_bar, n, zero = load_i64(frame, X_BAR), load_i64(frame, Y_BAR), p.n, routines.zero
-    bytes_, status = n * n * size_of(zero), np.int64(0)
+    bytes_, status = n * n * size_of(zero), 0
     scratch = malloc(4 * bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
     if reverse and load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.count * bytes_)
-    for _ in range(p.count):
+        memset(x_bar, np.int32(0), p.matrices * bytes_)
+    for _ in range(p.matrices):
         own, bar, other = by_rows(y, n, n, zero), by_rows(y_bar, n, n, zero), by_rows(x_bar, n, n, zero)
         exchanges = factor + triangle_bytes(n, zero)
         if is_singular(own, zero):
@@ -195,7 +195,7 @@ def lu_pivots_forward_i64(frame: int, loops: int) -> int:
     """Write the rows that each row was exchanged with, by the factors X[0], to Y."""
     p, factor, y = load_record(load_i64(frame, PARAMS), PivotParams), load_i64(frame, X), load_i64(frame, Y)
     triangles, bytes_ = 8 * (p.words - (p.n + 1) // 2), 8 * p.words
-    for i in range(p.count):
+    for i in range(p.matrices):
         for k in range(p.n):
             store_i64(y, i * p.n + k, np.int64(load_i32(factor + i * bytes_ + triangles, k)) - 1)
     return 0
@@ -216,8 +216,8 @@ def _exchange_all(x: Matrix, rows: int, back: int, zero: Any) -> bool:
 @always_inline
 def _exchange(source: int, into: int, rows: int, p: Any, back: int, zero: Any) -> int:
     bytes_ = p.n * p.k * size_of(zero)
-    memcpy(into, source, p.count * bytes_)
-    for _ in range(p.count):
+    memcpy(into, source, p.matrices * bytes_)
+    for _ in range(p.matrices):
         if not _exchange_all(by_rows(into, p.n, p.k, zero), rows, back, zero):
             return OUT_OF_RANGE
         into += bytes_
@@ -234,7 +234,7 @@ def _exchange_forward(frame: int, zero: Any) -> int:
 @always_inline
 def _exchange_reverse(frame: int, zero: Any) -> int:
     p = load_record(load_i64(frame, PARAMS), ExchangeParams)
-    total = p.count * p.n * p.k
+    total = p.matrices * p.n * p.k
     scratch = malloc(total * size_of(zero) + 8)
     if scratch == 0:
         return OUT_OF_MEMORY

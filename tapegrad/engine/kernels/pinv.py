@@ -57,7 +57,7 @@ def _divide(vectors: Matrix, values: int, cutoff: Any, zero: Any) -> None:
 @always_inline
 def _forward(frame: int, loops: int, routines: Lapack) -> int:
     own = load_record(load_i64(frame, PARAMS), PinvParams)
-    p = SvdParams(own.count, own.m, own.n, 0, 1)
+    p = SvdParams(own.matrices, own.m, own.n, 0, 1)
     x, cutoffs, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
     zero, size, answer, status = routines.zero, size_of(routines.zero), stack_words(1), 0
     if min(p.m, p.n) == 0:
@@ -69,7 +69,7 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
         return OUT_OF_MEMORY
     parts = a + p.m * p.n * size
     work = parts + result_bytes(p, zero)
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         copy(by_rows(x, p.m, p.n, zero), by_columns(a, p.m, p.n, zero), zero)
         if decompose(loops, routines, a, parts, work, words, work + words * size, p) != 0:
             status = NOT_CONVERGED
@@ -133,7 +133,7 @@ def _tangent_of(
     loops: int, routines: Lapack, a: Matrix, p: Matrix, a_dot: Matrix, into: Matrix, scratch: int
 ) -> None:
     """Write the tangent of one pseudo-inverse; the scratch is that of `_cotangent`."""
-    zero, products, write, more = routines.zero, routines.products, np.int64(1), np.int64(0)
+    zero, products, write = routines.zero, routines.products, np.int64(1)
     m, n = a.rows, a.columns
     side = m * n * size_of(zero)
     first, second = scratch, scratch + side
@@ -161,11 +161,11 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
     m, n, zero, x_bar, y_bar = p.m, p.n, routines.zero, load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
     bytes_, widest = m * n * size_of(zero), max(m, n)
     if reverse and load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.count * bytes_)
+        memset(x_bar, np.int32(0), p.matrices * bytes_)
     scratch = malloc((m * n + 2 * widest * widest) * size_of(zero) + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         a, own = by_rows(x, m, n, zero), by_rows(y, n, m, zero)
         if reverse:
             _cotangent(

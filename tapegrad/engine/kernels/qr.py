@@ -28,6 +28,7 @@ from tapegrad.engine.kernels.lapack import (
     part,
     put,
     substitute,
+    write_identity,
 )
 from tapegrad.engine.kernels.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.raw_memory import (
@@ -80,8 +81,11 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
     scratch = malloc(((p.m + 1 + _BLOCK) * wide + 8) * size_of(zero))
     if scratch == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.count if min(p.m, p.n) > 0 else 0):
-        _factor(loops, routines, x, y, scratch, p)
+    for _ in range(p.matrices):
+        if min(p.m, p.n) > 0:
+            _factor(loops, routines, x, y, scratch, p)
+        else:
+            write_identity(by_columns(y, p.m, p.full, zero), zero)
         x += p.m * p.n * size_of(zero)
         y += _result_bytes(p, zero)
     free(scratch)
@@ -99,18 +103,28 @@ def _copy_lower_up(a: Matrix, zero: Any) -> None:
 
 
 @noinline
+def _inner_cotangent(
+    loops: int, routines: Lapack, q_bar: Matrix, q: Matrix, r: Matrix, r_bar: Matrix, inner: Matrix
+) -> None:
+    """Write M, of which blocks below the diagonal are computed. R is a triangle: so much of its rows is zero."""
+    k, zero, products = r.rows, routines.zero, routines.products
+    for first in range(0, k, _BLOCK):
+        width, below = min(_BLOCK, k - first), k - first
+        into = part(inner, first, first, below, width)
+        left, right = part(q_bar, 0, first, q.rows, below), part(q, 0, first, q.rows, width)
+        product(loops, products, transposed(left), right, into, np.int64(1))
+        negate(into, zero)
+        left, right = part(r, first, first, below, below), part(r_bar, first, first, width, below)
+        product(loops, products, left, transposed(right), into, np.int64(0))
+    _copy_lower_up(inner, zero)
+
+
+@noinline
 def _cotangent(
     loops: int, routines: Lapack, y: int, y_bar: int, x: Matrix, into: Matrix, scratch: int, p: Any
 ) -> None:
     """Add the cotangent of one matrix. The scratch has room for the thin Q and for a square."""
-    m, n, zero, size, products, write = (
-        p.m,
-        p.n,
-        routines.zero,
-        size_of(routines.zero),
-        routines.products,
-        np.int64(1),
-    )
+    m, n, zero, size, products = p.m, p.n, routines.zero, size_of(routines.zero), routines.products
     k, more = min(m, n), np.int64(0)
     q, r = by_columns(y, m, k, zero), by_columns(y + m * p.full * size, p.full, n, zero)
     r_bar = by_columns(y_bar + m * p.full * size, p.full, n, zero)
@@ -121,10 +135,7 @@ def _cotangent(
         rest_bar = part(r_bar, 0, k, k, n - k)
         product(loops, products, part(x, 0, k, m, n - k), transposed(rest_bar), q_bar, more)
         product(loops, products, q, rest_bar, part(into, 0, k, m, n - k), more)
-    product(loops, products, transposed(q_bar), q, inner, write)
-    negate(inner, zero)
-    product(loops, products, own, transposed(own_bar), inner, more)
-    _copy_lower_up(inner, zero)
+    _inner_cotangent(loops, routines, q_bar, q, own, own_bar, inner)
     product(loops, products, q, inner, q_bar, more)
     substitute(loops, routines, own, transposed(q_bar), np.int64(0), np.int64(0))
     add(q_bar, part(into, 0, 0, m, k), more, zero)
@@ -136,11 +147,11 @@ def _reverse(frame: int, loops: int, routines: Lapack) -> int:
     x, x_bar, zero, k, status = load_i64(frame, X), load_i64(frame, X_BAR), routines.zero, min(p.m, p.n), 0
     bytes_ = p.m * p.n * size_of(zero)
     if load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.count * bytes_)
+        memset(x_bar, np.int32(0), p.matrices * bytes_)
     scratch = malloc((p.m + k) * k * size_of(zero) + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         r = by_columns(y + p.m * p.full * size_of(zero), p.full, p.n, zero)
         if is_singular(part(r, 0, 0, k, k), zero):
             status = SINGULAR
@@ -210,7 +221,7 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
     scratch = malloc(2 * k * k * size_of(zero) + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         r = by_columns(y + p.m * p.full * size_of(zero), p.full, p.n, zero)
         if is_singular(part(r, 0, 0, k, k), zero):
             status = SINGULAR

@@ -1,10 +1,10 @@
 """Singular value decompositions.
 
 The result is, for each matrix, its singular values s, then U column by column, then V^T column by column. With
-``a = J - J^T`` of ``J = U^T U_bar``, and b the same of V, the cotangent is ``U G V^T``, where G has s_bar on its diagonal
-and ``(a + b) / (2 (s_j - s_i)) + (a - b) / (2 (s_j + s_i))`` elsewhere, and where U or V are not square the parts outside
-of their spaces, divided by s (Giles 2008; Seeger et al. 2017; Townsend 2016). Further columns of complete factors have
-none here.
+``a = J - J^T`` of ``J = U^T U_bar``, and b the same of V, the cotangent is ``U G V^T``. G has s_bar on its diagonal and
+``(a + b) / (2 (s_j - s_i)) + (a - b) / (2 (s_j + s_i))`` elsewhere. Where U or V are not square, the parts outside of
+their spaces come to it, divided by s (Giles 2008; Seeger et al. 2017; Townsend 2016). Further columns of complete
+factors have no cotangents here.
 
 Equal singular values share their cotangent equally if only singular values are asked for, and a zero has none, as the
 size of a number. Otherwise equal ones have to be out of the function, as in `eigh`, and so have vectors of zeros where
@@ -31,6 +31,7 @@ from tapegrad.engine.kernels.lapack import (
     info_word,
     libraries,
     put,
+    write_identity,
 )
 from tapegrad.engine.kernels.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.raw_memory import (
@@ -107,7 +108,7 @@ def decompose(
         routines.gesdd,
         (job, m, n, a, m, y, u, m, v, right, work, np.int32(words), integers, info),
     )
-    return np.int64(load_i32(info, 0))
+    return int(load_i32(info, 0))
 
 
 @always_inline
@@ -115,6 +116,10 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
     p, x, y = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, X), load_i64(frame, Y)
     zero, size, answer, status = routines.zero, size_of(routines.zero), stack_words(1), 0
     if min(p.m, p.n) == 0:
+        for _ in range(p.matrices):
+            write_identity(by_columns(y, p.m, _left(p), zero), zero)
+            write_identity(by_columns(y + p.m * _left(p) * size, _right(p), p.n, zero), zero)
+            y += result_bytes(p, zero)
         return 0
     decompose(loops, routines, x, y, answer, np.int64(-1), answer, p)
     words = np.int64(load_at(answer, 0, zero)) + 1
@@ -122,7 +127,7 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
     if a == 0:
         return OUT_OF_MEMORY
     work = a + p.m * p.n * size
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         copy(by_rows(x, p.m, p.n, zero), by_columns(a, p.m, p.n, zero), zero)
         if decompose(loops, routines, a, y, work, words, work + words * size, p) != 0:
             status = NOT_CONVERGED
@@ -223,19 +228,22 @@ def _outside(
     loops: int,
     products: Any,
     vectors: Matrix,
-    bar: Matrix,
+    values: Matrix,
     inner: Matrix,
     s: Matrix,
     close: float,
     into: Matrix,
 ) -> bool:
-    """Write the part of a cotangent outside of the vectors' space, divided by s; whether there is one of each."""
+    """Write the part of values that lies outside of the vectors' space, divided by s; whether there is one of each.
+
+    `inner` is what lies in their space.
+    """
     zero = products.zero
     product(loops, products, vectors, inner, into, np.int64(1))
     for i in range(into.rows):
         for j in range(into.columns):
-            put(into, i, j, at(bar, i, j, zero) - at(into, i, j, zero), zero)
-    if not _are_zero(into, s, close, 1e4 * into.rows * eps_of(zero) * largest(bar, zero), zero):
+            put(into, i, j, at(values, i, j, zero) - at(into, i, j, zero), zero)
+    if not _are_zero(into, s, close, 1e4 * into.rows * eps_of(zero) * largest(values, zero), zero):
         return False
     for j in range(into.columns):
         value = at(s, j, 0, zero)
@@ -300,11 +308,11 @@ def _reverse(frame: int, loops: int, routines: Lapack) -> int:
     x_bar, zero, k, status = load_i64(frame, X_BAR), routines.zero, min(p.m, p.n), 0
     bytes_ = p.m * p.n * size_of(zero)
     if load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.count * bytes_)
+        memset(x_bar, np.int32(0), p.matrices * bytes_)
     scratch = malloc((3 * k * k + max(p.m, p.n) * k) * size_of(zero) + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         if not _cotangent(loops, routines, y, y_bar, by_rows(x_bar, p.m, p.n, zero), scratch, p):
             status = NOT_DIFFERENTIABLE
             break
@@ -331,37 +339,6 @@ def _inner_tangents(m: Matrix, s: Matrix, of_u: Matrix, of_v: Matrix, close: flo
             second = zero if together <= close or i == j else odd / together
             put(of_u, i, j, first + second, zero)
             put(of_v, i, j, first - second, zero)
-
-
-@noinline
-def _vectors_tangent(
-    loops: int,
-    products: Any,
-    vectors: Matrix,
-    inner: Matrix,
-    moved: Matrix,
-    part_: Matrix,
-    s: Matrix,
-    close: float,
-    into: Matrix,
-) -> bool:
-    """Write the tangent of vectors, of which `inner` lies in their space; outside of it it is that of `moved` over s."""  # fmt: skip
-    zero, add = products.zero, np.int64(0)
-    if vectors.rows > vectors.columns:
-        product(loops, products, vectors, part_, into, np.int64(1))
-        for i in range(into.rows):
-            for j in range(into.columns):
-                put(into, i, j, at(moved, i, j, zero) - at(into, i, j, zero), zero)
-        if not _are_zero(into, s, close, 1e4 * into.rows * eps_of(zero) * largest(moved, zero), zero):
-            return False
-        for j in range(into.columns):
-            value = at(s, j, 0, zero)
-            for i in range(into.rows):
-                put(into, i, j, zero if value <= close else at(into, i, j, zero) / value, zero)
-        product(loops, products, vectors, inner, into, add)
-    else:
-        product(loops, products, vectors, inner, into, np.int64(1))
-    return True
 
 
 @noinline
@@ -393,11 +370,20 @@ def _tangent_of(
     if p.vectors == 0:
         return True
     _inner_tangents(m, s, of_u, of_v, close, zero)
-    if not _vectors_tangent(loops, products, u, of_u, moved, m, s, close, u_dot):
-        return False
-    moved = by_rows(side, p.n, k, zero)
-    product(loops, products, transposed(x_dot), u, moved, write)
-    return _vectors_tangent(loops, products, v, of_v, moved, transposed(m), s, close, v_dot)
+    outside = False
+    if p.m > k:
+        if not _outside(loops, products, u, moved, m, s, close, u_dot):
+            return False
+        outside = True
+    product(loops, products, u, of_u, u_dot, np.int64(not outside))
+    moved, outside = by_rows(side, p.n, k, zero), False
+    if p.n > k:
+        product(loops, products, transposed(x_dot), u, moved, write)
+        if not _outside(loops, products, v, moved, transposed(m), s, close, v_dot):
+            return False
+        outside = True
+    product(loops, products, v, of_v, v_dot, np.int64(not outside))
+    return True
 
 
 @always_inline
@@ -407,7 +393,7 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
     scratch = malloc((3 * k * k + max(p.m, p.n) * k) * size_of(zero) + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         if not _tangent_of(loops, routines, y, by_rows(x_dot, p.m, p.n, zero), y_dot, scratch, p):
             status = NOT_DIFFERENTIABLE
             break

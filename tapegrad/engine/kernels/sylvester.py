@@ -126,14 +126,14 @@ def _sylvester(frame: int, loops: int, routines: Lapack, direction: int) -> int:
     m, n, size, products, write, more = p.m, p.n, size_of(zero), routines.products, np.int64(1), np.int64(0)
     a, b, q, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, X + 2), load_i64(frame, Y)
     a_bar, b_bar, q_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, X_BAR + 2)
-    y_bar, store, status = load_i64(frame, Y_BAR), load_i64(frame, STORE), np.int64(0)
+    y_bar, store, status = load_i64(frame, Y_BAR), load_i64(frame, STORE), 0
     first = malloc(_work_bytes(m, n, zero) + m * n * size)
     if first == 0:
         return OUT_OF_MEMORY
     second = first + _schur_bytes(m, zero)
     work = second + _schur_bytes(n, zero)
     right = by_rows(work + 3 * m * n * size, m, n, zero)
-    for _ in range(p.count):
+    for _ in range(p.matrices if min(m, n) > 0 else 0):
         own, other, x = by_rows(a, m, m, zero), by_rows(b, n, n, zero), by_rows(y, m, n, zero)
         status = _schur(loops, routines, own, first)
         if status == 0:
@@ -279,13 +279,13 @@ def _sqrtm(frame: int, loops: int, routines: Lapack) -> int:
         routines.products,
         np.int64(1),
     )
-    scratch, status = malloc(_schur_bytes(n, zero) + 2 * n * n * size), np.int64(0)
+    scratch, status = malloc(_schur_bytes(n, zero) + 2 * n * n * size), 0
     if scratch == 0:
         return OUT_OF_MEMORY
     t, u = by_columns(scratch, n, n, zero), by_columns(scratch + n * n * size, n, n, zero)
     r = by_columns(scratch + _schur_bytes(n, zero), n, n, zero)
     half = by_rows(r.address + n * n * size, n, n, zero)
-    for _ in range(p.count):
+    for _ in range(p.matrices if n > 0 else 0):
         status = _schur(loops, routines, by_rows(x, n, n, zero), scratch)
         if status == 0:
             status = _root_of_triangle(loops, routines, t, r)
@@ -303,7 +303,7 @@ def _sqrtm(frame: int, loops: int, routines: Lapack) -> int:
 def _sqrtm_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
     p, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, Y)
     n, zero, x_bar, y_bar = p.n, routines.zero, load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
-    bytes_, status = n * n * size_of(zero), np.int64(0)
+    bytes_, status = n * n * size_of(zero), 0
     along, into = (y_bar, x_bar) if reverse else (x_bar, y_bar)
     store = load_i64(frame, STORE) & 1 if reverse else np.int64(1)
     factors = malloc(_work_bytes(n, n, zero))
@@ -311,7 +311,7 @@ def _sqrtm_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -
         return OUT_OF_MEMORY
     work = factors + _schur_bytes(n, zero)
     x = by_rows(work + 2 * bytes_, n, n, zero)
-    for _ in range(p.count):
+    for _ in range(p.matrices if n > 0 else 0):
         status = _schur(loops, routines, by_rows(y, n, n, zero), factors)
         if status == 0:
             side, transpose = by_rows(along, n, n, zero), np.int64(1 if reverse else 0)

@@ -89,8 +89,8 @@ def _triangle_cotangent(
 def _forward(frame: int, loops: int, routines: Lapack) -> int:
     p, zero = load_record(load_i64(frame, PARAMS), TriangularParams), routines.zero
     triangle, y, bytes_ = load_i64(frame, X), load_i64(frame, Y), p.n * p.k * size_of(zero)
-    memcpy(y, load_i64(frame, X + 1), p.count * bytes_)
-    for _ in range(p.count):
+    memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
+    for _ in range(p.matrices):
         if p.unit == 0 and is_singular(by_rows(triangle, p.n, p.n, zero), zero):
             return SINGULAR
         _solve(loops, routines, triangle, by_rows(y, p.n, p.k, zero), p, p.transpose)
@@ -112,7 +112,7 @@ def _reverse(frame: int, loops: int, routines: Lapack) -> int:
     if address == 0:
         return OUT_OF_MEMORY
     x, scratch, store_t = by_rows(address, n, k, zero), by_rows(address + bytes_, n, n, zero), store & 1
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         memcpy(address, y_bar, bytes_)
         _solve(loops, routines, triangle, x, p, 1 - p.transpose)
         if b_bar != 0:
@@ -143,7 +143,7 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
     if scratch == 0:
         return OUT_OF_MEMORY
     own = by_rows(scratch, n, n, zero)
-    for _ in range(p.count):
+    for _ in range(p.matrices):
         into = by_rows(y_dot, n, k, zero)
         memset(y_dot, np.int32(0), bytes_)
         if t_dot != 0:

@@ -28,6 +28,12 @@ In reading order:
     array_api_sets                 different elements, by the functions of the array API
     generalized, matrix_chains     products of stacks of matrices and vectors; several products, powers
     products, vectors, norms       inner, outer and tensor products; cross products, traces; norms
+    matrices                       what functions of matrices share: checks, order in memory, instructions
+    systems, triangles             systems of linear equations, inverses; Cholesky factors, triangles
+    determinants, decompositions   determinants; eigenvalues, QR factors, singular values
+    least_squares                  pseudo-inverses, least squares, condition numbers
+    matrix_functions               exponentials, square roots, the equations of Sylvester and Lyapunov
+    structured                     blocks on a diagonal, constant diagonals
     subscripts, contraction        subscripts of `einsum`; plans of views and products that follow from them
     einsum                         sums of products by subscripts
     matrix_stacks                  what `numpy.linalg` has with other arguments than `numpy`

@@ -66,7 +66,7 @@ def _is_lower(uplo: Any, name: str) -> bool:
     return bool(letter == "L")
 
 
-def eigh(a: Any, UPLO: Literal["L", "U"] = "L") -> EighResult:
+def eigh(a: Any, UPLO: Literal["L", "U"] = "L") -> EighResult:  # noqa: N803  NumPy's name
     """Compute the eigenvalues and eigenvectors of symmetric matrices.
 
     Parameters
@@ -120,7 +120,7 @@ def eigh(a: Any, UPLO: Literal["L", "U"] = "L") -> EighResult:
     return EighResult(part_of(packed, 0, (n,)), columns_of(packed, n, n, n))
 
 
-def eigvalsh(a: Any, UPLO: Literal["L", "U"] = "L") -> Tensor:
+def eigvalsh(a: Any, UPLO: Literal["L", "U"] = "L") -> Tensor:  # noqa: N803  NumPy's name
     """Compute the eigenvalues of symmetric matrices.
 
     Parameters
@@ -179,7 +179,7 @@ def _complete(columns: Tensor, k: int) -> Tensor:
     return concatenate([thin, completed(thin, columns[..., k:])], axis=-1)
 
 
-def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+def qr(a: Any, mode: str = "reduced") -> Any:
     """Compute QR factors: ``a == q @ r`` with orthonormal columns of `q`, and `r` with zeros below its diagonal.
 
     Parameters

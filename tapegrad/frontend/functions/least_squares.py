@@ -10,7 +10,7 @@ from tapegrad.frontend.functions.linalg import matmul
 from tapegrad.frontend.functions.matrices import count_of, inverse, matrices, promoted, record, square
 from tapegrad.frontend.functions.predicates import matrix_rank
 from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.shape import broadcast_to, in_c_order
+from tapegrad.frontend.shape import in_c_order
 from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops.params import PinvParams
 
@@ -21,7 +21,9 @@ def _cutoffs(x: Tensor, rcond: Any, name: str) -> Tensor:
     given = given.astype(x.dtype, copy=False)
     if given.ndim == 0:
         return given
-    return in_c_order(broadcast_to(given, x.shape[:-2]))
+    if given.shape != x.shape[:-2]:
+        raise ValueError(f"{name}: the cutoffs have shape {given.shape}, and the matrices {x.shape}")
+    return in_c_order(given)
 
 
 def _pseudo_inverse(x: Tensor, rcond: Any, name: str) -> Tensor:
@@ -177,6 +179,8 @@ def cond(x: Any, p: Any = None) -> Tensor:
     if p in (None, 2, -2):
         s = svdvals(matrix)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    if p not in (1, -1, np.inf, -np.inf, "fro", "nuc"):
+        raise ValueError(f"numpy.linalg.cond: there is no norm {p!r} of matrices")
     matrix = square(matrix, "numpy.linalg.cond")
     inverted = inverse(matrix, "numpy.linalg.cond")
     return norms.matrix_norm(matrix, ord=p) * norms.matrix_norm(inverted, ord=p)

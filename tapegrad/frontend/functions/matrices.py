@@ -91,7 +91,7 @@ class Systems(NamedTuple):
     ----------
     a, b
         The matrices, and the right sides: stacks of matrices, or one vector.
-    count, n, k
+    matrices, n, k
         How many systems, rows of a matrix, and columns of a right side.
     each
         Whether each right side has a matrix of its own, and not all of them the same.
@@ -99,7 +99,7 @@ class Systems(NamedTuple):
 
     a: Tensor
     b: Tensor
-    count: int
+    matrices: int
     n: int
     k: int
     each: bool
@@ -145,7 +145,8 @@ def like_vectors(solutions: Tensor, b: Tensor) -> Tensor:
 
 def factor_words(n: int, dtype: Any) -> int:
     """Return how many words the LU factors of a matrix take, with the row exchanges behind them."""
-    return (n * n * np.dtype(dtype).itemsize + 7) // 8 + (4 * n + 7) // 8
+    itemsize: int = np.dtype(dtype).itemsize
+    return (n * n * itemsize + 7) // 8 + (4 * n + 7) // 8
 
 
 def lu_factors(x: Tensor, name: str) -> Tensor:

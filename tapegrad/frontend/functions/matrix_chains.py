@@ -120,7 +120,9 @@ def matrix_power(a: Any, n: int) -> Tensor:
     """
     x, exponent = as_tensor(a, "numpy.linalg.matrix_power"), operator.index(n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise np.linalg.LinAlgError(f"numpy.linalg.matrix_power: matrices are to be square, not of shape {x.shape}")
+        raise np.linalg.LinAlgError(
+            f"numpy.linalg.matrix_power: matrices are to be square, not of shape {x.shape}"
+        )
     if exponent < 0:
         x, exponent = inverse(square(x, "numpy.linalg.matrix_power"), "numpy.linalg.matrix_power"), -exponent
     if exponent == 0:

@@ -14,7 +14,7 @@ from tapegrad.frontend.tensor import Tensor
 _FEW = 10  # rows for which SciPy solves discrete Lyapunov equations directly
 
 
-def expm(A: Any) -> Tensor:
+def expm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     """Compute the exponentials of matrices.
 
     Parameters
@@ -52,7 +52,7 @@ def expm(A: Any) -> Tensor:
     return of_squares("expm", square(A, "tapegrad.linalg.expm"), "tapegrad.linalg.expm")
 
 
-def sqrtm(A: Any) -> Tensor:
+def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     """Compute the principal square roots of matrices.
 
     Parameters
@@ -138,7 +138,7 @@ def _sylvester(a: Any, b: Any, q: Any, name: str) -> Tensor:
         raise ValueError(
             f"{name}: the leading dimensions of {left.shape}, {right.shape} and {side.shape} do not broadcast"
         ) from None
-    return sylvester(*(_with_stack(x, stack) for x in (left, right, side)), name)
+    return sylvester(_with_stack(left, stack), _with_stack(right, stack), _with_stack(side, stack), name)
 
 
 def solve_continuous_lyapunov(a: Any, q: Any) -> Tensor:

@@ -1,9 +1,11 @@
 """Systems of linear equations and inverses, by LU factors."""
 
+import math
 from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.functions.lines import floating
 from tapegrad.frontend.functions.matrices import (
     Systems,
     count_of,
@@ -21,7 +23,7 @@ from tapegrad.frontend.functions.matrices import (
     turned,
 )
 from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.shape import broadcast_to, in_c_order
+from tapegrad.frontend.shape import broadcast_to, in_c_order, moveaxis, reshape
 from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.ops.params import ExchangeParams, LuParams
 
@@ -104,6 +106,82 @@ def inv(a: Any) -> Tensor:
             [-0.125,  0.25 ]])
     """
     return inverse(square(a, "numpy.linalg.inv"), "numpy.linalg.inv")
+
+
+def tensorinv(a: Any, ind: int = 2) -> Tensor:
+    """Compute the inverse of a Tensor that is seen as a matrix.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        The product of its first `ind` extents is that of the others.
+    ind : int, default 2
+        How many of the first dimensions are the rows.
+
+    Returns
+    -------
+    Tensor, shape ``a.shape[ind:] + a.shape[:ind]``
+        ``tensordot(tensorinv(a, ind), a, ind)`` is the identity.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is singular or not square.
+    ValueError
+        If `ind` is not positive.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.tensorinv(tg.reshape(tg.eye(6), (2, 3, 6)), ind=2).shape
+    (6, 2, 3)
+    """
+    x, name = as_tensor(a, "numpy.linalg.tensorinv"), "numpy.linalg.tensorinv"
+    if ind <= 0:
+        raise ValueError(f"{name}: ind must be positive, not {ind}")
+    rows = math.prod(x.shape[:ind])
+    matrix = square(reshape(x, (rows, x.size // max(rows, 1))), name)
+    return reshape(inverse(matrix, name), x.shape[ind:] + x.shape[:ind])
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
+    """Solve ``tensordot(a, x, x.ndim) == b``.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape ``b.shape + x.shape``
+        Coefficients; as many equations as unknowns.
+    b : Tensor or array_like
+        The right side.
+    axes : tuple of int, optional
+        Axes of `a` that are moved to the end first.
+
+    Returns
+    -------
+    Tensor
+        The solution.
+
+    Raises
+    ------
+    LinAlgError
+        If there are not as many equations as unknowns, or if they have no unique solution.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.tensorsolve(tg.reshape(tg.eye(4) * 2.0, (2, 2, 4)), tg.ones((2, 2)))
+    Tensor([0.5, 0.5, 0.5, 0.5])
+    """
+    name = "numpy.linalg.tensorsolve"
+    matrix, side = promoted(floating(a, name), floating(b, name))
+    if axes is not None:
+        last = (axes,) if hasattr(axes, "__index__") else tuple(axes)
+        matrix = moveaxis(matrix, last, range(matrix.ndim - len(last), matrix.ndim))
+    shape = matrix.shape[side.ndim :]
+    unknowns = math.prod(shape)
+    if matrix.size != unknowns**2 or side.size != unknowns:
+        raise np.linalg.LinAlgError(f"{name}: shapes {matrix.shape} and {side.shape} are no square system")
+    return reshape(solve(reshape(matrix, (unknowns, unknowns)), reshape(side, unknowns)), shape)
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Tensor, Any]:
@@ -211,14 +289,18 @@ def _rows(piv: Any, system: Systems, name: str) -> Tensor:
     """Return row exchanges as integers, one list or one for each matrix."""
     rows = piv if isinstance(piv, Tensor) else from_array(np.asarray(piv, np.int64), constant=True)
     shape = (*system.a.shape[:-2], system.n)
-    if rows.shape != shape:
-        rows = broadcast_to(rows, shape)
-    return rows
+    if rows.shape == shape:
+        return rows
+    if rows.shape != shape[-rows.ndim :]:
+        raise ValueError(
+            f"{name}: the factors have shape {system.a.shape}, and the row exchanges {rows.shape}"
+        )
+    return broadcast_to(rows, shape)
 
 
 def _exchanged(x: Tensor, rows: Tensor, system: Systems, back: bool, name: str) -> Tensor:
-    params = ExchangeParams(system.count, system.n, system.k, int(system.each), int(back))
+    params = ExchangeParams(system.matrices, system.n, system.k, int(system.each), int(back))
     return exchanged(x, rows, params, name)
 
 
-LINALG = {"solve": solve, "inv": inv}
+LINALG = {"solve": solve, "inv": inv, "tensorinv": tensorinv, "tensorsolve": tensorsolve}

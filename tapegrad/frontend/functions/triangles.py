@@ -1,6 +1,6 @@
 """Cholesky factors, and systems of linear equations with triangles."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from tapegrad.frontend.functions.matrices import (
     like_vectors,
@@ -115,12 +115,24 @@ def solve_triangular(
     name = "tapegrad.linalg.solve_triangular"
     if trans not in _TRANSPOSES:
         raise ValueError(f"{name}: trans is 0, 1, 2, 'N', 'T' or 'C', not {trans!r}")
+    return _solved(a, b, Triangle(_TRANSPOSES[trans], bool(lower), bool(unit_diagonal)), name)
+
+
+class Triangle(NamedTuple):
+    """What is read of matrices: transposed, the lower triangle, and without the diagonal."""
+
+    transpose: bool
+    lower: bool
+    unit: bool
+
+
+def _solved(a: Any, b: Any, triangle: Triangle, name: str) -> Tensor:
     matrix, side = promoted(square(a, name), as_tensor(b, name))
     system = systems(matrix, side, name)
     own, is_turned = turned(system.a)
     system = system._replace(a=own, b=in_c_order(system.b))
-    transpose, below = _TRANSPOSES[trans] != is_turned, bool(lower) != is_turned
-    return like_vectors(triangle_solved(system, transpose, below, bool(unit_diagonal), name), side)
+    transpose, lower = triangle.transpose != is_turned, triangle.lower != is_turned
+    return like_vectors(triangle_solved(system, transpose, lower, triangle.unit, name), side)
 
 
 def cho_factor(
@@ -198,9 +210,9 @@ def cho_solve(
     >>> tg.linalg.cho_solve((tg.tensor([[2.0, 0.0], [1.0, 2.0]]), True), [2.0, 9.0])
     Tensor([-0.5,  2. ])
     """
-    c, lower = c_and_lower
-    first, last = (0, 1) if lower else (1, 0)
-    return solve_triangular(c, solve_triangular(c, b, first, lower), last, lower)
+    (c, lower), name = c_and_lower, "tapegrad.linalg.cho_solve"
+    half = _solved(c, b, Triangle(not lower, bool(lower), False), name)
+    return _solved(c, half, Triangle(bool(lower), bool(lower), False), name)
 
 
 LINALG = {"cholesky": cholesky}

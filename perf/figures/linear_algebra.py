@@ -1,0 +1,156 @@
+"""Linear algebra beside LAPACK called by SciPy's low-level wrappers, and stacks of small matrices beside NumPy."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perf.figures.base import Figure, Outcome, Settings, Target, times_faster
+from perf.peers import Unavailable, tapegrad
+from perf.timer import Contender, Timing, race
+from perf.workloads import Answer, Array
+
+SIZES = (4, 40, 500)
+STACK = (10_000, 4, 4)
+
+
+class Routine(NamedTuple):
+    """A function of a matrix: of tapegrad's namespace, and the routines of LAPACK that compute it."""
+
+    function: Callable[..., Any]  # function(xp, a)
+    routine: Callable[..., Any]  # routine(scipy.linalg.lapack, a in Fortran's order)
+    symmetric: bool = False
+
+
+def _qr(lapack: Any, a: Array) -> Any:
+    factor, tau, _, _ = lapack.dgeqrf(a, lwork=64 * len(a))
+    return lapack.dorgqr(factor, tau, lwork=64 * len(a))[0], factor
+
+
+ROUTINES: dict[str, Routine] = {
+    "solve": Routine(
+        lambda xp, a: xp.linalg.solve(a, np.ones(a.shape[-1])), lambda s, a: s.dgesv(a, np.ones(len(a)))[2]
+    ),
+    "cholesky": Routine(lambda xp, a: xp.linalg.cholesky(a), lambda s, a: s.dpotrf(a, lower=1)[0], True),
+    "eigh": Routine(lambda xp, a: xp.linalg.eigh(a)[0], lambda s, a: s.dsyevd(a, lower=1)[0], True),
+    "svd": Routine(lambda xp, a: xp.linalg.svd(a)[1], lambda s, a: s.dgesdd(a)[1]),
+    "qr": Routine(lambda xp, a: abs(xp.linalg.qr(a)[0]), lambda s, a: abs(_qr(s, a)[0])),
+}
+
+
+def matrix(n: int, symmetric: bool) -> Array:
+    """A matrix that is far from singular; the same numbers every time."""
+    a = np.random.default_rng(n).standard_normal((n, n))
+    return a @ a.T + n * np.eye(n) if symmetric else a
+
+
+def _array(result: Any) -> Answer:
+    return (np.asarray(result),)
+
+
+def _entries(routine: Routine, n: int) -> tuple[list[Contender], list[Answer]]:
+    """The function in a replay, its value and gradient, and LAPACK."""
+    from scipy.linalg import lapack  # noqa: PLC0415  slow to import
+
+    library, a = tapegrad(), matrix(n, routine.symmetric)
+    ordered = np.asfortranarray(a)
+    summed = partial(_sum_of, routine.function, library)
+    contenders = [
+        Contender(f"{n}, forward", partial(library.jit(partial(routine.function, library)), a), _array),
+        Contender(f"{n}, forward and backward", partial(library.value_and_grad(library.jit(summed)), a)),
+        Contender(f"{n}, LAPACK", partial(routine.routine, lapack, ordered), _array),
+    ]
+    answer = (routine.function(np, a),)
+    return contenders, [answer, library.value_and_grad(summed)(a), answer]
+
+
+def _sum_of(function: Callable[..., Any], library: Any, a: Any) -> Any:
+    return library.sum(function(library, a))
+
+
+def _measure_routine(name: str, settings: Settings) -> Outcome:
+    _need(settings)
+    timings: list[Timing] = []
+    for n in SIZES[: settings.fewer(3, 2)]:
+        timings += race(*_entries(ROUTINES[name], n), settings.budget)
+    return Outcome(targets(timings), timings)
+
+
+def _need(settings: Settings) -> None:
+    if "tapegrad" in settings.without:
+        raise Unavailable("tapegrad is left out")
+
+
+def targets(timings: list[Timing]) -> list[Target]:
+    """How many times as long as LAPACK each may take."""
+    medians = {timing.name: timing.median for timing in timings}
+    return [
+        Target(f"times LAPACK's: {name}", median / medians[f"{name.split(',')[0]}, LAPACK"], limit, "x")
+        for name, median in medians.items()
+        for ending, limit in ((", forward", 1.2), (", forward and backward", 3.0))
+        if name.endswith(ending)
+    ]
+
+
+# --- stacks ----------------------------------------------------------------------------------------------------
+
+STACKED: dict[str, Callable[..., Any]] = {
+    "solve": lambda xp, a: xp.linalg.solve(a, np.ones((STACK[0], STACK[1], 1))),
+    "inv": lambda xp, a: xp.linalg.inv(a),
+    "det": lambda xp, a: xp.linalg.det(a),
+    "cholesky": lambda xp, a: xp.linalg.cholesky(a),
+    "eigvalsh": lambda xp, a: xp.linalg.eigvalsh(a),
+}
+
+
+def _measure_stacks(settings: Settings) -> Outcome:
+    _need(settings)
+    library, found = tapegrad(), []
+    a = np.random.default_rng(1).standard_normal(STACK)
+    a = a @ a.swapaxes(-1, -2) + np.eye(STACK[-1])
+    timings: list[Timing] = []
+    for name, function in STACKED.items():
+        contenders = [
+            Contender(f"{name}, replay", partial(library.jit(partial(function, library)), a), _array),
+            Contender(f"{name}, NumPy", partial(function, np, a), _array),
+        ]
+        own = race(contenders, (function(np, a),), settings.budget)
+        found += times_faster(f"{name}, replay", [(f"{name}, NumPy", 5)], own)
+        timings += own
+    return Outcome(found, timings)
+
+
+# --- Gaussian processes ----------------------------------------------------------------------------------------
+
+
+def likelihood(xp: Any, p: Any, x: Array, y: Array) -> Any:
+    """The log-likelihood of a Gaussian process, without its constant: logarithms of variance, length and noise."""
+    distances = (x[:, None] - x[None, :]) ** 2
+    kernel = xp.exp(p[0] - 0.5 * distances * xp.exp(-2.0 * p[1])) + xp.exp(p[2]) * np.eye(len(x))
+    factor = xp.linalg.cholesky(kernel)
+    whitened = xp.linalg.solve_triangular(factor, y, lower=True)
+    return -0.5 * xp.sum(whitened * whitened) - xp.sum(xp.log(xp.linalg.diagonal(factor)))
+
+
+def _measure_likelihood(settings: Settings) -> Outcome:
+    _need(settings)
+    library, p = tapegrad(), np.array([0.0, 0.0, -2.0])
+    timings: list[Timing] = []
+    for n in (40, 500)[: settings.fewer(2, 1)]:
+        x = np.linspace(0.0, 3.0, n)
+        function = partial(likelihood, library, x=x, y=np.sin(x))
+        call = partial(library.value_and_grad(library.jit(function)), p)
+        answer = library.value_and_grad(function)(p)
+        timings += race([Contender(f"{n} points", call)], answer, settings.budget)
+    return Outcome([Target("40 points", timings[0].median, 60e-6, "s")], timings)
+
+
+LINEAR_ALGEBRA = (
+    *(
+        Figure(f"linalg-{name}", f"{name} beside LAPACK, n = 4, 40, 500", partial(_measure_routine, name))
+        for name in ROUTINES
+    ),
+    Figure("linalg-stacks", "Stacks of 10,000 matrices of 4 x 4 beside NumPy", _measure_stacks),
+    Figure("gaussian-process", "Log-likelihood of a Gaussian process with its gradient", _measure_likelihood),
+)

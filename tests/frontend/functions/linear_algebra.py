@@ -1,0 +1,150 @@
+"""Cases of linear algebra: systems of equations, factors, decompositions, functions of matrices."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from helpers.functions import Case, Make, case, normal
+
+
+def regular(*shape: int) -> Make:
+    """Matrices that are far from singular."""
+    return lambda rng: rng.standard_normal(shape) + 3.0 * np.eye(shape[-1])
+
+
+def positive(xp: Any, x: Any) -> Any:
+    """Positive definite matrices, whose eigenvalues are apart from each other."""
+    return x @ xp.swapaxes(x, -1, -2) + np.diag(np.arange(x.shape[-1]) + 1.0).astype(x.dtype.char.lower())
+
+
+def of_numpy(name: str, *makers: Make, **arguments: Any) -> Case:
+    """A case of a function of numpy.linalg."""
+    return case(
+        f"linalg.{name}", lambda xp, *xs: getattr(xp.linalg, name)(*xs, **arguments), *makers, layouts=False
+    )
+
+
+def of_positive(name: str, *shape: int, **arguments: Any) -> Case:
+    """The same, of positive definite matrices."""
+    return case(
+        f"linalg.{name}",
+        lambda xp, x: getattr(xp.linalg, name)(positive(xp, x), **arguments),
+        normal(*shape),
+        layouts=False,
+    )
+
+
+def real(x: Any) -> Any:
+    return x.real if isinstance(x, np.ndarray) else x
+
+
+def of_scipy(call: Callable[..., Any], name: str, *makers: Make, **options: Any) -> Case:
+    """A case of a function that SciPy has: the oracle is called with `scipy.linalg`."""
+    return case(
+        f"linalg.{name}",
+        lambda xp, *xs: call(scipy.linalg if xp is np else xp.linalg, *xs),
+        *makers,
+        by_numpy=False,
+        layouts=False,
+        **options,
+    )
+
+
+def solved_by_factors(linalg: Any, a: Any, b: Any, trans: int) -> Any:
+    return linalg.lu_solve(linalg.lu_factor(a), b, trans)
+
+
+def projected(xp: Any, x: Any, name: str, **arguments: Any) -> Any:
+    """The projection to what is beside the first columns of a complete factor."""
+    factor = getattr(xp.linalg, name)(x, **arguments)[0][:, min(x.shape) :]
+    return factor @ xp.swapaxes(factor, -1, -2)
+
+
+CASES = [
+    of_numpy("solve", regular(3, 3), normal(3)),
+    of_numpy("solve", regular(2, 3, 3), normal(3, 2)),
+    of_numpy("solve", regular(3, 3), normal(2, 3, 1)),
+    of_numpy("solve", regular(14, 14), normal(14, 3)),
+    of_numpy("inv", regular(3, 3)),
+    of_numpy("inv", regular(2, 13, 13)),
+    of_numpy("tensorinv", normal(2, 3, 6)),
+    of_numpy("tensorsolve", normal(2, 3, 6), normal(2, 3)),
+    of_numpy("tensorsolve", normal(4, 2, 2), normal(2, 2), axes=(0,)),
+    of_numpy("det", normal(3, 3)),
+    of_numpy("det", normal(2, 2, 2)),
+    of_numpy("slogdet", normal(3, 3)),
+    of_numpy("slogdet", regular(2, 13, 13)),
+    of_positive("cholesky", 3, 3),
+    of_positive("cholesky", 2, 3, 3, upper=True),
+    of_positive("cholesky", 36, 36),
+    of_positive("eigh", 3, 3),
+    of_positive("eigh", 2, 2, 2, UPLO="U"),
+    of_positive("eigvalsh", 3, 3),
+    of_numpy("qr", normal(4, 3)),
+    of_numpy("qr", normal(2, 3, 4)),
+    of_numpy("qr", normal(3, 3), mode="r"),
+    case("linalg.qr", lambda xp, x: projected(xp, x, "qr", mode="complete"), normal(4, 2), layouts=False),
+    of_numpy("svd", normal(3, 3)),
+    of_numpy("svd", normal(2, 4, 3), full_matrices=False),
+    of_numpy("svd", normal(2, 4), full_matrices=False),
+    of_numpy("svd", normal(3, 2), compute_uv=False),
+    case("linalg.svd", lambda xp, x: projected(xp, x, "svd"), normal(4, 2), layouts=False),
+    of_numpy("svdvals", normal(2, 3, 2)),
+    of_numpy("pinv", normal(4, 3)),
+    of_numpy("pinv", normal(2, 2, 3), rtol=1e-6),
+    case(
+        "linalg.lstsq",
+        lambda xp, a, b: [y for k, y in enumerate(xp.linalg.lstsq(a, b)) if k != 2],
+        normal(5, 3),
+        normal(5, 2),
+        layouts=False,
+    ),
+    case("linalg.lstsq", lambda xp, a, b: xp.linalg.lstsq(a, b)[0], normal(2, 4), normal(2), layouts=False),
+    of_numpy("cond", normal(3, 3)),
+    of_numpy("cond", regular(2, 3, 3), p=1),
+    of_numpy("cond", regular(2, 2), p="nuc"),
+    of_numpy("norm", normal(3, 2), ord="nuc"),
+    of_numpy("norm", normal(2, 3, 4), ord=2, axis=(2, 0), keepdims=True),
+    of_numpy("matrix_norm", normal(2, 3, 3), ord=-2),
+    of_numpy("matrix_power", regular(3, 3), n=-3),
+    of_scipy(lambda s, a, b: s.solve_triangular(a, b), "solve_triangular", regular(3, 3), normal(3)),
+    of_scipy(
+        lambda s, a, b: s.solve_triangular(a, b, "T", lower=True),
+        "solve_triangular", regular(14, 14), normal(14, 2),
+    ),
+    of_scipy(
+        lambda s, a, b: s.solve_triangular(a, b, unit_diagonal=True),
+        "solve_triangular", normal(3, 3), normal(3, 2),
+    ),
+    of_scipy(
+        lambda s, a, b: s.cho_solve((s.solve_triangular(a, np.eye(3, dtype=b.dtype)), False), b),
+        "cho_solve", regular(3, 3), normal(3),
+    ),
+    of_scipy(lambda s, a: s.lu_factor(a)[0], "lu_factor", normal(3, 3)),
+    of_scipy(lambda s, a, b: solved_by_factors(s, a, b, 0), "lu_solve", normal(3, 3), normal(3)),
+    of_scipy(lambda s, a, b: solved_by_factors(s, a, b, 1), "lu_solve", regular(13, 13), normal(13, 2)),
+    of_scipy(lambda s, a: s.expm(a), "expm", normal(3, 3), tolerance=1e-11),
+    of_scipy(lambda s, a: s.expm(a * 4), "expm", normal(2, 2, 2), tolerance=1e-9, dtypes=("float64",)),
+    of_scipy(lambda s, a: real(s.sqrtm(a)), "sqrtm", regular(3, 3)),
+    of_scipy(
+        lambda s, a, b, q: s.solve_sylvester(a, b, q),
+        "solve_sylvester", regular(3, 3), regular(2, 2), normal(3, 2),
+    ),
+    of_scipy(
+        lambda s, a, q: s.solve_continuous_lyapunov(a, q),
+        "solve_continuous_lyapunov", regular(3, 3), normal(3, 3),
+    ),
+    of_scipy(
+        lambda s, a, q: s.solve_discrete_lyapunov(a / 9, q),
+        "solve_discrete_lyapunov", normal(3, 3), normal(3, 3), dtypes=("float64",),
+    ),
+    of_scipy(
+        lambda s, a, q: s.solve_discrete_lyapunov(a / 9, q, "bilinear"),
+        "solve_discrete_lyapunov", normal(3, 3), normal(3, 3), dtypes=("float64",),
+    ),
+    of_scipy(lambda s, a, b: s.block_diag(a, b, a[:1]), "block_diag", normal(2, 3), normal(4)),
+    of_scipy(lambda s, c, r: s.toeplitz(c, r), "toeplitz", normal(3), normal(4)),
+    of_scipy(lambda s, c: s.toeplitz(c), "toeplitz", normal(3)),
+]  # fmt: skip
