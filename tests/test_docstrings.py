@@ -37,7 +37,7 @@ INTERNAL = {
 # The first words of the summaries of functions and methods: what they do, in the imperative.
 VERBS = {
     "Add", "Apply", "Arrange", "Broadcast", "Build", "Check", "Clip", "Compute", "Convert", "Copy", "Count", "Create",
-    "Divide", "Evaluate", "Give", "Insert", "Integrate", "Interchange", "Interpolate", "Join", "Leave", "Limit",
+    "Divide", "Evaluate", "Give", "Insert", "Integrate", "Interchange", "Interpolate", "Join", "Lay", "Leave", "Limit",
     "Make", "Minimise", "Move", "Multiply", "Negate", "Permute", "Raise", "Record", "Register", "Remove", "Replace",
     "Return", "Round", "Select", "Set", "Show", "Solve", "Sort", "Subtract", "Test", "Unwrap", "Write",
 }  # fmt: skip
@@ -57,7 +57,7 @@ def _named() -> Iterator[tuple[str, Any]]:
             if own and not name.startswith("_") and (module is not tg.errors or isinstance(value, type)):
                 yield f"{module.__name__.rpartition('.')[2]}.{name}", value
     for name, value in vars(tg.linalg).items():
-        if not name.startswith("_") and value is not getattr(np.linalg, name):
+        if not name.startswith("_") and value is not getattr(np.linalg, name, None):
             yield f"linalg.{name}", value
     for name in tg.special.__all__:
         yield f"special.{name}", getattr(tg.special, name)

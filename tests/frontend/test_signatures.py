@@ -38,7 +38,7 @@ DIFFERENT = {
     "numpy.array": "ndmax, of NumPy 2.4, is for arrays of objects",
 }
 # What NumPy takes for an argument that it says no default of.
-UNSAID = {"keepdims": False, "where": True}
+UNSAID = {"keepdims": False, "where": True, "rtol": np._NoValue}
 POSITIONAL, KEYWORD = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 

@@ -127,6 +127,15 @@ def test_what_is_computed_twice_is_computed_once(monkeypatch):
     assert once[1] < twice[1]
 
 
+def test_systems_with_one_matrix_are_solved_by_one_factorisation():
+    def function(a):
+        return tg.sum(tg.linalg.solve(a, np.ones(3)) * tg.linalg.solve(a, np.arange(3.0)))
+
+    assert (
+        rows(recorded(function, np.eye(3)).program(ProgramSpec()))[0] == 5
+    )  # lu; lu_solve twice; multiply, sum
+
+
 def test_copies_are_dropped_but_for_results():
     found = recorded(lambda x: (tg.positive(tg.positive(x)) * 2, tg.positive(x)), np.ones(4))
     assert rows(found.program(ProgramSpec()))[0] == 2

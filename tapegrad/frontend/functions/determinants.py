@@ -33,14 +33,14 @@ def det(a: Any) -> Tensor:
     LinAlgError
         If the matrices are not square.
 
+    See Also
+    --------
+    slogdet : The logarithm, which does not overflow.
+
     Notes
     -----
     The derivative is the adjugate, and right for singular matrices too. Second derivatives are right for every matrix,
     and those of higher orders where at most one singular value is zero.
-
-    See Also
-    --------
-    slogdet : The logarithm, which does not overflow.
 
     Examples
     --------

@@ -268,7 +268,7 @@ def lu_solve(
     >>> import tapegrad as tg
     >>> factors = tg.linalg.lu_factor(tg.tensor([[1.0, 4.0], [2.0, 0.0]]))
     >>> tg.linalg.lu_solve(factors, [9.0, 2.0], trans=1)
-    Tensor([0.5, 4.25])
+    Tensor([0.5 , 4.25])
     """
     name = "tapegrad.linalg.lu_solve"
     if trans not in (0, 1, 2):

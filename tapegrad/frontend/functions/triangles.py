@@ -57,8 +57,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
             [1., 2.]])
     >>> factor.sum().backward()
     >>> a.grad
-    array([[ 0.1875,  0.125 ],
-           [ 0.125 ,  0.25  ]])
+    array([[0.1875, 0.125 ],
+           [0.125 , 0.25  ]])
     """
     x = square(a, "numpy.linalg.cholesky")
     if not upper:
