@@ -51,8 +51,8 @@ def _row(x: Tensor) -> Tensor:
 
 
 def _joined(parts: Sequence[Tensor]) -> Tensor:
-    """Return the parts of a packed result in their order; matrices are given as they lie there, row by row."""
-    stack = parts[0].shape[:-1]
+    """Return the parts of a packed result in their order, the last one of matrices, as they lie there row by row."""
+    stack = parts[-1].shape[:-2]
     return joining.concatenate(
         [reshape(each, (*stack, math.prod(each.shape[len(stack) :]))) for each in parts], -1
     )
