@@ -44,7 +44,7 @@ def _seed(root: Tensor, gradient: Any) -> np.ndarray:
         raise TypeError(f"backward: a gradient of dtype {value.dtype} for a Tensor of dtype {root.dtype}")
     try:
         if np.broadcast_shapes(value.shape, root.shape) == root.shape:
-            return np.ascontiguousarray(np.broadcast_to(value, root.shape), dtype=root.dtype)
+            return np.asarray(np.broadcast_to(value, root.shape), root.dtype, order="C")
     except ValueError:
         pass
     raise ValueError(

@@ -78,6 +78,13 @@ SPARSE = scipy.sparse.coo_array([[0.0, 2.0, 0.0], [1.5, 0.0, -3.0], [0.0, 0.0, 0
 
 REDUCE = {"prod_reduce": tg.prod, "max_reduce": tg.max, "min_reduce": tg.min, "logsumexp": tg.logsumexp}
 
+
+def apart(a):
+    """Matrices whose singular values are apart from each other."""
+    m, n = a.shape[-2:]
+    return a * 0.3 + np.eye(m, n) * (2.0 * np.arange(n) + 2.0)
+
+
 TRIANGLES = np.array([[2.0, 1.0, 0.5], [0.5, 3.0, 1.0], [0.2, -0.5, 2.0]])
 
 
@@ -269,14 +276,14 @@ CASES = {
         (lambda a: tg.linalg.eigvalsh(positive(a)), [(3, 3)]),
     ],
     "qr": [
-        (lambda a, k=k, mode=mode: tg.linalg.qr(a, mode)[k], [shape])
-        for shape in [(3, 3), (2, 4, 2), (2, 4)] for k in (0, 1) for mode in ("reduced", "complete")
+        (lambda a, k=k, mode=mode: tg.linalg.qr(apart(a), mode)[k], [shape])
+        for shape in [(3, 3), (2, 3, 2), (2, 4)] for k in (0, 1) for mode in ("reduced", "complete")
     ],
     "svd": [
-        (lambda a, k=k, full=full: tg.linalg.svd(a, full)[k], [shape])
-        for shape in [(3, 3), (2, 4, 2), (2, 3)] for k in (0, 1, 2) for full in (False, True)
-    ] + [(tg.linalg.svdvals, [(3, 2)])],
-    "expm": [(tg.linalg.expm, [shape]) for shape in [(3, 3), (2, 2, 2)]],
+        (lambda a, k=k, full=full: tg.linalg.svd(apart(a), full)[k], [shape])
+        for shape in [(3, 3), (2, 3, 2), (2, 3)] for k in (0, 1, 2) for full in (False, True)
+    ] + [(lambda a: tg.linalg.svdvals(apart(a)), [(3, 2)])],
+    "expm": [(lambda a: tg.linalg.expm(a / 8), [shape]) for shape in [(3, 3), (2, 2, 2)]],
     "sqrtm": [(lambda a: tg.linalg.sqrtm(regular(a)), [shape]) for shape in [(3, 3), (2, 2, 2)]],
     "sylvester": [
         (lambda a, b, q: tg.linalg.solve_sylvester(regular(a), regular(b), q), [(3, 3), (2, 2), (3, 2)]),
