@@ -227,6 +227,8 @@ def _clipped(a: Any, low: Any, high: Any) -> Tensor:
         a = list_as_tensor(a, "clip")
     if low is not None and high is not None:
         return apply(CODES["clip"], a, low, high)
+    if low is None and high is None:
+        return apply(POSITIVE, a)
     if (a.dtype if is_tensor(a) else np.asarray(a).dtype).kind in "biu":  # integers stay integers
         return apply(CODES["maximum"], a, low) if high is None else apply(CODES["minimum"], a, high)
     return apply(CODES["clip"], a, -np.inf if low is None else low, np.inf if high is None else high)

@@ -290,6 +290,12 @@ CONSTANT: dict[str, Callable[[Any, Any], Any]] = {
     "percentile": lambda xp, x: xp.percentile(x, [10, 50], method="higher"),
     "partition": lambda xp, x: xp.partition(x, 1),
     "bincount": lambda xp, x: xp.bincount(xp.asarray(x).astype(int)),
+    "percentile, axis kept": lambda xp, x: xp.percentile(x, 10, method="higher", keepdims=True),
+    "nanpercentile, axis kept": lambda xp, x: xp.nanpercentile(x, 10, method="higher", keepdims=True),
+    **{
+        f"{name}, axis kept": lambda xp, x, name=name: getattr(xp, name)(x, axis=0, keepdims=True)
+        for name in ("sum", "mean", "prod", "max", "min", "std", "median", "nansum", "nanmax", "argmax")
+    },
 }  # fmt: skip
 
 

@@ -92,8 +92,9 @@ def counted(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:
 
 def constant(function: Any, *operands: Any, **arguments: Any) -> Tensor:
     """Call a function of NumPy's on integers or booleans; its result is a constant."""
-    said = {name: value for name, value in arguments.items() if value is not None and value is not True}
-    said = {name: contents(value) for name, value in said.items()}
+    said = {name: contents(value) for name, value in arguments.items() if value is not None}
+    if said.get("where") is True:  # NumPy's default, with which it needs nothing to begin with
+        del said["where"]
     return from_array(np.asarray(function(*map(contents, operands), **said)), constant=True)
 
 
