@@ -33,6 +33,8 @@ from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnsupportedError as UnsupportedError
 from tapegrad.frontend.anomaly import detect_anomaly as detect_anomaly
+from tapegrad.frontend.array_api import VERSIONS as _VERSIONS
+from tapegrad.frontend.array_api import __array_namespace_info__ as __array_namespace_info__
 from tapegrad.frontend.functions.index_tricks import c_ as c_
 from tapegrad.frontend.functions.index_tricks import r_ as r_
 from tapegrad.frontend.inspection import check_tape as check_tape
@@ -59,6 +61,7 @@ from tapegrad.transforms.stop_gradient import stop_gradient as stop_gradient
 from tapegrad.transforms.vjp import vjp as vjp
 
 __version__ = "0.1.0"
+__array_api_version__ = _VERSIONS[-1]
 
 pi = _np.pi
 e = _np.e
@@ -84,4 +87,7 @@ __all__ = sorted(
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__all__", "__doc__", "__version__"]
+    return [
+        *__all__,
+        *("__all__", "__array_api_version__", "__array_namespace_info__", "__doc__", "__version__"),
+    ]

@@ -58,7 +58,6 @@ from numpy import float64 as float64
 from numpy import floating as floating
 from numpy import format_float_positional as format_float_positional
 from numpy import format_float_scientific as format_float_scientific
-from numpy import from_dlpack as from_dlpack
 from numpy import fromfile as fromfile
 from numpy import frompyfunc as frompyfunc
 from numpy import fromregex as fromregex
@@ -197,6 +196,7 @@ from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnsupportedError as UnsupportedError
 from tapegrad.frontend.anomaly import detect_anomaly as detect_anomaly
+from tapegrad.frontend.array_api import __array_namespace_info__ as __array_namespace_info__
 from tapegrad.frontend.array_like import (
     ArrayLike,
     Axis,
@@ -769,6 +769,7 @@ __all__ = [
     "zeros_like",
 ]
 
+__array_api_version__: str
 __version__: str
 e: float
 euler_gamma: float
@@ -987,6 +988,7 @@ def argsort(
     order: str | None = None,
     *,
     stable: builtins.bool | None = None,
+    descending: builtins.bool = False,
 ) -> npt.NDArray[np.intp]: ...
 def around(a: ArrayLike, decimals: int = 0, out: Out = None) -> Tensor: ...
 def array(
@@ -1674,6 +1676,14 @@ def frexp(
     dtype: DType = None,
     subok: builtins.bool = True,
 ) -> tuple[Tensor, Tensor | npt.NDArray[np.intc]]: ...
+def from_dlpack(
+    x: ArrayLike,
+    /,
+    *,
+    device: str | None = None,
+    copy: builtins.bool | None = None,
+    constant: builtins.bool | None = None,
+) -> Tensor: ...
 def frombuffer(
     buffer: Any,
     dtype: DType = None,
@@ -2717,6 +2727,7 @@ def sort(
     order: str | None = None,
     *,
     stable: builtins.bool | None = None,
+    descending: builtins.bool = False,
 ) -> Tensor: ...
 def sort_complex(a: ArrayLike) -> None: ...
 def spacing(

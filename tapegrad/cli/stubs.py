@@ -133,7 +133,8 @@ _RESULTS = _by_name(
         "tuple[np.ndarray, np.ndarray]": "histogram",
         "np.ndarray | Tensor": "bincount",
         "None": "sort_complex",
-        "Any": "Tensor.flat __array_function__ __array_ufunc__ __dlpack__ __dlpack_device__ __reduce__ item tolist",
+        "Any": "Tensor.flat __array_function__ __array_namespace__ __array_ufunc__ __dlpack__ __dlpack_device__"
+        " __reduce__ item tolist",
     }
 )
 _RESULTS |= _by_name(

@@ -23,6 +23,7 @@ The class is at the bottom, in `tensor`; the modules above it bind its methods. 
     functions                      NumPy's functions by their names, a room of its own
     numpys_own                     what NumPy itself does here: types, settings, indices, files
     numpy_docs, ufunc_docs         docstrings of functions that are made from NumPy's
+    array_api                      what the array API standard asks for and NumPy's functions are not
     numpy_protocols                ``np.sin(t)``
     coverage                       what every public function of NumPy's does with a Tensor
     function_names, callers        names and frames for messages

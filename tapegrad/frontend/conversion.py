@@ -119,11 +119,20 @@ def item(x: Tensor, *index: Any) -> Any:
 
 
 def _float(x: Tensor) -> float:
+    return _number(x)
+
+
+def _complex(x: Tensor) -> complex:
+    return complex(_number(x))
+
+
+def _number(x: Tensor) -> float:
+    """Return the only element, with a warning at the line that called if a gradient could flow back from it."""
     _one_element(x, "float()")
     number = float(concrete_array(x, "float()", instead_of_number).item())
     mode = thread.mode
     if not mode.leaves and mode.differentiate and mode.tape is EAGER and not x.constant:
-        warnings.warn(_LOST, LostGradientWarning, stacklevel=2)
+        warnings.warn(_LOST, LostGradientWarning, stacklevel=3)
     return number
 
 
@@ -200,18 +209,24 @@ def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray
     asker = sys._getframe(1)
     if is_sparse_product(asker):
         return boxed(x)
-    if x.dtype.kind == "f" and (x._traced() or (current()[1] and not x.constant)):
-        _refuse_array(x, called_function(), partial(instead_of_array, asker))
-    array = _looked_at(x)
+    array = _leaving(x, called_function(), partial(instead_of_array, asker))
     if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
         raise ValueError("a copy is needed to convert the dtype")
     return np.array(array, dtype, copy=bool(copy)) if copy else array.astype(dtype or array.dtype, copy=False)
 
 
+def _leaving(x: Tensor, asking: str, instead: Callable[[], str] = str) -> np.ndarray:
+    """Return the contents for a use as a plain array; raise where it would lose a gradient."""
+    if x.dtype.kind == "f" and (x._traced() or (current()[1] and not x.constant)):
+        _refuse_array(x, asking, instead)
+    return _looked_at(x)
+
+
 def _dlpack(
     x: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> Any:
-    return _array(x).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    array = _leaving(x, called_function() or "__dlpack__")
+    return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
 def _dlpack_device(x: Tensor) -> Any:
@@ -401,6 +416,7 @@ bind_methods(
     copy=copy,
     astype=astype,
     __float__=_float,
+    __complex__=_complex,
     __int__=_int,
     __index__=_index,
     __bool__=_bool,

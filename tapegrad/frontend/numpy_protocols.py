@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import is_xarray
-from tapegrad.frontend import creation, elementwise, numpys_own, shape
+from tapegrad.frontend import array_api, creation, elementwise, numpys_own, shape
 from tapegrad.frontend.askers import NAMESAKES
 from tapegrad.frontend.called import called_function
 from tapegrad.frontend.function_names import full_name
@@ -142,6 +142,7 @@ CREATION: dict[str, Any] = {
     **ranges.CREATION,
     **filled.CREATION,
     **copies.CREATION,
+    **array_api.CREATION,
 }
 # What gives plain results, or results that do not depend on the elements.
 CONSTANTS = {
@@ -159,7 +160,7 @@ CONSTANTS = {
 CONSTANTS_ONLY = set(numpys_own.TO_FILES.values())
 REFUSING = CONSTANTS_ONLY | {sorting.sort_complex}
 # Names of functions of this library that take Tensors where NumPy's of the same name may not.
-TAKING_TENSORS = FUNCTIONS.keys() | (CREATION.keys() - creation.MADE.keys())
+TAKING_TENSORS = FUNCTIONS.keys() | (CREATION.keys() - creation.MADE.keys() - array_api.CREATION.keys())
 NAMESAKES.update(TAKING_TENSORS, (f"linalg.{name}" for name in LINALG), ("c_", "r_"))
 _UFUNCS: dict[Any, Any] = {
     **{getattr(np, row.ufunc): elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.ufunc},

@@ -1,4 +1,8 @@
-"""tapegrad's functions given to other packages: fits, samplers, solvers of equations and differential equations."""
+"""tapegrad's functions given to other packages: fits, samplers, solvers; and other packages' functions of Tensors."""
+
+import os
+import subprocess
+import sys
 
 import emcee
 import iminuit
@@ -29,6 +33,33 @@ value_and_gradient = tg.value_and_grad(tg.jit(misfit))
 BEST = scipy.optimize.least_squares(
     lambda p: decay(t, *p) - data, TRUTH, xtol=1e-15, ftol=1e-15, gtol=1e-15
 ).x
+
+
+# --- functions for arrays of any library -------------------------------------------------------------------------
+
+OF_ANY_LIBRARY = """
+import numpy as np, tapegrad as tg
+from scipy import integrate, spatial, special, stats
+
+x = np.array([3.1, 2.2, 4.7, 3.3])
+functions = {
+    "gmean": stats.gmean,
+    "zscore": lambda x: tg.sum(stats.zscore(x) ** 3),
+    "tmean": tg.jit(lambda x: stats.tmean(x, (2.5, 5.0))),
+    "logsumexp": special.logsumexp,
+    "simpson": lambda x: integrate.cumulative_simpson(x)[-1],
+    "rotation": lambda x: tg.sum(spatial.transform.Rotation.from_rotvec(x[:3] / 4).as_matrix()[0]),
+}
+for name, f in functions.items():
+    along = (f(x + 1e-5) - f(x - 1e-5)) / 2e-5
+    np.testing.assert_allclose(tg.grad(f)(x).sum(), along, rtol=1e-6, atol=1e-8, err_msg=name)
+"""
+
+
+def test_scipys_functions_for_arrays_of_any_library_are_differentiated():
+    # SciPy reads the variable when it is imported
+    environment = os.environ | {"SCIPY_ARRAY_API": "1"}
+    subprocess.run([sys.executable, "-c", OF_ANY_LIBRARY], env=environment, check=True, timeout=300)
 
 
 # --- SciPy -------------------------------------------------------------------------------------------------------

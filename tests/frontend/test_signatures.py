@@ -26,7 +26,7 @@ OURS = {
     },
 }
 LEFT_OUT = {"signature"}  # of ufuncs: the inner loop by its types; `dtype` chooses it
-OWN = {"constant"}  # what functions of ours take beside NumPy's parameters
+OWN = {"constant", "descending"}  # what functions of ours take beside NumPy's parameters
 # Functions whose parameters differ, and why.
 DIFFERENT = {
     "numpy.where": "takes one argument, or three; None is no operand",

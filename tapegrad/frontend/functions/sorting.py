@@ -14,6 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.lines import axes_of, constant, is_float, lines_along, operand
+from tapegrad.frontend.functions.views import flip
 from tapegrad.frontend.indexing import elements_now, gather
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.outcomes import is_computed, is_recording, look
@@ -89,9 +90,15 @@ def _as_floats(x: Tensor) -> Tensor:
 
 
 def sort(
-    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
 ) -> Tensor:
-    """Return the elements along an axis in ascending order.
+    """Return the elements along an axis in ascending order, or in descending order.
 
     Parameters
     ----------
@@ -105,6 +112,8 @@ def sort(
         For arrays with fields, which a Tensor has not.
     stable : bool, optional
         Whether elements that are equal keep their order; they always do.
+    descending : bool, default False
+        If True, the largest element comes first, and each nan before it. The array API has it, NumPy has not.
 
     Returns
     -------
@@ -128,6 +137,8 @@ def sort(
     array([30., 10., 20.])
     """
     x = operand(a, "sort")
+    if descending:
+        return flip(sort(flip(x, axis), axis, kind, order, stable=stable), axis)
     if not is_float(x):
         return constant(np.sort, x, axis, kind, order, stable=stable)
     _check_kind(kind, order, stable)
@@ -150,7 +161,13 @@ def _check_kind(kind: Any, order: Any, stable: Any) -> None:
 
 
 def argsort(
-    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
 ) -> Any:
     """Return the positions that would sort the elements along an axis.
 
@@ -166,6 +183,8 @@ def argsort(
         For arrays with fields, which a Tensor has not.
     stable : bool, optional
         Whether elements that are equal keep their order; they always do.
+    descending : bool, default False
+        If True, the largest element comes first, and each nan before it. The array API has it, NumPy has not.
 
     Returns
     -------
@@ -181,6 +200,10 @@ def argsort(
     array([1, 2, 0])
     """
     _check_kind(kind, order, stable)
+    if descending:
+        x = operand(a, "argsort")
+        backwards = argsort(flip(x, axis), axis)
+        return np.flip((x.size if axis is None else x.shape[axis]) - 1 - backwards, axis)
     if not (is_recorded(a) or _are_recorded_integers(a)) or a.ndim == 0:
         return look(np.argsort, a, axis, stable=True)
     return _order(_as_floats(a) if a.dtype.kind == "b" else a, axis)
