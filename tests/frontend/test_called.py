@@ -50,12 +50,12 @@ CALLS: dict[str, list[Callable[[Any], Any]]] = {
     "scipy.linalg.expm": [lambda t: scipy.linalg.expm(t)],
     "scipy.stats.rv_continuous.pdf": [lambda t: scipy.stats.norm.pdf(t)],
     # because of what they call
-    "scipy.special.zeta": [lambda t: scipy.special.zeta(t)],
+    "scipy.special.ellipk": [lambda t: scipy.special.ellipk(t)],
     "scipy.special.roots_jacobi": [lambda t: scipy.special.roots_jacobi(3, t[0], t[1])],
     # asked by the protocols
-    "numpy.linalg.svd": [lambda t: np.linalg.svd(t)],
+    "numpy.linalg.eig": [lambda t: np.linalg.eig(t)],
     "numpy.fft.fft": [lambda t: np.fft.fft(t)],
-    "scipy.special.j0": [lambda t: scipy.special.j0(t)],
+    "scipy.special.airy": [lambda t: scipy.special.airy(t)],
 }
 
 

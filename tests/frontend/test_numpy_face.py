@@ -376,12 +376,12 @@ def test_an_array_is_not_updated_in_place_by_a_tensor() -> None:
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda x: np.linalg.svd(x), "svd"),
+        (lambda x: np.linalg.eig(x), "eig"),
         (lambda x: np.fft.fft(x), "fft"),
         (lambda x: np.roots(x), r"numpy\.roots"),
         (lambda x: np.polyfit(x, x, 1), r"numpy\.polyfit"),
-        (lambda x: np.linalg.det(x), r"numpy\.linalg\.det"),
-        (lambda x: scipy.special.j0(x), r"scipy\.special\.j0"),
+        (lambda x: np.linalg.eigvals(x), r"numpy\.linalg\.eigvals"),
+        (lambda x: scipy.special.ellipk(x), r"scipy\.special\.ellipk"),
         (lambda x: np.frompyfunc(lambda v: v, 1, 1)(x), r"<lambda>"),
         (lambda x: np.sum(x, out=np.zeros(())), "sum.*'out'"),
         (lambda x: np.concatenate([x, x], out=np.zeros(4)), "concatenate.*'out'"),

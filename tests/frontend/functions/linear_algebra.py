@@ -14,6 +14,11 @@ def regular(*shape: int) -> Make:
     return lambda rng: rng.standard_normal(shape) + 3.0 * np.eye(shape[-1])
 
 
+def unfolded(shape: tuple[int, ...], rows: int) -> Make:
+    """Arrays of a shape that are regular as matrices of so many rows."""
+    return lambda rng: regular(rows, rows)(rng).reshape(shape)
+
+
 def positive(xp: Any, x: Any) -> Any:
     """Positive definite matrices, whose eigenvalues are apart from each other."""
     return x @ xp.swapaxes(x, -1, -2) + np.diag(np.arange(x.shape[-1]) + 1.0).astype(x.dtype.char.lower())
@@ -69,8 +74,8 @@ CASES = [
     of_numpy("solve", regular(14, 14), normal(14, 3)),
     of_numpy("inv", regular(3, 3)),
     of_numpy("inv", regular(2, 13, 13)),
-    of_numpy("tensorinv", normal(2, 3, 6)),
-    of_numpy("tensorsolve", normal(2, 3, 6), normal(2, 3)),
+    of_numpy("tensorinv", unfolded((2, 3, 6), 6)),
+    of_numpy("tensorsolve", unfolded((2, 3, 6), 6), normal(2, 3)),
     of_numpy("tensorsolve", normal(4, 2, 2), normal(2, 2), axes=(0,)),
     of_numpy("det", normal(3, 3)),
     of_numpy("det", normal(2, 2, 2)),
