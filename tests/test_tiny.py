@@ -292,6 +292,15 @@ def test_transforms_nest_and_stop():
     close(tg.grad(lambda x: x * tg.stop_gradient(x))(3.0), 3.0)
 
 
+# --- stats -------------------------------------------------------------------------------------------------------
+
+
+def test_stats_normal_density():
+    density = tg.stats.norm.logpdf
+    close(density(X, 0.5, 2.0), -0.5 * ((X - 0.5) / 2) ** 2 - np.log(2 * np.sqrt(2 * np.pi)))
+    close(tg.grad(lambda x: tg.sum(density(x, 0.5, 2.0)))(X), (0.5 - X) / 4)
+
+
 # --- what stands on it -------------------------------------------------------------------------------------------
 
 

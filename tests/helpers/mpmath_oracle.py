@@ -6,7 +6,7 @@ import numpy as np
 from helpers.special_oracle import SPECIAL, constants
 from tapegrad.ops import ELEMENTWISE, Op, evaluate
 
-DIFFERENTIABLE = [op for op in ELEMENTWISE if not op.predicate]
+DIFFERENTIABLE = [op for op in ELEMENTWISE if not op.predicate and op.differentiable_operands]
 MP = {
     **SPECIAL,
     "where": lambda condition, x, y: x if condition else y,
