@@ -10,13 +10,12 @@ import numpy as np
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.keys import element_numbers, names_elements, parts_of, slot_of_key, view_key
 from tapegrad.frontend.locating import has_computed_index, is_computed_index, numbers_of_key
-from tapegrad.frontend.modes import current, thread
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.record import read_now
-from tapegrad.frontend.record_structural import record_out, record_rows
+from tapegrad.frontend.record_structural import record_new, record_rows
 from tapegrad.frontend.shape import in_c_order
 from tapegrad.frontend.tensor import (
     Tensor,
-    allocate,
     bind_methods,
     from_array,
     is_tensor,
@@ -96,24 +95,16 @@ def elements_now(x: Tensor, numbers: np.ndarray) -> Tensor:
 
 def gather(x: Tensor, rows: Any, shape: tuple[int, ...], length: int) -> Tensor:
     """Gather rows of `length` elements of a contiguous `x`, by number."""
-    tape, differentiate = current()
     count = math.prod(x.shape) // length if length else 0
     index = rows if is_tensor(rows) else from_array(rows.reshape(-1), constant=True)
-    result = allocate(tape, x.dtype, shape, "getitem")
-    operands = [x._slot_on(tape), index._slot_on(tape)]
-    record_out(tape, _GATHER, result._slot, operands, GatherParams(count, length), "getitem", differentiate)
-    return result
+    return record_new(_GATHER, [x, index], shape, GatherParams(count, length), "getitem")
 
 
 def scatter_add(x: Tensor, rows: np.ndarray, shape: tuple[int, ...]) -> Tensor:
     """Return zeros of a shape to whose rows those of `x` are added, each to the one that is listed for it."""
-    tape, differentiate = current()
-    x, index = in_c_order(x), from_array(np.ascontiguousarray(rows, np.int64), constant=True)
-    result = allocate(tape, x.dtype, shape, "scatter_add")
-    operands = [x._slot_on(tape), index._slot_on(tape)]
+    index = from_array(np.ascontiguousarray(rows, np.int64), constant=True)
     params = ScatterAddParams(shape[0], math.prod(shape[1:]))
-    record_out(tape, _SCATTER_ADD, result._slot, operands, params, "scatter_add", differentiate)
-    return result
+    return record_new(_SCATTER_ADD, [in_c_order(x), index], shape, params, "scatter_add")
 
 
 def pick(x: Tensor, rows: Any, shape: tuple[int, ...], length: int = 1) -> Tensor:

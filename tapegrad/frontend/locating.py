@@ -8,9 +8,9 @@ import numpy as np
 from tapegrad.frontend.keys import element_numbers, parts_of
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outcomes import is_computed
-from tapegrad.frontend.record_structural import record_out
+from tapegrad.frontend.record_structural import record_new
 from tapegrad.frontend.shape import broadcast_to, in_c_order, reshape
-from tapegrad.frontend.tensor import Tensor, allocate, from_array, is_tensor
+from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CLIP, RAISE, WRAP, LocateParams
 
@@ -49,12 +49,8 @@ def located(numbers: Any, indices: Tensor, extent: int, step: int, mode: str = "
         numbers = _spread(numbers, shape)
     if not is_tensor(numbers):
         numbers = from_array(np.ascontiguousarray(numbers, np.int64), constant=True)
-    tape = thread.mode.tape
-    result = allocate(tape, _INT64, shape, "index")
-    operands = [numbers._slot_on(tape), indices._slot_on(tape)]
     params = LocateParams(extent, step, _MODES[mode], stride)
-    record_out(tape, _LOCATE, result._slot, operands, params, "index", False)
-    return result
+    return record_new(_LOCATE, [numbers, indices], shape, params, "index", _INT64)
 
 
 def _spread(values: Any, shape: tuple[int, ...]) -> Any:

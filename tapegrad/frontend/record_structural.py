@@ -1,5 +1,6 @@
 """Record a structural op: allocate its result, and append the instruction, whose parameters the caller has checked."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tapegrad.frontend.lists import held_tensor, holds_tensors
 from tapegrad.frontend.modes import EAGER, thread
 from tapegrad.frontend.record import FLOATS, as_float, constant_slot, list_as_tensor, read_now, small_copy
 from tapegrad.frontend.running import load_kernel
-from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
+from tapegrad.frontend.tensor import Tensor, allocate, from_array, from_slot, is_tensor
 from tapegrad.ops import COPY
 
 
@@ -61,6 +62,27 @@ def record_out(
     if status < 0:
         raise_for(status, name, [])
     watch(tape, result, name)
+
+
+def record_new(
+    code: int, operands: Sequence[Tensor], shape: tuple[int, ...], params: Any, name: str, dtype: Any = None
+) -> Tensor:
+    """Run and record an op whose result is new, in C order, and of the first operand's dtype if no other is said."""
+    mode = thread.mode
+    tape = mode.tape
+    result = allocate(tape, dtype or operands[0].dtype, shape, name)
+    record_out(
+        tape, code, result._slot, [x._slot_on(tape) for x in operands], params, name, mode.differentiate
+    )
+    return result
+
+
+def in_common_dtype(*operands: Tensor) -> list[Tensor]:
+    """Return operands in the dtype that all of them promote to."""
+    if all(x.dtype == operands[0].dtype for x in operands):
+        return list(operands)
+    dtype = np.result_type(*[x.dtype for x in operands])
+    return [x.astype(dtype, copy=False) for x in operands]
 
 
 # --- ops that the engine records in one call: it finds shapes and parameters, and makes the views that are needed -----

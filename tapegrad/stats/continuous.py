@@ -7,7 +7,16 @@ from typing import Any
 
 from tapegrad.frontend.tensor import Tensor
 from tapegrad.stats.functions import exp, log, log1p, where
-from tapegrad.stats.parameters import Domain, is_number, parse, positive, valid_or_nan, variable
+from tapegrad.stats.parameters import (
+    Domain,
+    is_number,
+    less,
+    parse,
+    positive,
+    valid_or_nan,
+    validity,
+    variable,
+)
 
 Function = Callable[..., Any]
 _INFINITE = (-math.inf, math.inf)
@@ -79,10 +88,10 @@ class Continuous:
         parameters = self._parameters("logpdf", args, kwds)
         if self.exponent is not None:
             loc, scale = parameters
-            return _less(self.exponent(variable(x, self._full("logpdf")), loc, scale), log(scale))
+            return less(self.exponent(variable(x, self._full("logpdf")), loc, scale), log(scale))
         z, shapes, scale = self._standard(x, parameters, "logpdf")
         density = self._inside(z, shapes, self.log_density(z, *shapes), -math.inf, -math.inf)
-        return _less(density, log(scale))
+        return less(density, log(scale))
 
     def pdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
         """Compute the density.
@@ -247,7 +256,7 @@ class Continuous:
     def _checked(self, parameters: list[Any]) -> list[Any]:
         """Return the parameters with a scale that is nan where one of them is outside of its domain."""
         *shapes, loc, scale = parameters
-        valid = [domain(value) for domain, value in zip(self.shapes.values(), shapes, strict=True)]
+        valid = validity(self.shapes, shapes)
         if self.relation is not None:
             valid.append(self.relation(*shapes))
         return [*shapes, loc, valid_or_nan(scale, *valid, positive(scale))]
@@ -255,7 +264,7 @@ class Continuous:
     def _standard(self, x: Any, parameters: list[Any], method: str) -> tuple[Tensor, list[Any], Any]:
         """Return the standard variable, the shape parameters and the scale."""
         *shapes, loc, scale = self._checked(parameters)
-        moved = _less(variable(x, self._full(method)), loc)
+        moved = less(variable(x, self._full(method)), loc)
         return (moved if is_number(scale) and scale == 1 else moved / scale), shapes, scale
 
     def _inside(self, z: Tensor, shapes: list[Any], value: Any, below: float, above: float) -> Any:
@@ -306,11 +315,6 @@ def _logarithm(function: Function | None, complement: Function | None) -> Functi
         return where(rest < 0.5, log1p(-rest), log(function(z, *shapes)))
 
     return logarithm
-
-
-def _less(value: Tensor, number: Any) -> Tensor:
-    """Subtract; a plain 0 is no instruction."""
-    return value if is_number(number) and number == 0 else value - number
 
 
 def _scaled(z: Tensor, loc: Any, scale: Any) -> Tensor:

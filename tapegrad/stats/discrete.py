@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.frontend.tensor import Tensor
 from tapegrad.stats.functions import exp, floor, log, where
-from tapegrad.stats.parameters import Domain, is_number, parse, valid_or_nan, variable
+from tapegrad.stats.parameters import Domain, is_number, less, parse, valid_or_nan, validity, variable
 
 Function = Callable[..., Any]
 
@@ -196,10 +196,8 @@ class Discrete:
         """Return the standard variable, nan where a parameter is outside of its domain, and the shape parameters."""
         name = f"tapegrad.stats.{self.name}.{method}"
         *shapes, loc = parse(name, (*self.shapes, "loc"), args, kwds)
-        valid = [domain(value) for domain, value in zip(self.shapes.values(), shapes, strict=True)]
-        z = variable(k, name)
-        z = z if is_number(loc) and loc == 0 else z - loc
-        return valid_or_nan(z.detach(), *valid), shapes
+        z = less(variable(k, name), loc)
+        return valid_or_nan(z.detach(), *validity(self.shapes, shapes)), shapes
 
     def _probability(
         self, method: str, k: Any, args: tuple[Any, ...], kwds: dict[str, Any], below: float

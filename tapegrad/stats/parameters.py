@@ -50,6 +50,11 @@ def parse(name: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict
     return [value if is_number(value) else as_tensor(value, name) for value in values]
 
 
+def less(value: Tensor, number: Any) -> Tensor:
+    """Subtract; a plain 0 is no instruction."""
+    return value if is_number(number) and number == 0 else value - number
+
+
 # --- domains -------------------------------------------------------------------------------------------------------
 
 
@@ -89,6 +94,11 @@ def both(*conditions: Any) -> Any:
     if any(each is False for each in rest):
         return False
     return functools.reduce(operator.and_, rest) if rest else True
+
+
+def validity(domains: dict[str, Domain], values: list[Any]) -> list[Any]:
+    """Return for each parameter where it is in its domain."""
+    return [domain(value) for domain, value in zip(domains.values(), values, strict=True)]
 
 
 def valid_or_nan(value: Any, *conditions: Any) -> Any:

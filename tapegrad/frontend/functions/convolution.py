@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.views import with_one_dimension
-from tapegrad.frontend.modes import current
-from tapegrad.frontend.record_structural import as_tensor, record_out
+from tapegrad.frontend.record_structural import as_tensor, in_common_dtype, record_new
 from tapegrad.frontend.shape import in_c_order
-from tapegrad.frontend.tensor import Tensor, allocate, from_array
+from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CorrelateParams
 
@@ -18,12 +17,7 @@ _MODES = ("valid", "same", "full")
 
 def sums_of_products(x: Tensor, weights: Tensor, params: CorrelateParams) -> Tensor:
     """Record ``y[i] = sum(weights[k] * x[i + k + offset])`` of two lines of one dtype."""
-    tape, differentiate = current()
-    x, weights = in_c_order(x), in_c_order(weights)
-    result = allocate(tape, x.dtype, (params.sums,), "correlate")
-    operands = [x._slot_on(tape), weights._slot_on(tape)]
-    record_out(tape, _CORRELATE, result._slot, operands, params, "correlate", differentiate)
-    return result
+    return record_new(_CORRELATE, [in_c_order(x), in_c_order(weights)], (params.sums,), params, "correlate")
 
 
 def _lines(a: Any, v: Any, name: str) -> tuple[Tensor, Tensor]:
@@ -34,9 +28,7 @@ def _lines(a: Any, v: Any, name: str) -> tuple[Tensor, Tensor]:
             raise ValueError(f"{name}: {argument!r} has shape {shape}, not one dimension")
         if 0 in shape:
             raise ValueError(f"{name}: {argument!r} cannot be empty")
-    if x.dtype != weights.dtype:
-        dtype = np.result_type(x.dtype, weights.dtype)
-        x, weights = x.astype(dtype, copy=False), weights.astype(dtype, copy=False)
+    x, weights = in_common_dtype(x, weights)
     return with_one_dimension(x), with_one_dimension(weights)
 
 

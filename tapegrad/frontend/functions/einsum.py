@@ -9,7 +9,7 @@ from tapegrad.frontend.functions.subscripts import split_arguments
 from tapegrad.frontend.layouts import in_order
 from tapegrad.frontend.outcomes import at_once
 from tapegrad.frontend.outputs import deliver
-from tapegrad.frontend.record_structural import as_tensor
+from tapegrad.frontend.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.tensor import Tensor, from_array, view_of
 
 _NAME = "numpy.einsum"
@@ -120,8 +120,7 @@ def _evaluated(text: str, factors: list[Tensor], optimize: Any) -> Tensor:
     if len(dtypes) > 1 or next(iter(dtypes)).kind != "f":
         if all(dtype.kind != "f" for dtype in dtypes):
             return _of_integers(text, factors)
-        dtype = np.result_type(*dtypes)
-        factors = [x.astype(dtype, copy=False) for x in factors]
+        factors = in_common_dtype(*factors)
     if not steps:
         return view_of(factors[0], factors[0].data_or_traced()[...])
     result: Tensor = run(steps, factors)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.frontend.modes import current, thread
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.record import read_now
-from tapegrad.frontend.record_structural import in_shape, record_out
-from tapegrad.frontend.tensor import Tensor, allocate, from_array, geometry_of
+from tapegrad.frontend.record_structural import in_shape, record_new
+from tapegrad.frontend.tensor import Tensor, from_array, geometry_of
 from tapegrad.frontend.writes import setitem
 from tapegrad.ops import CODES
 from tapegrad.ops.params import EmbedParams, Region
@@ -23,11 +23,9 @@ def among_zeros(x: Tensor, shape: tuple[int, ...], first: int, steps: tuple[int,
 
     In C order the region begins at number `first`; `steps` leads from it to the next one along each axis of `x`.
     """
-    tape, differentiate = current()
     dtype, (extents, strides) = x.dtype, geometry_of(x)
     params = _in_one_region(shape, dtype.itemsize, first, steps, extents, strides)
-    whole = allocate(tape, dtype, (params.total,), name)
-    record_out(tape, _EMBED, whole._slot, [x._slot_on(tape)], params, name, differentiate)
+    whole = record_new(_EMBED, [x], (params.total,), params, name)
     return in_shape(whole, shape)
 
 

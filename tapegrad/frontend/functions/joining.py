@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outputs import deliver
-from tapegrad.frontend.record_structural import as_tensor, record_joined
+from tapegrad.frontend.record_structural import as_tensor, in_common_dtype, record_joined
 from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.frontend.writes import setitem
 
@@ -98,8 +98,7 @@ def _join(pieces: list[Tensor], axis: int, is_new: bool, function: Any) -> Tenso
     if all(p.dtype.kind != "f" for p in pieces):
         return _of_integers(pieces, axis, is_new, function)
     _check_shapes([p.shape for p in pieces], axis, is_new, f"numpy.{name}")
-    dtype = np.result_type(*[p.dtype for p in pieces])
-    joined = record_joined([p.astype(dtype, copy=False) for p in pieces], axis, is_new, name)
+    joined = record_joined(in_common_dtype(*pieces), axis, is_new, name)
     assert joined is not None
     return joined
 

@@ -7,9 +7,9 @@ import numpy as np
 from tapegrad.frontend.functions import norms, reductions
 from tapegrad.frontend.functions.decompositions import svdvals
 from tapegrad.frontend.functions.linalg import matmul
-from tapegrad.frontend.functions.matrices import count_of, inverse, matrices, promoted, record, square
+from tapegrad.frontend.functions.matrices import count_of, inverse, matrices, record, square
 from tapegrad.frontend.functions.predicates import matrix_rank
-from tapegrad.frontend.record_structural import as_tensor
+from tapegrad.frontend.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.shape import in_c_order
 from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops.params import PinvParams
@@ -125,7 +125,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Tensor, Tensor, A
     (Tensor([1., 2.]), 2)
     """
     name = "numpy.linalg.lstsq"
-    matrix, side = promoted(matrices(a, name), as_tensor(b, name))
+    matrix, side = in_common_dtype(matrices(a, name), as_tensor(b, name))
     _check_one_problem(matrix, side, name)
     m, n = matrix.shape
     cutoff = max(m, n) * float(np.finfo(matrix.dtype).eps) if rcond is None else rcond

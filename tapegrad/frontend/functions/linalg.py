@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad.foreign import is_sparse
 from tapegrad.frontend.functions import sparse
 from tapegrad.frontend.modes import thread
-from tapegrad.frontend.record_structural import as_tensor, record_product, record_product_of
+from tapegrad.frontend.record_structural import as_tensor, in_common_dtype, record_product, record_product_of
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
 from tapegrad.ops import CODES
 
@@ -72,8 +72,7 @@ def _converted(a: Tensor, b: Tensor) -> Tensor:
     _check_shapes(a.shape, b.shape)
     if a.dtype.kind != "f" and b.dtype.kind != "f":
         return from_array(np.matmul(np.asarray(a), np.asarray(b)), constant=True)
-    dtype = np.result_type(a.dtype, b.dtype)
-    a, b = (t.astype(dtype, copy=False) for t in (a, b))
+    a, b = in_common_dtype(a, b)
     product = record_product(_MATMUL, a, b, "matmul")
     assert product is not None
     return product

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tapegrad.frontend.functions.lines import floating
-from tapegrad.frontend.modes import current
-from tapegrad.frontend.record_structural import record_out
+from tapegrad.frontend.record_structural import as_tensor, in_common_dtype, record_new
 from tapegrad.frontend.shape import broadcast_to, in_c_order, reshape, swapaxes
-from tapegrad.frontend.tensor import Tensor, allocate
+from tapegrad.frontend.tensor import Tensor
 from tapegrad.ops import CODES
 from tapegrad.ops.params import (
     CholeskyParams,
@@ -31,11 +30,7 @@ def record(
     op: str, operands: list[Tensor], shape: Shape, params: Any, name: str, dtype: Any = None
 ) -> Tensor:
     """Record an op of matrices. All operands are in C order, and so is the result."""
-    tape, differentiate = current()
-    result = allocate(tape, dtype or operands[0].dtype, shape, name)
-    slots = [x._slot_on(tape) for x in operands]
-    record_out(tape, CODES[op], result._slot, slots, params, name, differentiate)
-    return result
+    return record_new(CODES[op], operands, shape, params, name, dtype)
 
 
 # --- operands --------------------------------------------------------------------------------------------------
@@ -57,14 +52,6 @@ def square(a: Any, name: str) -> Tensor:
     if x.shape[-1] != x.shape[-2]:
         raise LinAlgError(f"{name}: matrices are to be square, not of shape {x.shape}")
     return x
-
-
-def promoted(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Return two operands in the dtype that both promote to."""
-    if a.dtype == b.dtype:
-        return a, b
-    dtype = np.result_type(a.dtype, b.dtype)
-    return a.astype(dtype, copy=False), b.astype(dtype, copy=False)
 
 
 def turned(x: Tensor) -> tuple[Tensor, bool]:
@@ -116,6 +103,14 @@ def systems(a: Tensor, b: Tensor, name: str) -> Systems:
         b = reshape(b, (n, 1))
     a, b, each = _stacked(a, b, name)
     return Systems(a, b, count_of(b), n, b.shape[-1], each)
+
+
+def prepared(a: Any, b: Any, name: str) -> tuple[Systems, Tensor, bool]:
+    """Return systems in C order, their right side as it was given, and whether the matrices lie there transposed."""
+    matrix, side = in_common_dtype(square(a, name), as_tensor(b, name))
+    system = systems(matrix, side, name)
+    own, is_turned = turned(system.a)
+    return system._replace(a=own, b=in_c_order(system.b)), side, is_turned
 
 
 def _stacked(a: Tensor, b: Tensor, name: str) -> tuple[Tensor, Tensor, bool]:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.linalg import matmul
-from tapegrad.frontend.functions.matrices import inverse, of_squares, promoted, square, sylvester
+from tapegrad.frontend.functions.matrices import inverse, of_squares, square, sylvester
 from tapegrad.frontend.functions.systems import solve
-from tapegrad.frontend.record_structural import as_tensor
+from tapegrad.frontend.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.shape import broadcast_to, reshape, swapaxes
 from tapegrad.frontend.tensor import Tensor
 
@@ -125,9 +125,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
 
 
 def _sylvester(a: Any, b: Any, q: Any, name: str) -> Tensor:
-    left, right = promoted(square(a, name), square(b, name))
-    left, side = promoted(left, as_tensor(q, name))
-    left, right = promoted(left, right)
+    left, right, side = in_common_dtype(square(a, name), square(b, name), as_tensor(q, name))
     if side.ndim < 2 or side.shape[-2:] != (left.shape[-1], right.shape[-1]):
         raise ValueError(
             f"{name}: the matrices have shapes {left.shape} and {right.shape}, and the right side {side.shape}"
@@ -205,7 +203,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Tensor
     name = "tapegrad.linalg.solve_discrete_lyapunov"
     if method not in (None, "direct", "bilinear"):
         raise ValueError(f"{name}: method is 'direct' or 'bilinear', not {method!r}")
-    x, side = promoted(square(a, name), square(q, name))
+    x, side = in_common_dtype(square(a, name), square(q, name))
     if x.shape[-1] != side.shape[-1]:
         raise ValueError(f"{name}: shapes {x.shape} and {side.shape} differ")
     stack = np.broadcast_shapes(x.shape[:-2], side.shape[:-2])

@@ -8,11 +8,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.joining import concatenate
 from tapegrad.frontend.functions.lines import constant, is_float, operand
-from tapegrad.frontend.modes import current
 from tapegrad.frontend.outputs import deliver
-from tapegrad.frontend.record_structural import record_out, record_scan
+from tapegrad.frontend.record_structural import record_new, record_scan
 from tapegrad.frontend.shape import moveaxis, reshape
-from tapegrad.frontend.tensor import Tensor, allocate, bind_methods
+from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.ops import CODES
 from tapegrad.ops.params import RecurrenceParams
 
@@ -24,11 +23,7 @@ def linear_recurrence(factors: Tensor, terms: Tensor, *, masked: bool = False) -
 
     Both are of one shape and dtype. If `masked`, zero times anything is zero, as it is for derivatives.
     """
-    tape, differentiate = current()
-    result = allocate(tape, terms.dtype, terms.shape, "recurrence")
-    slots, params = [factors._slot_on(tape), terms._slot_on(tape)], RecurrenceParams(int(masked))
-    record_out(tape, _RECURRENCE, result._slot, slots, params, "recurrence", differentiate)
-    return result
+    return record_new(_RECURRENCE, [factors, terms], terms.shape, RecurrenceParams(int(masked)), "recurrence")
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:

@@ -7,11 +7,11 @@ import numpy as np
 from tapegrad.frontend.functions.predicates import all as every
 from tapegrad.frontend.functions.predicates import any as some
 from tapegrad.frontend.functions.selection import take
-from tapegrad.frontend.modes import no_grad, thread
+from tapegrad.frontend.modes import no_grad
 from tapegrad.frontend.outcomes import is_computed, is_recording, look
-from tapegrad.frontend.record_structural import as_tensor, record_out
+from tapegrad.frontend.record_structural import as_tensor, record_new
 from tapegrad.frontend.shape import in_c_order
-from tapegrad.frontend.tensor import Tensor, allocate, bind_methods
+from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.ops import CODES
 from tapegrad.ops.params import SearchParams
 
@@ -67,12 +67,8 @@ def places(numbers: Tensor, values: Tensor, right: bool) -> Tensor:
         dtype = _INT64
     with no_grad():
         numbers, values = (_ready(x, dtype) for x in (numbers, values))
-        tape = thread.mode.tape
-        result = allocate(tape, _INT64, values.shape, "searchsorted")
-        operands = [numbers._slot_on(tape), values._slot_on(tape)]
         params = SearchParams(numbers.size, int(right))
-        record_out(tape, _SEARCH, result._slot, operands, params, "searchsorted", False)
-    return result
+        return record_new(_SEARCH, [numbers, values], values.shape, params, "searchsorted", _INT64)
 
 
 def _ready(x: Tensor, dtype: np.dtype[Any]) -> Tensor:

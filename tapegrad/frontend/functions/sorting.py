@@ -16,12 +16,11 @@ from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.lines import axes_of, constant, is_float, lines_along, operand
 from tapegrad.frontend.functions.views import flip
 from tapegrad.frontend.indexing import elements_now, gather
-from tapegrad.frontend.modes import current
 from tapegrad.frontend.outcomes import is_computed, is_recording, look
 from tapegrad.frontend.outputs import deliver
-from tapegrad.frontend.record_structural import as_tensor, record_out
+from tapegrad.frontend.record_structural import as_tensor, record_new
 from tapegrad.frontend.shape import contiguous, in_c_order, moveaxis, reshape
-from tapegrad.frontend.tensor import Tensor, allocate, bind_methods
+from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.ops import CODES
 from tapegrad.ops.params import ArgextremeParams, ArgsortParams
 
@@ -35,12 +34,9 @@ _FEW = 512  # elements that NumPy orders before the engine has been asked
 
 def order_of_lines(lines: Tensor, *, numbered_through: bool) -> Tensor:
     """Return the positions that sort each line along the last axis of contiguous floats, as int64."""
-    tape, differentiate = current()
     shape = lines.shape
-    result = allocate(tape, _INDEX, shape, "argsort")
     params = ArgsortParams(math.prod(shape[:-1]), shape[-1], int(numbered_through))
-    record_out(tape, _ARGSORT, result._slot, [lines._slot_on(tape)], params, "argsort", differentiate)
-    return result
+    return record_new(_ARGSORT, [lines], shape, params, "argsort", _INDEX)
 
 
 def sorted_lines(lines: Tensor) -> Tensor:
@@ -64,12 +60,8 @@ def order_now(lines: Tensor) -> np.ndarray:
 
 def _extreme_of_lines(lines: Tensor, shape: tuple[int, ...], sign: int, name: str) -> Tensor:
     """Return the position of the extreme of each line along the last axis, in a shape."""
-    tape, differentiate = current()
-    lines = in_c_order(lines)
-    result = allocate(tape, _INDEX, shape, name)
     params = ArgextremeParams(math.prod(lines.shape[:-1]), lines.shape[-1], sign)
-    record_out(tape, _ARGEXTREME, result._slot, [lines._slot_on(tape)], params, name, differentiate)
-    return result
+    return record_new(_ARGEXTREME, [in_c_order(lines)], shape, params, name, _INDEX)
 
 
 def is_recorded(a: Any) -> bool:

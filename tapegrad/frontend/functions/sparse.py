@@ -12,11 +12,11 @@ import numpy as np
 from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import is_sparse
 from tapegrad.frontend.array_checks import check_dtype
-from tapegrad.frontend.modes import current, thread, watch_now
+from tapegrad.frontend.modes import thread, watch_now
 from tapegrad.frontend.record import as_float
-from tapegrad.frontend.record_structural import as_tensor, record_out
+from tapegrad.frontend.record_structural import as_tensor, record_new
 from tapegrad.frontend.shape import in_c_order, transpose
-from tapegrad.frontend.tensor import Tensor, allocate, from_array
+from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CsrMatmulParams, CsrTransposedMatmulParams
 
@@ -61,18 +61,15 @@ def _record(matrix: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Record the product of floats."""
     dtype = np.result_type(matrix.dtype, x.dtype)
     check_dtype(dtype, "matmul with a sparse matrix")
-    tape, differentiate = current()
+    tape = thread.mode.tape
     compressed = _compressed(matrix)
     entries, lists = _entries(compressed), _lists(compressed)
     if len(entries) != len(lists) - len(compressed.indptr):
         raise ValueError("matmul: a sparse matrix has not as many entries as it says; see its check_format()")
     x = in_c_order(as_float(x, dtype, tape, False))
-    result = allocate(tape, dtype, shape, "matmul")
     read = [x, as_float(entries, dtype, tape, True), from_array(lists, constant=True)]
     code, params = _op(compressed, math.prod(x.shape[1:]))
-    operands = [t._slot_on(tape) for t in read]
-    record_out(tape, code, result._slot, operands, params, "matmul", differentiate)
-    return result
+    return record_new(code, read, shape, params, "matmul")
 
 
 def _op(compressed: Any, width: int) -> tuple[int, Any]:

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.joining import concatenate
-from tapegrad.frontend.functions.matrices import promoted
-from tapegrad.frontend.record_structural import as_tensor
+from tapegrad.frontend.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import Tensor, from_array
 
@@ -83,7 +82,7 @@ def toeplitz(c: Any, r: Any = None) -> Tensor:
     """
     column = as_tensor(c, "tapegrad.linalg.toeplitz")
     row = column if r is None else as_tensor(r, "tapegrad.linalg.toeplitz")
-    column, row = promoted(*(reshape(x, (1,)) if x.ndim == 0 else x for x in (column, row)))
+    column, row = in_common_dtype(*(reshape(x, (1,)) if x.ndim == 0 else x for x in (column, row)))
     m, n = column.shape[-1], row.shape[-1]
     if 0 in (m, n):
         return _zeros((*column.shape[:-1], m, n), column.dtype)

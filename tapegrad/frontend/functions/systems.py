@@ -14,15 +14,14 @@ from tapegrad.frontend.functions.matrices import (
     like_vectors,
     lu_factors,
     pivots,
-    promoted,
+    prepared,
     record,
     solved,
     square,
     systems,
     triangle_solved,
-    turned,
 )
-from tapegrad.frontend.record_structural import as_tensor
+from tapegrad.frontend.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.shape import broadcast_to, in_c_order, moveaxis, reshape
 from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.ops.params import ExchangeParams, LuParams
@@ -73,11 +72,8 @@ def solve(a: Any, b: Any) -> Tensor:
            [-0.25 , -0.5  ]])
     """
     name = "numpy.linalg.solve"
-    matrix, side = promoted(square(a, name), as_tensor(b, name))
-    system = systems(matrix, side, name)
-    own, is_turned = turned(system.a)
-    system = system._replace(a=own, b=in_c_order(system.b))
-    return like_vectors(solved(system, lu_factors(own, name), is_turned, name), side)
+    system, side, is_turned = prepared(a, b, name)
+    return like_vectors(solved(system, lu_factors(system.a, name), is_turned, name), side)
 
 
 def inv(a: Any) -> Tensor:
@@ -173,7 +169,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
     Tensor([0.5, 0.5, 0.5, 0.5])
     """
     name = "numpy.linalg.tensorsolve"
-    matrix, side = promoted(floating(a, name), floating(b, name))
+    matrix, side = in_common_dtype(floating(a, name), floating(b, name))
     if axes is not None:
         last = (axes,) if hasattr(axes, "__index__") else tuple(axes)
         matrix = moveaxis(matrix, last, range(matrix.ndim - len(last), matrix.ndim))
@@ -273,7 +269,7 @@ def lu_solve(
     name = "tapegrad.linalg.lu_solve"
     if trans not in (0, 1, 2):
         raise ValueError(f"{name}: trans is 0, 1 or 2, not {trans!r}")
-    lu, side = promoted(square(lu_and_piv[0], name), as_tensor(b, name))
+    lu, side = in_common_dtype(square(lu_and_piv[0], name), as_tensor(b, name))
     system = systems(lu, side, name)
     rows = _rows(lu_and_piv[1], system, name)
     own, x = in_c_order(system.a), system.b

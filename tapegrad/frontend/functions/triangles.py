@@ -5,14 +5,11 @@ from typing import Any, NamedTuple
 from tapegrad.frontend.functions.matrices import (
     like_vectors,
     lower_factor,
-    promoted,
+    prepared,
     square,
-    systems,
     triangle_solved,
-    turned,
 )
-from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.shape import in_c_order, swapaxes
+from tapegrad.frontend.shape import swapaxes
 from tapegrad.frontend.tensor import Tensor
 
 _TRANSPOSES = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
@@ -60,10 +57,13 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
     array([[0.1875, 0.125 ],
            [0.125 , 0.25  ]])
     """
-    x = square(a, "numpy.linalg.cholesky")
-    if not upper:
-        return lower_factor(x, "numpy.linalg.cholesky")
-    return swapaxes(lower_factor(swapaxes(x, -1, -2), "numpy.linalg.cholesky"), -1, -2)
+    return _factor(a, not upper, "numpy.linalg.cholesky")
+
+
+def _factor(a: Any, lower: bool, name: str) -> Tensor:
+    """Return the lower factors, for which the lower triangle is read, or the upper ones."""
+    x = square(a, name)
+    return lower_factor(x, name) if lower else swapaxes(lower_factor(swapaxes(x, -1, -2), name), -1, -2)
 
 
 def solve_triangular(
@@ -127,10 +127,7 @@ class Triangle(NamedTuple):
 
 
 def _solved(a: Any, b: Any, triangle: Triangle, name: str) -> Tensor:
-    matrix, side = promoted(square(a, name), as_tensor(b, name))
-    system = systems(matrix, side, name)
-    own, is_turned = turned(system.a)
-    system = system._replace(a=own, b=in_c_order(system.b))
+    system, side, is_turned = prepared(a, b, name)
     transpose, lower = triangle.transpose != is_turned, triangle.lower != is_turned
     return like_vectors(triangle_solved(system, transpose, lower, triangle.unit, name), side)
 
@@ -170,10 +167,7 @@ def cho_factor(
     >>> tg.linalg.cho_solve(factor, [2.0, 9.0])
     Tensor([-0.5,  2. ])
     """
-    x = square(a, "tapegrad.linalg.cho_factor")
-    if lower:
-        return lower_factor(x, "tapegrad.linalg.cho_factor"), True
-    return swapaxes(lower_factor(swapaxes(x, -1, -2), "tapegrad.linalg.cho_factor"), -1, -2), False
+    return _factor(a, bool(lower), "tapegrad.linalg.cho_factor"), bool(lower)
 
 
 def cho_solve(

@@ -8,11 +8,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from tapegrad.frontend.functions.diagonals import diagonal
 from tapegrad.frontend.functions.joining import concatenate
 from tapegrad.frontend.functions.reductions import sum as total
-from tapegrad.frontend.modes import current
 from tapegrad.frontend.outputs import deliver
-from tapegrad.frontend.record_structural import as_tensor, record_out
+from tapegrad.frontend.record_structural import as_tensor, record_new
 from tapegrad.frontend.shape import broadcast_to, moveaxis
-from tapegrad.frontend.tensor import Tensor, allocate, bind_methods
+from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.frontend.ufuncs import in_one_dtype
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CrossParams
@@ -95,11 +94,7 @@ def product_in_space(x: Tensor, y: Tensor, *, masked: bool = False) -> Tensor:
 
     If `masked`, zero times anything is zero, as it is for derivatives.
     """
-    tape, differentiate = current()
-    result = allocate(tape, x.dtype, x.shape, "cross")
-    slots, params = [x._slot_on(tape), y._slot_on(tape)], CrossParams(int(masked))
-    record_out(tape, _CROSS, result._slot, slots, params, "cross", differentiate)
-    return result
+    return record_new(_CROSS, [x, y], x.shape, CrossParams(int(masked)), "cross")
 
 
 def _of_integers(x: Tensor, y: Tensor) -> Tensor:
