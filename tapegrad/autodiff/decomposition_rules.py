@@ -24,10 +24,10 @@ from tapegrad.frontend.functions.determinants import det
 from tapegrad.frontend.functions.diagonals import diagonal
 from tapegrad.frontend.functions.extremes import max as largest
 from tapegrad.frontend.functions.linalg import matmul
-from tapegrad.frontend.functions.matrices import Systems, inverse, record, triangle_solved
+from tapegrad.frontend.functions.matrices import Systems, inverse, record, transposed, triangle_solved
 from tapegrad.frontend.modes import no_grad
 from tapegrad.frontend.record import unary
-from tapegrad.frontend.shape import expand_dims, in_c_order, reshape, swapaxes
+from tapegrad.frontend.shape import expand_dims, in_c_order, reshape
 from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops import COPY
 from tapegrad.ops.params import DeterminedParams
@@ -36,10 +36,6 @@ _SAME = 1e4  # roundings in cotangents that are taken for equal
 _where = elementwise.where
 _absolute, _maximum, _minimum = (elementwise.FUNCTIONS[name] for name in ("absolute", "maximum", "minimum"))
 _greater, _less_equal = (elementwise.FUNCTIONS[name] for name in ("greater", "less_equal"))
-
-
-def _turn(x: Tensor) -> Tensor:
-    return swapaxes(x, -1, -2)
 
 
 def _column(x: Tensor) -> Tensor:
@@ -125,7 +121,7 @@ def _excess_of_pairs(diagonal_: Tensor, m: Tensor, ties: _Ties) -> Tensor:
     of_vectors = ties.slack * _extent(m)
     own = diagonal(m, 0, -2, -1)
     apart = _absolute(_row(diagonal_) - _column(diagonal_)) - of_values
-    turned = _absolute(m - _turn(m)) - of_vectors
+    turned = _absolute(m - transposed(m)) - of_vectors
     mixed = _maximum(_absolute(m), _absolute(_row(own) - _column(own))) - of_vectors
     both = _minimum(_absolute(_column(diagonal_)) - of_values, mixed)
     excess: Tensor = ties.others * _maximum(_maximum(apart, turned), both)
@@ -136,7 +132,7 @@ def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     p, bar = step.params, step.dense(y_bar, -1)
     values, rows, ties = _eigen(step)
     values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
-    m = matmul(rows, _turn(rows_bar))
+    m = matmul(rows, transposed(rows_bar))
     if p.vectors:
         with no_grad():
             excess = _excess_of_pairs(values_bar, m, ties)
@@ -144,14 +140,14 @@ def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     else:
         values_bar = ties.shared(values_bar)
     gaps = _row(values) - _column(values)
-    g = (m - _turn(m)) * ties.inverse(2.0 * gaps, ties.tied) + _diagonal_matrix(values_bar)
-    return {0: matmul(matmul(_turn(rows), g), rows)}
+    g = (m - transposed(m)) * ties.inverse(2.0 * gaps, ties.tied) + _diagonal_matrix(values_bar)
+    return {0: matmul(matmul(transposed(rows), g), rows)}
 
 
 def _eigh_forward(step: Step, x_dot: Value) -> Value:
     p, x_dot = step.params, step.dense(x_dot, 0)
     values, rows, ties = _eigen(step)
-    m = matmul(matmul(rows, (x_dot + _turn(x_dot)) / 2), _turn(rows))
+    m = matmul(matmul(rows, (x_dot + transposed(x_dot)) / 2), transposed(rows))
     values_dot = diagonal(m, 0, -2, -1)
     if p.vectors:
         with no_grad():
@@ -169,10 +165,10 @@ def _eigh_forward(step: Step, x_dot: Value) -> Value:
 
 def _divided(x: Tensor, r: Tensor, transpose: bool) -> Tensor:
     """Return ``x @ r^-1``, or ``x @ r^-T``, for an upper triangle."""
-    r, right = in_c_order(r), in_c_order(_turn(x))
+    r, right = in_c_order(r), in_c_order(transposed(x))
     n, k = right.shape[-2:]
     system = Systems(r, right, math.prod(right.shape[:-2]), n, k, True)
-    return _turn(triangle_solved(system, not transpose, False, False, "qr"))
+    return transposed(triangle_solved(system, not transpose, False, False, "qr"))
 
 
 def _factors(packed: Tensor, p: Any) -> tuple[Tensor, Tensor]:
@@ -187,10 +183,10 @@ def _qr_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     k, (q, r), (q_bar, r_bar) = min(p.m, p.n), _factors(step.y, p), _factors(step.dense(y_bar, -1), p)
     own, rest_bar = r[..., :k], r_bar[..., k:]
     if p.n > k:
-        q_bar = q_bar + matmul(x[..., k:], _turn(rest_bar))
-    m = matmul(own, _turn(r_bar[..., :k])) - matmul(_turn(q_bar), q)
+        q_bar = q_bar + matmul(x[..., k:], transposed(rest_bar))
+    m = matmul(own, transposed(r_bar[..., :k])) - matmul(transposed(q_bar), q)
     ones = np.ones((k, k), x.dtype)
-    symmetric = m * np.tril(ones) + _turn(m * np.tril(ones, -1))
+    symmetric = m * np.tril(ones) + transposed(m * np.tril(ones, -1))
     first = _divided(q_bar + matmul(q, symmetric), own, True)
     return {0: first if p.n == k else joining.concatenate([first, matmul(q, rest_bar)], -1)}
 
@@ -199,14 +195,14 @@ def _qr_forward(step: Step, x_dot: Value) -> Value:
     p, x_dot = step.params, step.dense(x_dot, 0)
     k, (q, r) = min(p.m, p.n), _factors(step.y, p)
     own, moved = r[..., :k], _divided(x_dot[..., :k], r[..., :k], False)
-    s = matmul(_turn(q), moved)
+    s = matmul(transposed(q), moved)
     below = s * np.tril(np.ones((k, k), x_dot.dtype), -1)
-    upper = s - below + _turn(below)
+    upper = s - below + transposed(below)
     q_dot, r_dot = moved - matmul(q, upper), matmul(upper, own)
     if p.n > k:
-        turned = matmul(matmul(_turn(q_dot), q), r[..., k:])
-        r_dot = joining.concatenate([r_dot, turned + matmul(_turn(q), x_dot[..., k:])], -1)
-    return _joined([_more_rows(_turn(q_dot), p.full), _turn(_more_rows(r_dot, p.full))])
+        turned = matmul(matmul(transposed(q_dot), q), r[..., k:])
+        r_dot = joining.concatenate([r_dot, turned + matmul(transposed(q), x_dot[..., k:])], -1)
+    return _joined([_more_rows(transposed(q_dot), p.full), transposed(_more_rows(r_dot, p.full))])
 
 
 def _more_rows(x: Tensor, rows: int) -> Tensor:
@@ -225,7 +221,7 @@ def _singular(step: Step, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return s, U and V of a packed result, without further columns of complete factors."""
     p = step.params
     k, (u, s, vh) = min(p.m, p.n), singular_parts(packed, p.m, p.n, bool(p.full))
-    return s, u[..., :k], _turn(vh[..., :k, :])
+    return s, u[..., :k], transposed(vh[..., :k, :])
 
 
 def _primals(step: Step) -> tuple[Tensor, Tensor, Tensor, _Ties]:
@@ -240,9 +236,9 @@ def _primals(step: Step) -> tuple[Tensor, Tensor, Tensor, _Ties]:
 
 def _excess_of_zeros(s_bar: Tensor, of_u: Tensor, of_v: Tensor, ties: _Ties) -> Tensor:
     """Return by how much several zeros are told apart, for each pair of them."""
-    pairs = ties.others * ties.zeros * _turn(ties.zeros)
+    pairs = ties.others * ties.zeros * transposed(ties.zeros)
     of_values = _absolute(_column(s_bar)) - ties.slack * _extent(_column(s_bar))
-    of_vectors = [_absolute(m - _turn(m)) - ties.slack * _extent(m) for m in (of_u, of_v)]
+    of_vectors = [_absolute(m - transposed(m)) - ties.slack * _extent(m) for m in (of_u, of_v)]
     excess: Tensor = pairs * _maximum(of_values, _maximum(*of_vectors))
     return excess
 
@@ -252,14 +248,14 @@ def _inverses(s: Tensor, ties: _Ties) -> tuple[Tensor, Tensor]:
     apart, together = _row(s) - _column(s), _row(s) + _column(s)
     eye = np.eye(s.shape[-1], dtype=s.dtype)
     with no_grad():
-        none = _maximum(ties.tied * ties.zeros * _turn(ties.zeros), eye)
+        none = _maximum(ties.tied * ties.zeros * transposed(ties.zeros), eye)
     return ties.inverse(apart, ties.tied), ties.inverse(together, none)
 
 
 def _outside(vectors: Tensor, inner: Tensor, bar: Tensor, s: Tensor, ties: _Ties) -> Tensor:
     """Return the part of a cotangent, or a tangent, that lies outside of the vectors' space, divided by s."""
     rest = bar - matmul(vectors, inner)
-    zeros = _turn(ties.zeros)
+    zeros = transposed(ties.zeros)
     with no_grad():
         slack = _SAME * float(np.finfo(s.dtype).eps) * bar.shape[-2]
         excess = zeros * (_absolute(rest) - slack * _extent(bar))
@@ -270,7 +266,7 @@ def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     p = step.params
     s, u, v, ties = _primals(step)
     s_bar, u_bar, v_bar = _singular(step, step.dense(y_bar, -1))
-    of_u, of_v = matmul(_turn(u), u_bar), matmul(_turn(v), v_bar)
+    of_u, of_v = matmul(transposed(u), u_bar), matmul(transposed(v), v_bar)
     if p.vectors:
         with no_grad():
             excess = _excess_of_pairs(s_bar, of_u + of_v, ties)
@@ -278,24 +274,24 @@ def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
         s_bar = _handed_on(s_bar, excess)
     else:
         s_bar = ties.shared(s_bar) * (1 - reshape(ties.zeros, s_bar.shape))
-    first, second = of_u - _turn(of_u), of_v - _turn(of_v)
+    first, second = of_u - transposed(of_u), of_v - transposed(of_v)
     apart, together = _inverses(s, ties)
     g = ((first + second) * apart + (first - second) * together) / 2 + _diagonal_matrix(s_bar)
-    x_bar = matmul(matmul(u, g), _turn(v))
+    x_bar = matmul(matmul(u, g), transposed(v))
     k = min(p.m, p.n)
     if p.m > k and p.vectors:
-        x_bar = x_bar + matmul(_outside(u, of_u, u_bar, s, ties), _turn(v))
+        x_bar = x_bar + matmul(_outside(u, of_u, u_bar, s, ties), transposed(v))
     if p.n > k and p.vectors:
-        x_bar = x_bar + matmul(u, _turn(_outside(v, of_v, v_bar, s, ties)))
+        x_bar = x_bar + matmul(u, transposed(_outside(v, of_v, v_bar, s, ties)))
     return {0: x_bar}
 
 
 def _excess_of_moves(m: Tensor, ties: _Ties) -> Tensor:
     """Return by how much equal values move apart or into each other; see `kernels.svd`."""
     slack, own = ties.slack * _extent(m), diagonal(m, 0, -2, -1)
-    apart = _maximum(_absolute(m + _turn(m)), _absolute(_row(own) - _column(own)))
-    of_zeros = _maximum(_absolute(m - _turn(m)), _absolute(_column(own)))
-    zeros = ties.zeros * _turn(ties.zeros)
+    apart = _maximum(_absolute(m + transposed(m)), _absolute(_row(own) - _column(own)))
+    of_zeros = _maximum(_absolute(m - transposed(m)), _absolute(_column(own)))
+    zeros = ties.zeros * transposed(ties.zeros)
     excess: Tensor = ties.others * _maximum(apart - slack, zeros * (of_zeros - slack))
     return excess
 
@@ -303,8 +299,8 @@ def _excess_of_moves(m: Tensor, ties: _Ties) -> Tensor:
 def _svd_forward(step: Step, x_dot: Value) -> Value:
     p, x_dot = step.params, step.dense(x_dot, 0)
     s, u, v, ties = _primals(step)
-    moved_u, moved_v = matmul(x_dot, v), matmul(_turn(x_dot), u)
-    m, k = matmul(_turn(u), moved_u), min(p.m, p.n)
+    moved_u, moved_v = matmul(x_dot, v), matmul(transposed(x_dot), u)
+    m, k = matmul(transposed(u), moved_u), min(p.m, p.n)
     s_dot = diagonal(m, 0, -2, -1)
     if not p.vectors:
         s_dot = ties.shared(s_dot) * (1 - reshape(ties.zeros, s_dot.shape))
@@ -313,18 +309,20 @@ def _svd_forward(step: Step, x_dot: Value) -> Value:
         excess = _excess_of_moves(m, ties)
     s_dot = _handed_on(s_dot, excess)
     apart, together = _inverses(s, ties)
-    even, odd = (m + _turn(m)) / 2 * apart, (m - _turn(m)) / 2 * together
+    even, odd = (m + transposed(m)) / 2 * apart, (m - transposed(m)) / 2 * together
     u_dot, v_dot = matmul(u, even + odd), matmul(v, even - odd)
     if p.m > k:
         u_dot = u_dot + _outside(u, m, moved_u, s, ties)
     if p.n > k:
-        v_dot = v_dot + _outside(v, _turn(m), moved_v, s, ties)
+        v_dot = v_dot + _outside(v, transposed(m), moved_v, s, ties)
     return _packed_tangent(s_dot, u_dot, v_dot, p)
 
 
 def _packed_tangent(s_dot: Tensor, u_dot: Tensor, v_dot: Tensor, p: Any) -> Tensor:
     left, right = (p.m, p.n) if p.full else (s_dot.shape[-1],) * 2
-    return _joined([s_dot, _more_rows(_turn(u_dot), left), _turn(_more_rows(_turn(v_dot), right))])
+    return _joined(
+        [s_dot, _more_rows(transposed(u_dot), left), transposed(_more_rows(transposed(v_dot), right))]
+    )
 
 
 # --- determinants ----------------------------------------------------------------------------------------------
@@ -347,7 +345,7 @@ def _adjugate(x: Tensor) -> Tensor:
         tiny = float(info.eps) * s[..., :1] + float(info.tiny) ** 0.25  # whose square is no zero
         values = joining.concatenate([_maximum(s[..., :-1], tiny), s[..., -1:]], -1)
         values = _diagonal_matrix(values)
-    inner = values + matmul(matmul(_turn(u), x - fixed), _turn(vh))
+    inner = values + matmul(matmul(transposed(u), x - fixed), transposed(vh))
     lead, right, below, last = (
         inner[..., :-1, :-1],
         inner[..., :-1, -1:],
@@ -361,15 +359,15 @@ def _adjugate(x: Tensor) -> Tensor:
     bottom = joining.concatenate([-down, last * 0.0 + 1.0], -1)
     scale = expand_dims(det(lead), (-1, -2)) * sign
     adjugate = joining.concatenate([top, bottom], -2) * scale
-    return matmul(matmul(_turn(vh), adjugate), _turn(u))
+    return matmul(matmul(transposed(vh), adjugate), transposed(u))
 
 
 def _det_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    return {0: _turn(_adjugate(step.x(0))) * expand_dims(step.dense(y_bar, -1), (-1, -2))}
+    return {0: transposed(_adjugate(step.x(0))) * expand_dims(step.dense(y_bar, -1), (-1, -2))}
 
 
 def _det_forward(step: Step, x_dot: Value, *_: None) -> Value:
-    return reductions.sum(_turn(_adjugate(step.x(0))) * step.dense(x_dot, 0), (-1, -2))
+    return reductions.sum(transposed(_adjugate(step.x(0))) * step.dense(x_dot, 0), (-1, -2))
 
 
 RULES: dict[str, tuple[Callable[..., dict[int, Value]], Callable[..., Value]]] = {

@@ -24,19 +24,16 @@ from tapegrad.frontend.functions.matrices import (
     pivots,
     solved,
     sylvester,
+    transposed,
     triangle_solved,
 )
 from tapegrad.frontend.record import apply
-from tapegrad.frontend.shape import in_c_order, reshape, swapaxes
+from tapegrad.frontend.shape import in_c_order, reshape
 from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.ops import CODES
 from tapegrad.ops.params import ExchangeParams
 
 _MASKED_MULTIPLY = CODES["masked_multiply"]
-
-
-def _turn(x: Tensor) -> Tensor:
-    return swapaxes(x, -1, -2)
 
 
 def _total(terms: list[Tensor]) -> Tensor:
@@ -51,13 +48,13 @@ def _each(factors: Tensor) -> Tensor:
 # --- systems of equations --------------------------------------------------------------------------------------
 
 
-def _columns(step: Step, x: Tensor) -> Tensor:
+def _columns(x: Tensor) -> Tensor:
     """Return right sides, or solutions, as matrices."""
     return reshape(x, (*x.shape, 1)) if x.ndim == 1 else x
 
 
 def _outer(left: Tensor, right: Tensor, transpose: int) -> Tensor:
-    return matmul(right, _turn(left)) if transpose else matmul(left, _turn(right))
+    return matmul(right, transposed(left)) if transpose else matmul(left, transposed(right))
 
 
 def _system(step: Step, b: Tensor) -> Systems:
@@ -100,14 +97,14 @@ def _of_systems(
         b_bar = solution(step, step.dense(y_bar, -1), 1 - transpose)
         bars: dict[int, Value] = {1: b_bar} if step.asks(1) else {}
         if step.asks(0):
-            bars[0] = part(step, -_outer(_columns(step, b_bar), _columns(step, step.y), transpose))
+            bars[0] = part(step, -_outer(_columns(b_bar), _columns(step.y), transpose))
         return bars
 
     def forward(step: Step, a_dot: Value | None, b_dot: Value | None, *_: None) -> Value:
         terms = [] if b_dot is None else [step.dense(b_dot, 1)]
         if a_dot is not None:
             matrices = part(step, step.dense(a_dot, 0))
-            moved = matmul(_turn(matrices) if step.params.transpose else matrices, _columns(step, step.y))
+            moved = matmul(transposed(matrices) if step.params.transpose else matrices, _columns(step.y))
             terms.append(-reshape(moved, step.y.shape))
         return solution(step, _total(terms), step.params.transpose)
 
@@ -118,7 +115,7 @@ def _of_systems(
 
 
 def _inv_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    y = _turn(step.y)
+    y = transposed(step.y)
     return {0: -matmul(matmul(y, step.dense(y_bar, -1)), y)}
 
 
@@ -129,11 +126,11 @@ def _inv_forward(step: Step, x_dot: Value) -> Value:
 def _slogdet_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     """The sign has no derivative."""
     y_bar = step.dense(y_bar, -1)[1]
-    return {0: apply(_MASKED_MULTIPLY, _turn(inverse(step.x(0), "slogdet")), _each(y_bar))}
+    return {0: apply(_MASKED_MULTIPLY, transposed(inverse(step.x(0), "slogdet")), _each(y_bar))}
 
 
 def _slogdet_forward(step: Step, x_dot: Value, *_: None) -> Value:
-    product = _turn(inverse(step.x(0), "slogdet")) * step.dense(x_dot, 0)
+    product = transposed(inverse(step.x(0), "slogdet")) * step.dense(x_dot, 0)
     along = reductions.sum(product, (-1, -2))
     zeros = from_array(np.zeros(along.shape, along.dtype), constant=True)
     return joining.stack([zeros, along])
@@ -157,16 +154,16 @@ def _by_factor(factor: Tensor, x: Tensor, transpose: bool) -> Tensor:
 
 def _cholesky_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     factor = step.y
-    inner = _lower_part(matmul(_turn(factor), tril(step.dense(y_bar, -1))))
-    symmetric = (inner + _turn(inner)) / 2
+    inner = _lower_part(matmul(transposed(factor), tril(step.dense(y_bar, -1))))
+    symmetric = (inner + transposed(inner)) / 2
     left = _by_factor(factor, symmetric, True)
-    return {0: _by_factor(factor, _turn(left), True)}
+    return {0: _by_factor(factor, transposed(left), True)}
 
 
 def _cholesky_forward(step: Step, x_dot: Value) -> Value:
     factor, x_dot = step.y, step.dense(x_dot, 0)
-    left = _by_factor(factor, (x_dot + _turn(x_dot)) / 2, False)
-    return matmul(factor, _lower_part(_by_factor(factor, _turn(left), False)))
+    left = _by_factor(factor, (x_dot + transposed(x_dot)) / 2, False)
+    return matmul(factor, _lower_part(_by_factor(factor, transposed(left), False)))
 
 
 # --- LU factors ------------------------------------------------------------------------------------------------
@@ -193,16 +190,16 @@ def _triangles(y: Tensor) -> tuple[Tensor, Tensor]:
 def _lu_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     y, y_bar = step.y, step.dense(y_bar, -1)
     lower, upper = _triangles(y)
-    g = tril(matmul(_turn(lower), tril(y_bar, -1)), -1) + triu(matmul(triu(y_bar), _turn(upper)))
+    g = tril(matmul(transposed(lower), tril(y_bar, -1)), -1) + triu(matmul(triu(y_bar), transposed(upper)))
     left = _left_divided(y, g, True, True)
-    return {0: _exchanged(step, _turn(_left_divided(y, _turn(left), False, False)), 1)}
+    return {0: _exchanged(step, transposed(_left_divided(y, transposed(left), False, False)), 1)}
 
 
 def _lu_forward(step: Step, x_dot: Value, *_: None) -> Value:
     y = step.y
     lower, upper = _triangles(y)
     left = _left_divided(y, _exchanged(step, step.dense(x_dot, 0), 0), False, True)
-    g = _turn(_left_divided(y, _turn(left), True, False))
+    g = transposed(_left_divided(y, transposed(left), True, False))
     return matmul(lower, tril(g, -1)) + matmul(triu(g), upper)
 
 
@@ -218,7 +215,7 @@ def _expm_along(x: Tensor, direction: Tensor) -> Tensor:
 
 
 def _expm_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    return {0: _expm_along(_turn(step.x(0)), step.dense(y_bar, -1))}
+    return {0: _expm_along(transposed(step.x(0)), step.dense(y_bar, -1))}
 
 
 def _expm_forward(step: Step, x_dot: Value) -> Value:
@@ -226,7 +223,7 @@ def _expm_forward(step: Step, x_dot: Value) -> Value:
 
 
 def _sqrtm_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    y = _turn(step.y)
+    y = transposed(step.y)
     return {0: sylvester(y, y, step.dense(y_bar, -1), "sqrtm")}
 
 
@@ -235,12 +232,12 @@ def _sqrtm_forward(step: Step, x_dot: Value) -> Value:
 
 
 def _sylvester_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    q_bar = sylvester(_turn(step.x(0)), _turn(step.x(1)), step.dense(y_bar, -1), "solve_sylvester")
+    q_bar = sylvester(transposed(step.x(0)), transposed(step.x(1)), step.dense(y_bar, -1), "solve_sylvester")
     bars: dict[int, Value] = {2: q_bar} if step.asks(2) else {}
     if step.asks(0):
-        bars[0] = -matmul(q_bar, _turn(step.y))
+        bars[0] = -matmul(q_bar, transposed(step.y))
     if step.asks(1):
-        bars[1] = -matmul(_turn(step.y), q_bar)
+        bars[1] = -matmul(transposed(step.y), q_bar)
     return bars
 
 
@@ -260,16 +257,16 @@ def _beside(x: Tensor, left: Tensor, right: Tensor) -> Tensor:
 
 def _pinv_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     a, p, p_bar = step.x(0), step.y, step.dense(y_bar, -1)
-    first = -matmul(matmul(_turn(p), p_bar), _turn(p))
-    second = _beside(matmul(_turn(p_bar), matmul(p, _turn(p))), _turn(p), _turn(a))
-    third = _turn(_beside(matmul(p_bar, matmul(_turn(p), p)), p, a))
+    first = -matmul(matmul(transposed(p), p_bar), transposed(p))
+    second = _beside(matmul(transposed(p_bar), matmul(p, transposed(p))), transposed(p), transposed(a))
+    third = transposed(_beside(matmul(p_bar, matmul(transposed(p), p)), p, a))
     return {0: first + second + third}
 
 
 def _pinv_forward(step: Step, x_dot: Value, *_: None) -> Value:
     a, p, a_dot = step.x(0), step.y, step.dense(x_dot, 0)
-    second = _turn(_beside(matmul(a_dot, matmul(p, _turn(p))), _turn(p), _turn(a)))
-    third = _beside(matmul(_turn(a_dot), matmul(_turn(p), p)), p, a)
+    second = transposed(_beside(matmul(a_dot, matmul(p, transposed(p))), transposed(p), transposed(a)))
+    third = _beside(matmul(transposed(a_dot), matmul(transposed(p), p)), p, a)
     return second + third - matmul(matmul(p, a_dot), p)
 
 

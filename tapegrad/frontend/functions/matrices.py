@@ -59,8 +59,18 @@ def turned(x: Tensor) -> tuple[Tensor, bool]:
     flags = x.data_or_traced().flags
     if flags.c_contiguous:
         return x, False
-    other = swapaxes(x, -1, -2)
+    other = transposed(x)
     return (other, True) if other.data_or_traced().flags.c_contiguous else (in_c_order(x), False)
+
+
+def transposed(x: Tensor) -> Tensor:
+    """Return the transposed matrices, as a view."""
+    return swapaxes(x, -1, -2)
+
+
+def with_stack(x: Tensor, stack: Shape) -> Tensor:
+    """Return matrices with leading dimensions that their own broadcast to."""
+    return x if x.shape[:-2] == stack else broadcast_to(x, (*stack, *x.shape[-2:]))
 
 
 def count_of(x: Tensor) -> int:
@@ -123,11 +133,8 @@ def _stacked(a: Tensor, b: Tensor, name: str) -> tuple[Tensor, Tensor, bool]:
         raise ValueError(
             f"{name}: the leading dimensions of {a.shape} and {b.shape} do not broadcast"
         ) from None
-    if others != stack:
-        b = broadcast_to(b, (*stack, *b.shape[-2:]))
-    if math.prod(own) == 1:
-        return a, b, False
-    return (a if own == stack else broadcast_to(a, (*stack, *a.shape[-2:]))), b, True
+    b = with_stack(b, stack)
+    return (a, b, False) if math.prod(own) == 1 else (with_stack(a, stack), b, True)
 
 
 def like_vectors(solutions: Tensor, b: Tensor) -> Tensor:

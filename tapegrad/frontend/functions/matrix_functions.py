@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.linalg import matmul
-from tapegrad.frontend.functions.matrices import inverse, of_squares, square, sylvester
+from tapegrad.frontend.functions.matrices import inverse, of_squares, square, sylvester, with_stack
 from tapegrad.frontend.functions.systems import solve
 from tapegrad.frontend.record_structural import as_tensor, in_common_dtype
-from tapegrad.frontend.shape import broadcast_to, reshape, swapaxes
+from tapegrad.frontend.shape import reshape, swapaxes
 from tapegrad.frontend.tensor import Tensor
 
 _FEW = 10  # rows for which SciPy solves discrete Lyapunov equations directly
@@ -85,10 +85,6 @@ def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     return of_squares("sqrtm", square(A, "tapegrad.linalg.sqrtm"), "tapegrad.linalg.sqrtm")
 
 
-def _with_stack(x: Tensor, stack: tuple[int, ...]) -> Tensor:
-    return x if x.shape[:-2] == stack else broadcast_to(x, (*stack, *x.shape[-2:]))
-
-
 def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
     """Solve Sylvester equations, ``a @ x + x @ b == q``.
 
@@ -136,7 +132,7 @@ def _sylvester(a: Any, b: Any, q: Any, name: str) -> Tensor:
         raise ValueError(
             f"{name}: the leading dimensions of {left.shape}, {right.shape} and {side.shape} do not broadcast"
         ) from None
-    return sylvester(_with_stack(left, stack), _with_stack(right, stack), _with_stack(side, stack), name)
+    return sylvester(with_stack(left, stack), with_stack(right, stack), with_stack(side, stack), name)
 
 
 def solve_continuous_lyapunov(a: Any, q: Any) -> Tensor:
@@ -207,7 +203,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Tensor
     if x.shape[-1] != side.shape[-1]:
         raise ValueError(f"{name}: shapes {x.shape} and {side.shape} differ")
     stack = np.broadcast_shapes(x.shape[:-2], side.shape[:-2])
-    x, side = _with_stack(x, stack), _with_stack(side, stack)
+    x, side = with_stack(x, stack), with_stack(side, stack)
     if method == "direct" or (method is None and x.shape[-1] < _FEW):
         return _directly(x, side)
     return _by_a_bilinear_transformation(x, side, name)

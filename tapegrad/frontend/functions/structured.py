@@ -37,12 +37,13 @@ def block_diag(*arrs: Any) -> Tensor:
     """
     name = "tapegrad.linalg.block_diag"
     blocks = [_matrix(as_tensor(each, name), name) for each in arrs] or [_zeros((1, 0), np.float64)]
-    dtype = np.result_type(*(each.dtype for each in blocks))
+    blocks = in_common_dtype(*blocks)
+    dtype = blocks[0].dtype
     width, left, rows = sum(each.shape[1] for each in blocks), 0, []
     for each in blocks:
         height, own = each.shape
         beside = _zeros((height, left), dtype), _zeros((height, width - left - own), dtype)
-        rows.append(concatenate([beside[0], each.astype(dtype, copy=False), beside[1]], 1))
+        rows.append(concatenate([beside[0], each, beside[1]], 1))
         left += own
     return concatenate(rows, 0)
 

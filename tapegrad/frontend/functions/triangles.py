@@ -7,9 +7,9 @@ from tapegrad.frontend.functions.matrices import (
     lower_factor,
     prepared,
     square,
+    transposed,
     triangle_solved,
 )
-from tapegrad.frontend.shape import swapaxes
 from tapegrad.frontend.tensor import Tensor
 
 _TRANSPOSES = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
@@ -63,7 +63,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
 def _factor(a: Any, lower: bool, name: str) -> Tensor:
     """Return the lower factors, for which the lower triangle is read, or the upper ones."""
     x = square(a, name)
-    return lower_factor(x, name) if lower else swapaxes(lower_factor(swapaxes(x, -1, -2), name), -1, -2)
+    return lower_factor(x, name) if lower else transposed(lower_factor(transposed(x), name))
 
 
 def solve_triangular(
