@@ -31,6 +31,7 @@ from tapegrad.program.watch.leads import (
     lead,
     parts,
 )
+from tapegrad.program.watch.origin import is_made_here
 
 _LOOK = {
     len,
@@ -116,7 +117,7 @@ class Flow:
             inner = getattr(root, "__wrapped__", None)
             if inner is not None:
                 self._begin(inner, args, given)
-        elif type(root).__module__.startswith("tapegrad."):
+        elif is_made_here(root):
             self._begin(getattr(root, "function", None), args, given)
         elif root is not None:
             call = getattr(type(root), "__call__", None)  # noqa: B004

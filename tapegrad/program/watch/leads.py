@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.tensor import is_tensor
+from tapegrad.program.watch.origin import is_made_here
 from tapegrad.program.watch.places import Missing, is_dead, slot_value
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, np.generic, np.dtype)
@@ -111,6 +112,8 @@ def inside(value: Any) -> Iterator[Any]:
         yield value.__self__
     elif is_tensor(value):
         yield from _contents(value)
+    elif is_made_here(value):
+        yield getattr(value, "function", None)
     elif not isinstance(value, types.ModuleType | type | types.FunctionType | np.ndarray):
         own = getattr(value, "__dict__", None)
         yield from own.values() if isinstance(own, dict) else ()

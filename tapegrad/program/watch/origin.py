@@ -7,11 +7,17 @@ import sys
 import sysconfig
 import types
 from pathlib import Path
+from typing import Any
 
 _SPECS = tuple(map(importlib.util.find_spec, ("tapegrad", "numpy", "scipy", "numba", "llvmlite")))
 _PACKAGES = tuple(Path(spec.origin).parent for spec in _SPECS if spec is not None and spec.origin)
 _STANDARD = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))
 _INSTALLED = ("site-packages", "dist-packages")
+
+
+def is_made_here(value: Any) -> bool:
+    """Whether an object is one of tapegrad's own: what it keeps, recordings and their memory, is no user's."""
+    return type(value).__module__.startswith("tapegrad.")
 
 
 def is_library_file(name: str) -> bool:

@@ -19,7 +19,7 @@ from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.watch import places
 from tapegrad.program.watch.code import Named, named
 from tapegrad.program.watch.objects import Attributes, user_classes
-from tapegrad.program.watch.origin import is_library_file, is_library_module
+from tapegrad.program.watch.origin import is_library_file, is_library_module, is_made_here
 from tapegrad.program.watch.places import Missing, Place
 from tapegrad.program.watch.tables import contents
 
@@ -359,7 +359,7 @@ def _full_names(name: str, package: str) -> list[str]:
 
 def _visitor(value: Any) -> "_Visit":
     """What visits a value of this kind."""
-    if type(value).__module__.startswith("tapegrad."):
+    if is_made_here(value):
         return Reach._visit_replayed
     return next((visit for kinds, visit in _VISITS if isinstance(value, kinds)), Reach._visit_object)
 
