@@ -27,7 +27,8 @@ PUBLIC_ROWS = [row for row in ELEMENTWISE if row.public]
 # What public functions return: their classes are documented, too.
 RETURNED = {"FlatElements": FlatElements, "RemovableHook": RemovableHook, "CustomOp": CustomOp, "Jit": Jit} | {
     "Continuous": Continuous, "Discrete": Discrete, "Dirichlet": type(stats.dirichlet),
-    "Multinomial": type(stats.multinomial),
+    "Multinomial": type(stats.multinomial), "MultivariateNormal": type(stats.multivariate_normal),
+    "Wishart": type(stats.wishart),
 }  # fmt: skip
 # Attributes without an underscore that modules of the package use among each other.
 INTERNAL = {

@@ -15,12 +15,15 @@ In reading order:
     functions                      functions of numbers, which give numbers, and of Tensors
     continuous, discrete           what a distribution is made of, and its methods
     densities                      the continuous distributions, a description each
+    circular                       the von Mises distribution
     counts                         the discrete distributions
     vectors                        distributions of vectors
+    matrices                       distributions with a matrix as a parameter
 
 It imports `frontend`.
 """
 
+from tapegrad.stats.circular import vonmises as vonmises
 from tapegrad.stats.counts import bernoulli as bernoulli
 from tapegrad.stats.counts import binom as binom
 from tapegrad.stats.counts import geom as geom
@@ -45,7 +48,8 @@ from tapegrad.stats.densities import rayleigh as rayleigh
 from tapegrad.stats.densities import t as t
 from tapegrad.stats.densities import truncnorm as truncnorm
 from tapegrad.stats.densities import uniform as uniform
-from tapegrad.stats.densities import vonmises as vonmises
 from tapegrad.stats.densities import weibull_min as weibull_min
+from tapegrad.stats.matrices import multivariate_normal as multivariate_normal
+from tapegrad.stats.matrices import wishart as wishart
 from tapegrad.stats.vectors import dirichlet as dirichlet
 from tapegrad.stats.vectors import multinomial as multinomial

@@ -10,7 +10,6 @@ from tapegrad.stats.functions import (
     betainc,
     betaincc,
     betaln,
-    cosm1,
     erf,
     exp,
     expit,
@@ -19,7 +18,6 @@ from tapegrad.stats.functions import (
     gammaincc,
     gammaln,
     half_step,
-    i0e,
     log,
     log1mexp,
     log1p,
@@ -38,10 +36,10 @@ from tapegrad.stats.functions import (
     xlog1py,
     xlogy,
 )
-from tapegrad.stats.parameters import not_negative, positive, real
+from tapegrad.stats.parameters import positive, real
 
 _LOG_2, _LOG_PI = math.log(2.0), math.log(math.pi)
-_HALF_LOG_2PI, _LOG_2PI = 0.5 * math.log(2.0 * math.pi), math.log(2.0 * math.pi)
+_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 _FROM_0 = (0.0, math.inf)
 
@@ -116,12 +114,6 @@ gumbel_l = Continuous(
     log_cumulative=lambda z: log1mexp(exp(z)),
     log_survival=lambda z: -exp(z),
     quantile=lambda q: log(-log1p(-q)),
-)
-
-vonmises = Continuous(
-    name="vonmises",
-    shapes={"kappa": not_negative},
-    log_density=lambda z, kappa: kappa * cosm1(z) - _LOG_2PI - log(i0e(kappa)),
 )
 
 # --- from 0 on ---------------------------------------------------------------------------------------------------

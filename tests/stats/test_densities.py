@@ -39,10 +39,6 @@ def points(name, count=6):
     return theirs(name).ppf(shares, *shapes_of(name), loc=LOC, scale=SCALE)
 
 
-def methods(name):
-    return METHODS[:2] if name == "vonmises" else METHODS
-
-
 def check(found, expected):
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(found, expected, rtol=2e-13, atol=3e-16)
@@ -51,7 +47,7 @@ def check(found, expected):
 @every
 def test_values_are_scipys(name):
     x = np.concatenate([points(name), ENDS])
-    for method in methods(name):
+    for method in METHODS:
         with np.errstate(all="ignore"):
             expected = getattr(theirs(name), method)(x, *shapes_of(name), loc=LOC, scale=SCALE)
         found = getattr(ours(name), method)(x, *shapes_of(name), loc=LOC, scale=SCALE)
@@ -84,7 +80,7 @@ def test_parameters_outside_of_their_domain_give_nan(name):
         wrong.pop()
     for parameters in wrong:
         for made in (list(parameters), [tg.tensor(value, constant=True) for value in parameters]):
-            for method in methods(name):
+            for method in METHODS:
                 assert np.isnan(getattr(ours(name), method)(x, *made).data).all(), (method, parameters)
 
 
@@ -116,7 +112,7 @@ def known(name, method):
 @every
 def test_derivatives_are_those_of_scipys_functions(name):
     parameters, x = [*shapes_of(name), LOC, SCALE], points(name, 5)
-    for method in methods(name):
+    for method in METHODS:
         shapes = range(len(shapes_of(name))) if known(name, method) else ()
         wrt = [0, *[1 + k for k in shapes], len(parameters) - 1, len(parameters)]
 
@@ -202,6 +198,25 @@ def test_students_t_with_many_degrees_of_freedom(df, x):
         expected = mp.diff(lambda df: exact(mp.mpf(x), df), mp.mpf(df))
         terms = x**2 / df + (df < 40)  # of which the derivative is a difference
         assert abs(by_df - expected) <= 1e-15 * (abs(expected) + terms)
+
+
+@pytest.mark.parametrize("kappa", [0.5, 30.0, 60.0, 1e4])
+def test_probabilities_of_vonmises_keep_their_digits(kappa):
+    z = -np.array([0.5, 3.5]) / np.sqrt(1.0 + kappa)
+    with mp.workdps(30):
+        full, root = 2 * mp.pi * mp.besseli(0, kappa) * mp.exp(-kappa), mp.sqrt(kappa)
+        ends = [[max(-mp.pi, x - 12 / root), max(-2, x - 3 / root), x] for x in z]
+        exact = [float(mp.quad(lambda t: mp.exp(kappa * (mp.cos(t) - 1)), each) / full) for each in ends]
+    np.testing.assert_allclose(tg.stats.vonmises.cdf(z, kappa).data, exact, rtol=1e-12)
+    np.testing.assert_allclose(tg.stats.vonmises.logsf(-z, kappa).data, np.log(exact), rtol=1e-12)
+
+
+def test_vonmises_without_concentration_is_differentiable():
+    z = np.array([-2.0, -0.01, 0.3])
+    for method, expected in (("logpdf", np.cos(z)), ("cdf", np.sin(z) / (2 * np.pi))):
+        kappa = tg.tensor(np.zeros(3))
+        getattr(tg.stats.vonmises, method)(z, kappa).backward()
+        np.testing.assert_allclose(kappa.grad, expected, rtol=1e-13)
 
 
 # --- calls -------------------------------------------------------------------------------------------------------
