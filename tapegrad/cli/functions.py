@@ -13,7 +13,7 @@ import scipy
 
 from tapegrad import frontend
 from tapegrad.engine.codegen.files import write
-from tapegrad.frontend.coverage import KINDS, REFUSED, note_on, table
+from tapegrad.frontend.coverage import KINDS, MODULES, REFUSED, kind_of, note_on, public_functions, table
 
 _PAGE = """\
 # Functions
@@ -31,14 +31,18 @@ constant:
 
 def run(options: argparse.Namespace) -> int:
     """Print the kinds of the functions that are asked for, or of all."""
-    kinds = {f"{module}.{name}": kind for module, names in table().items() for name, kind in names.items()}
-    asked = options.names or [*kinds]
-    found = {full: kind for full, kind in kinds.items() if _is_asked(full, asked)}
-    for full, kind in found.items():
+    found = {
+        f"{module}.{name}": (name, function)
+        for module in MODULES
+        for name, function in public_functions(module).items()
+        if not options.names or _is_asked(f"{module}.{name}", options.names)
+    }
+    for full, (name, function) in found.items():
+        kind = kind_of(name, function)
         note = note_on(full) if kind == REFUSED else ""
         print(f"{full:<40}  {kind}{f' ({note})' if note else ''}")
     if not found:
-        print(f"tapegrad functions: no public function is called {', '.join(asked)}", file=sys.stderr)
+        print(f"tapegrad functions: no public function is called {', '.join(options.names)}", file=sys.stderr)
     return 0 if found else 2
 
 

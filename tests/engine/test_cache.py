@@ -379,31 +379,39 @@ def test_folders_that_another_process_removes_at_the_same_time(
 
 # --- several at once -----------------------------------------------------------------------------------
 
-IN_THREADS = """
-    from concurrent.futures import ThreadPoolExecutor
-    with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(gradient, map(float, range(1, 41))))
-    print("right")
+KERNELS = """
+    from tapegrad.engine import kernel_table
+    names = ["negative", "square", "add", "sin", "exp", "sum"] * 4
+    def load(name):
+        direction = "reverse" if name == "exp" else "forward"
+        assert kernel_table.load(kernel_table.KernelName(name, "f64", direction)) > 0
 """
 
 
 def test_threads_and_processes_on_one_cold_cache(tmp_path: Path) -> None:
     folder = str(tmp_path / "cold")
+    threads = """
+        from concurrent.futures import ThreadPoolExecutor
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(load, names))
+        print("right")
+    """
     forking = """
         import multiprocessing
-        child = multiprocessing.get_context("fork").Process(target=gradient, args=(2.0,))
+        child = multiprocessing.get_context("fork").Process(target=load, args=("add",))
         child.start()
+        list(map(load, names))
         child.join()
         assert child.exitcode == 0
         print("right")
     """
     processes = [
-        start(script(GRADIENT, IN_THREADS), TAPEGRAD_CACHE_DIR=folder),
-        start(script(GRADIENT, forking), TAPEGRAD_CACHE_DIR=folder, PYTHONWARNINGS="ignore"),
+        start(script(KERNELS, threads), TAPEGRAD_CACHE_DIR=folder),
+        start(script(KERNELS, forking), TAPEGRAD_CACHE_DIR=folder, PYTHONWARNINGS="ignore"),
     ]
     for process in processes:
         assert finish(process)[0] == "right\n"
-    out, _ = run(COUNTING, GRADIENT, "gradient(); print(compiled)", TAPEGRAD_CACHE_DIR=folder)
+    out, _ = run(COUNTING, KERNELS, "list(map(load, names)); print(compiled)", TAPEGRAD_CACHE_DIR=folder)
     assert out == "[]\n"
 
 

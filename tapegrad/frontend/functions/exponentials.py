@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
-from tapegrad.frontend.functions.extremes import max as largest
+from tapegrad.frontend.functions.extremes import largest_finite
 from tapegrad.frontend.functions.lines import by_lines, floating, operand
 from tapegrad.frontend.functions.reductions import sum
 from tapegrad.frontend.modes import no_grad
@@ -74,8 +74,7 @@ def logsumexp(
 def _weighted(x: Tensor, factors: Tensor, axis: Axis, keepdims: bool, return_sign: bool) -> Any:
     with no_grad():
         none = _equal(factors, 0)
-        centre = largest(select(none, -np.inf, x), axis, keepdims=True, initial=-np.inf)
-        centre = select(_isfinite(centre), centre, 0.0)
+        centre = largest_finite(select(none, -np.inf, x), axis)
     powers = _exp(x - centre)
     powers = select(none & ~_isfinite(powers), 0.0, powers)  # what does not count may be infinite
     total = sum(factors * powers, axis, keepdims=keepdims)

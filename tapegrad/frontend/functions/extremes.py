@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
+from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.lines import (
     beginning,
     by_lines,
@@ -17,10 +18,13 @@ from tapegrad.frontend.functions.lines import (
     mask_of_axes,
     operand,
 )
+from tapegrad.frontend.modes import no_grad
 from tapegrad.frontend.outputs import deliver
 from tapegrad.frontend.record_structural import record_reduction
 from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.ops import CODES
+
+_isfinite = ELEMENTWISE["isfinite"]
 
 
 class _Extreme(NamedTuple):
@@ -59,6 +63,16 @@ def _of_floats(kind: _Extreme, x: Tensor, axis: Axis, keepdims: bool, initial: A
     if 0 in shape and count_along(axis, shape) == 0:
         raise ValueError(f"numpy.{name}: zero-size axis in an operand of shape {shape}; pass `initial`")
     return record_reduction(kind.code, x, mask_of_axes(axis, x), keepdims, name)
+
+
+def largest_finite(x: Tensor, axis: Axis) -> Tensor:
+    """Return the largest elements along axes, 0 where they are not finite, for sums that are taken relative to them.
+
+    No gradient flows into it.
+    """
+    with no_grad():
+        found = by_lines(_LARGEST.code, "max", x, axis, keepdims=True)
+        return select(_isfinite(found), found, 0.0)
 
 
 _LARGEST = _Extreme("max", CODES["max_reduce"], ELEMENTWISE["maximum"], -math.inf)

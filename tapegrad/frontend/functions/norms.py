@@ -10,8 +10,7 @@ from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions import extremes, reductions
 from tapegrad.frontend.functions.decompositions import singular_values
-from tapegrad.frontend.functions.lines import root_of_sum
-from tapegrad.frontend.record_structural import as_tensor
+from tapegrad.frontend.functions.lines import floating, root_of_sum
 from tapegrad.frontend.shape import expand_dims, moveaxis
 from tapegrad.frontend.tensor import Tensor
 
@@ -57,7 +56,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     >>> x.grad
     array([0.6, 0.8])
     """
-    elements = _floats(x, "numpy.linalg.norm")
+    elements = floating(x, "linalg.norm")
     if axis is None and ord is None:
         return _root_of_squares(elements, None, keepdims)
     if type(axis) is int:
@@ -97,7 +96,7 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: An
     >>> tg.linalg.vector_norm(tg.tensor([[3.0, 4.0], [0.0, 0.0]]), axis=1)
     Tensor([5., 0.])
     """
-    elements = _floats(x, "numpy.linalg.vector_norm")
+    elements = floating(x, "linalg.vector_norm")
     axes = axis if axis is None or hasattr(axis, "__index__") else tuple(axis)
     return _of_vectors(elements, ord, axes, keepdims, "numpy.linalg.vector_norm")
 
@@ -125,14 +124,9 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tenso
     >>> tg.linalg.matrix_norm(tg.tensor([[3.0, 0.0], [0.0, 4.0]]))
     Tensor(5.)
     """
-    elements = _floats(x, "numpy.linalg.matrix_norm")
+    elements = floating(x, "linalg.matrix_norm")
     axes = normalize_axis_tuple((-2, -1), elements.ndim, "axis")
     return _of_matrices(elements, ord, axes, keepdims, "numpy.linalg.matrix_norm")
-
-
-def _floats(x: Any, name: str) -> Tensor:
-    elements = as_tensor(x, name)
-    return elements if elements.dtype.kind == "f" else elements.astype(np.float64)
 
 
 def _root_of_squares(x: Tensor, axis: Any, keepdims: bool) -> Tensor:

@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from tapegrad.frontend.array_like import Axis
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
-from tapegrad.frontend.functions.extremes import max as largest
+from tapegrad.frontend.functions.extremes import largest_finite
 from tapegrad.frontend.functions.lines import (
     count_along,
     floating,
@@ -20,7 +20,7 @@ from tapegrad.frontend.functions.lines import (
 )
 from tapegrad.frontend.functions.predicates import any as some
 from tapegrad.frontend.functions.reductions import how_many, mean, sum
-from tapegrad.frontend.modes import current, no_grad, thread
+from tapegrad.frontend.modes import current, thread
 from tapegrad.frontend.outputs import deliver, mask_of
 from tapegrad.frontend.record import as_boolean
 from tapegrad.frontend.record_structural import record_reduction
@@ -96,9 +96,7 @@ def _centre(x: Tensor, mask: Tensor, axis: Axis) -> Any:
     if thread.mode.recorder is None:
         found = np.max(x.data_or_traced(), axis, None, True, -np.inf, mask.data_or_traced())
         return np.where(np.isfinite(found), found, 0.0)
-    with no_grad():
-        centre = largest(select(mask, x, -np.inf), axis, keepdims=True, initial=-np.inf)
-        return select(_isfinite(centre), centre, 0.0)
+    return largest_finite(select(mask, x, -np.inf), axis)
 
 
 def _warn_of_none(stacklevel: int = 4) -> None:

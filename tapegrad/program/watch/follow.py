@@ -39,6 +39,9 @@ def arrays_used(root: Any, seen: Reach, given: Iterable[Any], sites: Sites) -> l
     sites
         For each place in code that recorded operands, the memory that they were in.
     """
+    given = tuple(given)
+    if not (seen.arrays or seen.opaque or given):
+        return []
     flow = Flow(root, seen.functions, given, sites)
     if sum(len(code.co_code) for code in flow.codes) > _MOST_BYTES:
         return list(seen.arrays.values())

@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.foreign import is_sparse
 from tapegrad.program.watch import places
-from tapegrad.program.watch.origin import is_library_class
+from tapegrad.program.watch.origin import is_compiled, is_library_class
 
 # Classes of libraries whose methods show what is in an instance's attributes.
 _HOLDERS = (Mapping, Sequence, Set, types.SimpleNamespace, argparse.Namespace, enum.Enum, np.ma.MaskedArray)
@@ -54,7 +54,7 @@ class Attributes:
     def __init__(self, owner: Any, namespaces: tuple[Any, ...]) -> None:
         self._owner = owner
         self._namespaces = namespaces
-        self._members = {} if isinstance(owner, type | types.ModuleType) else _members(type(owner))
+        self._members = {} if self._is_code() else _members(type(owner))
         self._looked: set[str] = set()
 
     def copy(self) -> "Attributes":
@@ -68,13 +68,15 @@ class Attributes:
         if reach.any_attribute and self._is_code():
             for namespace in self._namespaces:
                 reach.bound_data(namespace)
-        names = sorted(self._wanted(reach) - self._looked - _NEVER)
-        self._looked.update(names)
-        absent: list[set[str]] = [set() for _ in self._namespaces]
-        for name in names:
-            self._look_for(name, reach, absent)
-        for namespace, missing in zip(self._namespaces, absent, strict=True):
-            _watch_absence(namespace, missing, reach)
+        names = self._wanted(reach) - self._looked - _NEVER
+        self._looked |= names
+        there = {name for name in names if name in self._members or any(name in n for n in self._namespaces)}
+        absent = self._that_matter(names - there, reach)
+        missing = [set(absent) for _ in self._namespaces]
+        for name in sorted(there):
+            self._look_for(name, reach, missing)
+        for namespace, without in zip(self._namespaces, missing, strict=True):
+            _watch_absence(namespace, without, reach)
         return bool(names)
 
     def _wanted(self, reach: Walk) -> set[str]:
@@ -91,7 +93,8 @@ class Attributes:
     def _is_code(self) -> bool:
         return isinstance(self._owner, type | types.ModuleType | types.FunctionType)
 
-    def _look_for(self, name: str, reach: Walk, absent: list[set[str]]) -> None:
+    def _look_for(self, name: str, reach: Walk, missing: list[set[str]]) -> None:
+        """Watch an attribute wherever it is, and that it does not come to be where it would be found first."""
         member = self._members.get(name)
         if member is not None:
             value = places.slot_value(member, self._owner)
@@ -101,16 +104,18 @@ class Attributes:
         holding = [k for k, namespace in enumerate(self._namespaces) if name in namespace]
         for k in holding:  # not the first alone: `super()` goes on behind it
             reach.bound(self._namespaces[k], name)
-        for k in range(self._searched(name, holding, reach)):
+        matters = bool(holding) or bool(self._that_matter({name}, reach))
+        searched = holding[-1] if holding else len(self._namespaces) * matters
+        for k in range(searched):
             if k not in holding:
-                absent[k].add(name)
+                missing[k].add(name)
 
-    def _searched(self, name: str, holding: list[int], reach: Walk) -> int:
-        """How many of the namespaces are searched for a name; all if it matters that it is in none."""
-        if holding:
-            return holding[-1]
-        optional = reach.asks_for_absence or any(name in vars(cls) for cls in type(self._owner).__mro__[:-1])
-        return len(self._namespaces) if optional else 0
+    def _that_matter(self, names: set[str], reach: Walk) -> set[str]:
+        """The names, among some that no namespace has, that would hide something if one came to have them."""
+        if reach.asks_for_absence:
+            return names
+        classes = type(self._owner).__mro__[:-1]
+        return {name for name in names if any(name in vars(cls) for cls in classes)}
 
 
 def _watch_absence(namespace: Any, missing: set[str], reach: Walk) -> None:
@@ -124,6 +129,8 @@ def _watch_absence(namespace: Any, missing: set[str], reach: Walk) -> None:
 
 def user_classes(cls: type) -> tuple[type, ...]:
     """The classes that a class inherits from, itself included, that are no library's."""
+    if is_compiled(cls):  # so are the classes that it inherits from
+        return ()
     return tuple(each for each in cls.__mro__ if each is not object and not is_library_class(each))
 
 

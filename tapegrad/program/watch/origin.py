@@ -20,6 +20,7 @@ def is_made_here(value: Any) -> bool:
     return type(value).__module__.startswith("tapegrad.")
 
 
+@functools.lru_cache(4096)
 def is_library_file(name: str) -> bool:
     """Whether code in a file is a library's: installed, of the standard library, or what tapegrad stands on."""
     return _is_standard(name) or not set(_INSTALLED).isdisjoint(Path(name).parts)
@@ -47,9 +48,14 @@ def is_library_module(module: types.ModuleType) -> bool:
     return module.__name__ in sys.builtin_module_names
 
 
+def is_compiled(cls: type) -> bool:
+    """Whether a class is of the interpreter's or an extension's own making, with nothing that could be set."""
+    return not cls.__flags__ & _HEAP
+
+
 def is_library_class(cls: type) -> bool:
     """Whether a class is defined in a library, or compiled."""
-    if not cls.__flags__ & _HEAP:
+    if is_compiled(cls):
         return True
     module = sys.modules.get(cls.__module__)
     if module is None or cls.__module__ == "__main__":

@@ -61,6 +61,8 @@ class Reach:
         The names of attributes in all the code that was reached.
     functions
         The functions of the user that were reached.
+    opaque
+        Whether there is something in which more arrays may be: a Tensor, or an object that is no container.
     """
 
     def __init__(self, roots: Iterable[Any], base: "Reach | None" = None) -> None:
@@ -71,6 +73,7 @@ class Reach:
         self.names: set[str] = set() if base is None else set(base.names)
         self.any_attribute: bool = base is not None and base.any_attribute
         self.asks_for_absence: bool = base is not None and base.asks_for_absence
+        self.opaque: bool = base is not None and base.opaque
         self._seen: dict[Any, Any] = {} if base is None else dict(base._seen)
         self._owners: list[Attributes] = [] if base is None else [owner.copy() for owner in base._owners]
         self._namespaces: dict[type, Any] = {} if base is None else dict(base._namespaces)
@@ -137,7 +140,11 @@ class Reach:
         return True
 
     def _visit(self, value: Any) -> None:
-        if self._first(id(value), value) and value is not Missing and not is_tensor(value):
+        if not self._first(id(value), value) or value is Missing:
+            return
+        if is_tensor(value):
+            self.opaque = True
+        else:
             _visitor(value)(self, value)
 
     # --- functions ----------------------------------------------------------------------------------------------
@@ -280,6 +287,7 @@ class Reach:
 
     def _visit_object(self, value: Any) -> None:
         """An object of no kind that is known: by its attributes, by those of its class, and by its bytes."""
+        self.opaque = True
         if is_pandas(value) or is_xarray(value):
             self._watch_contents(contents, value)
             return
