@@ -9,8 +9,9 @@ import tapegrad as tg
 from tapegrad.engine import guard_pages, verify
 
 
-def pytest_collection_finish() -> None:
-    """Leave the tests themselves out of the garbage collections that many of them ask for."""
+@pytest.fixture(autouse=True, scope="module")
+def few_objects() -> None:
+    """Leave what there is, all tests and loaded kernels, out of the garbage collections that a file's tests ask for."""
     gc.collect()
     gc.freeze()
 

@@ -198,7 +198,11 @@ class TapeView:
 
 def read_tape(tape: Tape) -> TapeView:
     """A tape as it is now."""
-    words = _copied(tape)
+    return read_words(tape, copied(tape).tolist())
+
+
+def read_words(tape: Tape, words: list[int]) -> TapeView:
+    """A tape as it was when these words of it were copied."""
     count, slots, _, used_slots, used_buffers, broken, recorded = words[:LINES]
     first_slot = LINES + INSTRUCTION_WORDS * count
     first_buffer = first_slot + SLOT_WORDS * used_slots
@@ -216,13 +220,13 @@ def read_tape(tape: Tape) -> TapeView:
     )
 
 
-def _copied(tape: Tape) -> list[int]:
-    """The words of a copy."""
+def copied(tape: Tape) -> np.ndarray:
+    """The words of a copy: two that are equal are of the same tape."""
     words = np.empty(LINES, np.int64)
     while True:
         need = copy_tape.copy_tape(tape.header, words.ctypes.data, len(words))
         if need <= len(words):
-            return words[:need].tolist()
+            return words[:need]
         words = np.empty(need + need // 8 + 1024, np.int64)  # other threads may be recording
 
 

@@ -1,7 +1,9 @@
 """Read the bytecode of code that is followed, and register what each instruction does to the values on its stack."""
 
 import dis
+import operator
 import types
+from bisect import bisect_left
 from collections.abc import Callable
 
 from tapegrad.program.watch.flow import Flow, instructions
@@ -20,10 +22,6 @@ class Reader:
 
     Attributes
     ----------
-    instructions
-        Its instructions.
-    number
-        The number of the instruction at an offset.
     names
         How many arguments of the next call are given by name.
     """
@@ -31,15 +29,15 @@ class Reader:
     def __init__(self, flow: Flow, code: types.CodeType) -> None:
         self.flow = flow
         self.code = code
-        self.instructions = instructions(code)
-        self.number = {i.offset: k for k, i in enumerate(self.instructions)}
         self.names = 0
 
     def instruction_before(self, i: dis.Instruction) -> dis.Instruction:
         """The instruction before another one."""
-        return self.instructions[self.number[i.offset] - 1]
+        decoded = instructions(self.code)
+        return decoded[bisect_left(decoded, i.offset, key=_offset) - 1]
 
 
+_offset = operator.attrgetter("offset")
 Act = Callable[[Reader, dis.Instruction, list[Leads]], list[Leads] | None]
 
 
