@@ -222,23 +222,15 @@ def implementation(function: Any) -> Any:
 
 def _of_scipy(ufunc: np.ufunc) -> Any:
     """Return tapegrad's function for a ufunc of `scipy.special`; None if there is none."""
-    home = sys.modules.get("scipy.special")
-    if home is None:
-        return None
-    if ufunc.__name__ in _INSIDE_OF_SCIPY:
-        home = sys.modules["scipy.special._ufuncs"]
+    home = sys.modules.get("scipy.special._ufuncs")  # under SCIPY_ARRAY_API, they are nowhere else
     return _SCIPY.get(ufunc.__name__) if getattr(home, ufunc.__name__, None) is ufunc else None
 
 
-# Ufuncs that functions of SciPy's call.
-_INSIDE_OF_SCIPY = {
-    "_zeta": elementwise.FUNCTIONS["zeta"],
-    "_riemann_zeta": elementwise.FUNCTIONS["riemann_zeta"],
-}
 _SCIPY = {
     **{row.name: elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.public},
     **special.FUNCTIONS,
-    **_INSIDE_OF_SCIPY,
+    "_zeta": elementwise.FUNCTIONS["zeta"],  # these two are what functions of SciPy's call
+    "_riemann_zeta": elementwise.FUNCTIONS["riemann_zeta"],
 }
 
 

@@ -47,6 +47,8 @@ functions = {
     "zscore": lambda x: tg.sum(stats.zscore(x) ** 3),
     "tmean": tg.jit(lambda x: stats.tmean(x, (2.5, 5.0))),
     "logsumexp": special.logsumexp,
+    "ufuncs": lambda x: special.erf(0.1 * x) @ special._ufuncs.xlogy(x, 2.0),
+    "entropy": stats.entropy,
     "simpson": lambda x: integrate.cumulative_simpson(x)[-1],
     "rotation": lambda x: tg.sum(spatial.transform.Rotation.from_rotvec(x[:3] / 4).as_matrix()[0]),
 }

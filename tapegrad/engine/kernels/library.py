@@ -18,16 +18,16 @@ _BINARY = (
 _TESTS = ("isnan", "isinf", "isfinite")
 _COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 
-# SciPy's functions by the names that texts use, with their places in `scipy.special`.
+# SciPy's functions by the names that texts use, with their names in `scipy.special._ufuncs`.
 _SCIPY_UNARY = {
-    "lgamma": "gammaln", "digamma": "psi", "riemann_zeta": "_ufuncs._riemann_zeta",
+    "lgamma": "gammaln", "digamma": "psi", "riemann_zeta": "_riemann_zeta",
     **{name: name for name in (
         "erf", "erfc", "erfcx", "erfinv", "erfcinv", "ndtr", "log_ndtr", "ndtri", "logit", "log_expit", "entr",
         "exprel", "cosm1", "gamma", "rgamma", "gammasgn", "j0", "j1", "y0", "y1", "i0", "i1", "i0e", "i1e",
     )},
 }  # fmt: skip
 _SCIPY_BINARY = {
-    "zeta": "_ufuncs._zeta", "igam_fac": "_ufuncs._igam_fac",
+    "zeta": "_zeta", "igam_fac": "_igam_fac",
     **{name: name for name in (
         "owens_t", "xlogy", "xlog1py", "rel_entr", "kl_div", "poch", "beta", "betaln", "gammainc", "gammaincc",
         "stdtr", "jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1",
@@ -70,6 +70,6 @@ def entry(name: str, dtype: str = "d") -> int:
     if name not in _NAMES:
         raise LookupError(
             f"{name!r} is no function that kernels can call: enter it in engine/kernels/library.py, among NumPy's or"
-            " with its place in scipy.special; or write it with functions that are there"
+            " with its name in scipy.special; or write it with functions that are there"
         )
     return 2 * _NAMES.index(name) + (dtype == "f")

@@ -7,7 +7,6 @@ out here and not in a result.
 """
 
 import ctypes
-import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -46,9 +45,10 @@ def ufunc(name: str) -> np.ufunc:
     """The ufunc that stands behind library loop `name`."""
     if name not in SCIPY:
         return getattr(np, name)
-    import scipy.special  # it is slow to import and few programs need it
+    # It is slow to import and few programs need it. Under SCIPY_ARRAY_API, `scipy.special` has functions around these.
+    from scipy.special import _ufuncs
 
-    return operator.attrgetter(SCIPY[name])(scipy.special)
+    return getattr(_ufuncs, SCIPY[name])
 
 
 def _fill_function(name: str) -> None:
