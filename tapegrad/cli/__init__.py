@@ -4,6 +4,8 @@ Every command is a module of its own that is imported when the command runs, so 
 a compiler to load:
 
     fit, table, plot, progress     ``tapegrad fit``: the NIST regressions, as a table, as JSON and as plots
+    example                        ``tapegrad example``: models fitted by maximum likelihood
+    pictures, errors               the files of plots; what ends a command
     info, warmup                   ``tapegrad info``, ``tapegrad warmup``
     functions                      ``tapegrad functions``: what NumPy's functions do with a Tensor; writes the list
     stubs                          ``python -m tapegrad.cli.stubs``: the type stubs of the package
@@ -20,7 +22,9 @@ from importlib import import_module
 from pathlib import Path
 
 from tapegrad import __version__
+from tapegrad.cli.errors import CommandError
 
+EXAMPLES = ("gaussian_process", "survival", "robust_line")
 _DESCRIPTION = "NumPy-like reverse-mode automatic differentiation on a flat Wengert tape."
 
 
@@ -39,13 +43,14 @@ def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     fit.add_argument(
         "--start", choices=("1", "2", "both"), default="both", help="starting point (default: both)"
     )
-    fit.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="draw data, fit and residuals (.png, .pdf, .svg; .png without an extension)",
-    )
+    _add_plot(fit, "draw data, fit and residuals")
     fit.add_argument("--json", action="store_true", help="print the results as JSON")
+
+
+def _add_plot(command: argparse.ArgumentParser, what: str) -> None:
+    """``--plot``."""
+    text = f"{what} (.png, .pdf, .svg; .png without an extension)"
+    command.add_argument("--plot", type=Path, metavar="FILE", help=text)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,6 +59,14 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"tapegrad {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_fit(commands)
+    example = commands.add_parser(
+        "example",
+        help="fit a model to data drawn from it",
+        description="Fit a model to data that are drawn from it, by maximum likelihood, and compare the estimates"
+        " with the true parameters.",
+    )
+    example.add_argument("name", choices=EXAMPLES, help=", ".join(EXAMPLES), metavar="NAME")
+    _add_plot(example, "draw the data and what was fitted")
     functions = commands.add_parser(
         "functions",
         help="say what NumPy's and SciPy's functions do with a Tensor",
@@ -73,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return the exit code.
 
     As shells have it, the code is 130 after Ctrl-C and 141 if the reader of a pipe closed it early. It is 2 if the
-    output cannot be written.
+    output cannot be written, or if the command cannot do what it was asked.
     """
     options = parser().parse_args(argv)
     try:
@@ -88,8 +101,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except OSError as error:
         _discard_output()
-        print(f"tapegrad {options.command}: {error}", file=sys.stderr)
-        return 2
+        return _failed(options.command, error)
+    except CommandError as error:
+        return _failed(options.command, error)
+
+
+def _failed(command: str, error: Exception) -> int:
+    print(f"tapegrad {command}: {error}", file=sys.stderr)
+    return 2
 
 
 def _discard_output() -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,13 +132,3 @@ def draw(fits: Sequence[nist.Fit]) -> Figure:
         _draw_problem(panel, problem, of_problem)
     _legend(figure, sorted({fit.start for fit in fits}))
     return figure
-
-
-def formats() -> list[str]:
-    """Return the extensions of the files that can be written."""
-    return sorted(Figure().canvas.get_supported_filetypes())
-
-
-def save(fits: Sequence[nist.Fit], file: Path) -> None:
-    """Draw `fits` to `file`, in the format of its extension."""
-    draw(fits).savefig(file, dpi=120)

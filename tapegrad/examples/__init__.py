@@ -1,6 +1,11 @@
 """Examples that are installed with the library and use its public names only.
 
     nist                           the NIST regressions, which ``tapegrad fit`` runs
+    likelihood                     maximum likelihood, with standard errors
+    gaussian_process               hyperparameters of a Gaussian process
+    survival                       a Weibull regression with censored times
+    robust_line                    a line through outliers, by a mixture of distributions
 
-Nothing but `cli` imports them.
+``tapegrad example NAME`` runs one of the last three. Each has ``TRUTH``, the parameters that its data are drawn with;
+``observe``, which draws them; ``fit``; and ``draw``. Nothing but `cli` imports them.
 """

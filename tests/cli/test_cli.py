@@ -52,7 +52,8 @@ def run_module(*arguments):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["fit", "--help"], ["info", "--help"], ["warmup", "--help"]]
+    "arguments",
+    [["--help"], ["fit", "--help"], ["example", "--help"], ["info", "--help"], ["warmup", "--help"]],
 )
 def test_help(arguments, capsys):
     with pytest.raises(SystemExit) as exit_:
@@ -61,7 +62,7 @@ def test_help(arguments, capsys):
     assert "usage: tapegrad" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["fit", "--start", "3"]])
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["fit", "--start", "3"], ["example", "nist"]])
 def test_nonsense_is_refused(arguments, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
@@ -72,7 +73,7 @@ def test_nonsense_is_refused(arguments, capsys):
 def test_the_package_is_a_command():
     done = run_module("--help")
     assert done.returncode == 0
-    assert all(command in done.stdout for command in ("fit", "info", "warmup"))
+    assert all(command in done.stdout for command in ("fit", "example", "info", "warmup"))
 
 
 def test_version(capsys):
@@ -196,7 +197,7 @@ def test_plot_without_an_extension_is_a_png_that_is_named(name, disagreeing, tmp
 
 
 def test_plot_without_matplotlib_says_what_to_install(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("tapegrad.cli.fit.find_spec", lambda name: None)
+    monkeypatch.setattr("tapegrad.cli.pictures.find_spec", lambda name: None)
     assert main(["fit", "Misra1a", "--plot", str(tmp_path / "fits.png")]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -225,10 +226,10 @@ def test_plot_that_cannot_be_written_is_said_before_the_fits(file, why, monkeypa
 
 
 def test_plot_that_fails_while_it_is_written(disagreeing, monkeypatch, tmp_path, capsys):
-    def full(*args):
+    def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tapegrad.cli.plot.save", full)
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
     assert main(["fit", "Misra1a", "--plot", str(tmp_path / "fits.png")]) == 2
     assert capsys.readouterr().err.endswith("fits.png: No space left on device\n")
 
