@@ -583,6 +583,16 @@ def test_objects_among_arguments_are_watched(name):
     assert len(recordings) == 3
 
 
+def test_classes_whose_class_names_no_module_are_watched():
+    """As Cython's class of functions is made."""
+    kind = type("Kind", (type,), {"__module__": property(lambda cls: "elsewhere")})
+    seen = kind("Seen", (), {"factor": 2.0})
+    f = tg.jit(lambda x: x * seen.factor)
+    assert f(3.0) == 6.0
+    seen.factor = 4.0
+    assert f(3.0) == 12.0
+
+
 def test_more_than_can_be_watched_is_refused(monkeypatch):
     monkeypatch.setattr(reach, "MOST_PLACES", 50)
     held = [[float(k)] for k in range(100)]

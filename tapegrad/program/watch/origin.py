@@ -17,7 +17,13 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 def is_made_here(value: Any) -> bool:
     """Whether an object is one of tapegrad's own: what it keeps, recordings and their memory, is no user's."""
-    return type(value).__module__.startswith("tapegrad.")
+    return _module_of(type(value)).startswith("tapegrad.")
+
+
+def _module_of(cls: type) -> str:
+    """The name of the module of a class; a metaclass may have a descriptor in its place, as Cython's has."""
+    module: Any = cls.__module__
+    return module if isinstance(module, str) else ""
 
 
 @functools.lru_cache(4096)
@@ -57,7 +63,7 @@ def is_library_class(cls: type) -> bool:
     """Whether a class is defined in a library, or compiled."""
     if is_compiled(cls):
         return True
-    module = sys.modules.get(cls.__module__)
+    module = sys.modules.get(_module_of(cls))
     if module is None or cls.__module__ == "__main__":
         return False
     return is_library_module(module) or is_library_file(getattr(module, "__file__", None) or "")
