@@ -40,7 +40,7 @@ def as_tensor(value: Any, name: str) -> Tensor:
     check_dtype(array.dtype, name)
     if array.dtype.kind != "f":
         return from_array(read_now(value), constant=True)
-    return as_float(array, array.dtype, thread.mode.tape, True)
+    return as_float(array, array.dtype.newbyteorder("="), thread.mode.tape, True)
 
 
 def record_out(

@@ -1,4 +1,4 @@
-"""Fast paths of replays: one float array in, and one result out, or a value and its gradient.
+"""Fast paths of replays: arrays in, and one result out, or a value and its gradients.
 
 A call that does not fit (another shape or dtype, a guard that does not hold, a variable of the function that was bound
 again) returns `None`, and the general path takes it. Each path is written out, the taking of a workspace included: one
@@ -18,6 +18,8 @@ from tapegrad.program.workspace import Workspace
 
 _ndarray = np.ndarray
 _empty = np.empty
+_array = np.array
+_TRACED = frozenset({np.ndarray, float, np.float64})
 
 
 class _Path(Uncopied):
@@ -89,6 +91,108 @@ class ResultPath(_Path):
         if status != 0:
             return None
         return result if self._shape else result[()]
+
+
+class SeveralPath(_Path):
+    """The same of several arguments, arrays and floats: the one result, a Jacobian, or value and gradient."""
+
+    __slots__ = ("_entry", "_kinds", "_numbers", "_valued", "arity")
+
+    def __init__(
+        self, program: Any, free: list[Workspace], captured: Any, args: tuple[Any, ...], valued: bool
+    ) -> None:
+        super().__init__(program, free, captured)
+        self.arity = len(args)
+        self._valued = valued
+        self._entry = program.entry
+        self._kinds = tuple(map(type, args))
+        self._numbers = any(kind is not _ndarray for kind in self._kinds)
+
+    def __call__(self, *args: Any) -> Any:
+        if tuple(map(type, args)) != self._kinds or not self._holds():
+            return None
+        if self._numbers:
+            args = as_arrays(args)
+        free = self._free
+        try:
+            workspace = free.pop()
+        except IndexError:
+            workspace = Workspace(self._program)
+        result = _empty(self._shape, self._dtype)
+        arrays = (*args, result)
+        status = getattr(replay, self._entry)(workspace.address, id(arrays))
+        value = workspace.value[()] if self._valued and status == 0 else None
+        free.append(workspace)
+        if status == CALL_FAILED:
+            raise failure()
+        if status != 0:
+            return None
+        found = result if self._shape else result[()]
+        return (value, found) if self._valued else found
+
+
+class GradientsPath(SeveralPath):
+    """Value and gradients by several arguments, or Jacobians by them."""
+
+    __slots__ = ("_results",)
+
+    def __init__(
+        self, program: Any, free: list[Workspace], captured: Any, args: tuple[Any, ...], valued: bool
+    ) -> None:
+        super().__init__(program, free, captured, args, valued)
+        self._results = [(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
+
+    def __call__(self, *args: Any) -> Any:
+        if tuple(map(type, args)) != self._kinds or not self._holds():
+            return None
+        if self._numbers:
+            args = as_arrays(args)
+        free = self._free
+        try:
+            workspace = free.pop()
+        except IndexError:
+            workspace = Workspace(self._program)
+        results = [_empty(shape, dtype) for shape, dtype in self._results]
+        arrays = (*args, *results)
+        status = getattr(replay, self._entry)(workspace.address, id(arrays))
+        value = workspace.value[()] if self._valued and status == 0 else None
+        free.append(workspace)
+        if status == CALL_FAILED:
+            raise failure()
+        if status != 0:
+            return None
+        found = tuple([result if result.ndim else result[()] for result in results])
+        return (value, found) if self._valued else found
+
+
+def as_arrays(args: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
+    """Return arguments with arrays in place of floats."""
+    return tuple([arg if type(arg) is _ndarray else _array(arg) for arg in args])
+
+
+def gradient_path(function: Any, trace: Any, spec: ProgramSpec, args: tuple[Any, ...], argnums: Any) -> Any:
+    """Return the fast path to value and gradients of calls like one with `args`, or `None` if there is none."""
+    if len(args) == 1 and argnums == 0:
+        return GradientPath.of(function, trace, spec, args[0])
+    return _of_several(function, trace, spec, args, argnums, True)
+
+
+def result_path(function: Any, trace: Any, spec: ProgramSpec, args: tuple[Any, ...], argnums: Any = 0) -> Any:
+    """Return the fast path to the one result, or the Jacobians, of calls like one with `args`, or `None`."""
+    if len(args) == 1 and argnums == 0:
+        return ResultPath.of(function, trace, spec, args[0])
+    return _of_several(function, trace, spec, args, argnums, False)
+
+
+def _of_several(
+    function: Any, trace: Any, spec: ProgramSpec, args: tuple[Any, ...], argnums: Any, valued: bool
+) -> Any:
+    program = trace.program(spec)
+    plain = all(type(arg) in _TRACED for arg in args) and program.given == len(args)
+    if not plain or not trace.single:
+        return None
+    path = SeveralPath if isinstance(argnums, int) else GradientsPath
+    return path(program, trace.workspaces(spec), function.captured, args, valued)
 
 
 class DirectionPath(_Path):

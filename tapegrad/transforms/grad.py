@@ -17,7 +17,7 @@ from tapegrad.program.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.trace import Trace
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.base import DerivativeTransform, Transform
-from tapegrad.transforms.fast_path import GradientPath
+from tapegrad.transforms.fast_path import gradient_path
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.nested import NestedCall, new_leaf
 
@@ -170,8 +170,8 @@ class ValueAndGrad(DerivativeTransform):
         if self._has_aux:
             return _with_aux(selection, trace, arguments, results)
         value, *gradients = results
-        if len(args) == 1 and not kwargs and self._argnums == 0 and value.ndim == 0:
-            self._fast = GradientPath.of(function, trace, spec, args[0])
+        if not kwargs and value.ndim == 0:
+            self._fast = gradient_path(function, trace, spec, args, self._argnums)
         return value[()], selection.unflatten_results([numpy_scalar(g) for g in gradients])
 
     @restoring

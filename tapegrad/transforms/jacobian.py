@@ -15,7 +15,7 @@ from tapegrad.program.spec import FORWARD, JACFWD, JACREV, ProgramSpec
 from tapegrad.program.trace import Trace
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.base import DerivativeTransform
-from tapegrad.transforms.fast_path import ResultPath
+from tapegrad.transforms.fast_path import result_path
 from tapegrad.transforms.jit import Jit, run_once
 from tapegrad.transforms.nested import NestedCall
 
@@ -164,9 +164,8 @@ class Jacobian(DerivativeTransform):
         selection = select(args, self._argnums)
         choose = functools.partial(self._choose_spec, selection.inputs(arguments))
         trace, results = function.run(arguments, choose)
-        plain = len(args) == 1 and not kwargs and self._argnums == 0 and not self._has_aux
-        if plain and trace.only_output >= 0:
-            self._fast = ResultPath.of(function, trace, choose(trace), args[0])
+        if not kwargs and not self._has_aux and trace.only_output >= 0:
+            self._fast = result_path(function, trace, choose(trace), args, self._argnums)
         return self._to_output(selection, trace, arguments, results)
 
     def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

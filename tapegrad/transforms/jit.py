@@ -23,7 +23,7 @@ from tapegrad.program.static_arguments import NOTHING, Names, Numbers, Static, s
 from tapegrad.program.trace import Trace
 from tapegrad.program.trace_cache import MEMORY, Signature, TraceCache
 from tapegrad.pytree import flatten, unflatten
-from tapegrad.transforms.fast_path import ResultPath, ValueAndDirectionPath
+from tapegrad.transforms.fast_path import ResultPath, SeveralPath, ValueAndDirectionPath, result_path
 
 _FORWARD = ProgramSpec()
 Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
@@ -49,7 +49,7 @@ class Jit(OfFunction, Generic[P, R]):
         self.traces = TraceCache(MEMORY) if traces is None else traces
         self._lock = lock()
         self.derived: dict[Any, Jit[..., Any]] = {}  # recorded transforms of this function, by their key
-        self._fast: ResultPath | None = None
+        self._fast: ResultPath | SeveralPath | None = None
         self.direction: ValueAndDirectionPath | None = None  # the fast path of its jvp
         self.captured: CapturedState | None = None  # from its last recording
         functools.update_wrapper(self, function, updated=())
@@ -75,8 +75,8 @@ class Jit(OfFunction, Generic[P, R]):
                 return self._watched(args, kwargs)
             return self.function(*args, **kwargs)
         fast = self._fast
-        if fast is not None and len(args) == 1 and not kwargs:
-            result = fast(args[0])
+        if fast is not None and len(args) == fast.arity and not kwargs:
+            result = fast(*args)
             if result is not None:
                 return result
         return self._general(args, kwargs)
@@ -97,8 +97,8 @@ class Jit(OfFunction, Generic[P, R]):
         except OuterTensorError:  # it closes over a Tensor of an outer transform
             return self.function(*args, **kwargs)
         keeps = self._check is not None and trace.recording.closes_over_leaf
-        if len(args) == 1 and not kwargs and len(outputs) == 1 and not keeps:
-            self._fast = ResultPath.of(self, trace, _FORWARD, args[0])
+        if not kwargs and len(outputs) == 1 and not keeps:
+            self._fast = result_path(self, trace, _FORWARD, args)
         return trace.result(arguments.arrays, outputs)
 
     def tape(self, *args: Any, **kwargs: Any) -> RecordedTape:
@@ -245,10 +245,9 @@ def execute(
     program = trace.program(spec)
     workspace = trace.take_workspace(spec)
     results = [np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
-    arrays = [*arguments.arrays, *given, *results]
-    ids = np.array([id(array) for array in arrays], np.int64)
+    arrays = (*arguments.arrays, *given, *results)
     # Looked up: the first call replaces it
-    status = getattr(replay, program.entry)(workspace.address, id(ids))
+    status = getattr(replay, program.entry)(workspace.address, id(arrays))
     stopped = program.guards.get(workspace.stopped_at, -1) if status == GUARD_FAILED else -1
     value = workspace.value
     if status == 0 and value is not None:

@@ -45,8 +45,8 @@ class Primals(Uncopied):
         assert isinstance(program, PullbackProgram)
         workspace = trace.take_workspace(spec)
         made = cls(program, workspace, trace.workspaces(spec), arguments.arrays)
-        ids = _ids(arguments.arrays)
-        status = replay.replay_forward(made._workspace.address, id(ids))
+        arrays = tuple(arguments.arrays)
+        status = replay.replay_forward(made._workspace.address, id(arrays))
         if status == GUARD_FAILED:
             return None, program.guards.get(made._workspace.stopped_at, -1)
         if status != 0:
@@ -66,9 +66,9 @@ class Primals(Uncopied):
             for bar, binding in zip(cotangents, bindings, strict=False)
         ]
         results = [np.empty(binding.shape, binding.dtype) for binding in bindings[len(seeds) :]]
-        ids = _ids([*seeds, *results])
+        arrays = (*seeds, *results)
         with self._alone:
-            status = replay.replay_backward(self._workspace.address, id(ids))
+            status = replay.replay_backward(self._workspace.address, id(arrays))
         if status != 0:
             raise error_of(status)
         return results
@@ -79,7 +79,3 @@ def _copied(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndar
     copy = np.empty(shape, dtype)
     copy[...] = value
     return copy
-
-
-def _ids(arrays: list[np.ndarray]) -> np.ndarray:
-    return np.array([id(array) for array in arrays], np.int64)

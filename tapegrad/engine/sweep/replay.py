@@ -27,6 +27,7 @@ from tapegrad.engine.tape.geometry import (
     ARRAY_NDIM,
     ARRAY_STRIDES,
     array_data,
+    tuple_items,
 )
 from tapegrad.engine.tape.layout import F32
 
@@ -160,31 +161,31 @@ def replay_one(program, x, x_bar):
 
 @entry_point(nogil=True)
 def replay_gradient(program, arrays):
-    """Value and gradient; `arrays` is the id of an int64 array of the ids of the arrays for the ports."""
-    return _run_gradient(program) if _plug_all(program, array_data(arrays)) else MISMATCH
+    """Value and gradient; `arrays` is the id of a tuple of the arrays for the ports."""
+    return _run_gradient(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
 
 
 @entry_point(nogil=True)
 def replay_values(program, arrays):
     """The outputs alone."""
-    return _forward(program) if _plug_all(program, array_data(arrays)) else MISMATCH
+    return _forward(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
 
 
 @entry_point(nogil=True)
 def replay_forward(program, arrays):
-    """The forward stream alone, on the ports that the caller gives first; `arrays` holds the ids of those."""
+    """The forward stream alone, on the ports that the caller gives first; `arrays` holds those."""
     for k in range(load_i64(program, INPUTS)):
-        if not _bind(program, k, load_i64(array_data(arrays), k)):
+        if not _bind(program, k, load_i64(tuple_items(arrays), k)):
             return MISMATCH
     return _forward(program)
 
 
 @entry_point(nogil=True)
 def replay_backward(program, arrays):
-    """The reverse stream alone, after `replay_forward`; `arrays` holds the ids of the arrays for the other ports."""
+    """The reverse stream alone, after `replay_forward`; `arrays` holds the arrays for the other ports."""
     first = load_i64(program, INPUTS)
     for k in range(first, load_i64(program, BINDING_COUNT)):
-        if not _bind(program, k, load_i64(array_data(arrays), k - first)):
+        if not _bind(program, k, load_i64(tuple_items(arrays), k - first)):
             return MISMATCH
     return _reverse(program)
 
@@ -218,7 +219,7 @@ def _run_rows(program, arrays):
 @entry_point(nogil=True)
 def replay_jacobian(program, arrays):
     """The Jacobians of the seeded output: one forward sweep, one reverse sweep for each of its elements."""
-    return _run_rows(program, array_data(arrays))
+    return _run_rows(program, tuple_items(arrays))
 
 
 @entry_point(nogil=True)
@@ -255,7 +256,7 @@ def _run_chunks(program):
 @entry_point(nogil=True)
 def replay_tangents(program, arrays):
     """Tangents along those that are given, or whole Jacobians by forward sweeps; values too, if they have ports."""
-    return _run_chunks(program) if _plug_all(program, array_data(arrays)) else MISMATCH
+    return _run_chunks(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
 
 
 @entry_point(nogil=True)

@@ -18,12 +18,19 @@ ARRAY_STRIDES = _HEAD + 3
 ARRAY_DESCR = _HEAD + 5
 ARRAY_FLAGS = 2 * (_HEAD + 6)  # in 32-bit words
 _WRITEABLE = 0x400  # among the flags
+_TUPLE_ITEMS = tuple.__basicsize__  # where the objects of a tuple are named, one address behind the other
 
 
 @inline_njit
 def array_data(array):
     """Address of the first element of the NumPy array whose ``id`` is `array`."""
     return load_i64(array, ARRAY_DATA)
+
+
+@inline_njit
+def tuple_items(values):
+    """Address of the ids of the objects in the tuple whose ``id`` is `values`."""
+    return values + _TUPLE_ITEMS
 
 
 @inline_njit
