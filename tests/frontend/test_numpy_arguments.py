@@ -277,7 +277,14 @@ def test_byte_order_is_the_machines(dtype: str) -> None:
     for f in (lambda x: tg.sum(x * x).astype(dtype), lambda x: tg.sum(x * tg.tensor(np.ones(2), dtype))):
         if entry_point.kind == "f":
             np.testing.assert_allclose(tg.jit(f)(np.ones(2)), 2.0)
-    for function in (tg.sum, tg.max, tg.cumsum, tg.sort, lambda a: a @ tg.ones(2), lambda a: tg.stack([a, a])):
+    for function in (
+        tg.sum,
+        tg.max,
+        tg.cumsum,
+        tg.sort,
+        lambda a: a @ tg.ones(2),
+        lambda a: tg.stack([a, a]),
+    ):
         given = np.array([2.0, 1.0], dtype)
         found = function(given)
         assert found.dtype.isnative
