@@ -130,6 +130,14 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, tree: Path) -
     assert any(name.endswith(".json") for name in names)  # the NIST problems
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout")
+def test_the_root_holds_a_few_entries() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    roots = {line.partition("/")[0] for line in files.splitlines()}
+    files_and_folders = {"Makefile", "README.md", "perf", "pyproject.toml", "tapegrad", "tests"}
+    assert {name for name in roots if not name.startswith(".")} == files_and_folders
+
+
 def test_the_source_distribution_holds_what_the_package_is_built_from(sdist: Path, tree: Path) -> None:
     assert sdist.name == f"{NAME}.tar.gz"
     with tarfile.open(sdist) as archive:

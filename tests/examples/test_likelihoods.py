@@ -131,6 +131,6 @@ def test_the_command_prints_and_draws(name, tmp_path, capsys):
 
 def test_the_readme_shows_each_example():
     for name in EXAMPLES:
-        assert (ROOT / f"docs/{name}.svg").is_file()
-        assert f"(docs/{name}.svg)" in README
+        assert (ROOT / f"tapegrad/examples/pictures/{name}.svg").is_file()
+        assert f"(tapegrad/examples/pictures/{name}.svg)" in README
         assert f"(tapegrad/examples/{name}.py)" in README
