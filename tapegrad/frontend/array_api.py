@@ -1,8 +1,12 @@
 """What the array API standard asks of arrays and of their namespace, beside functions that NumPy has by the same name.
 
 The namespace of a Tensor is the package itself: its functions have NumPy's names and arguments, and NumPy's are those
-of the standard. What differs is said in the README: complex numbers and the extension `fft` are missing, and booleans
-and positions are arrays of NumPy's outside of recordings.
+of the standard. What differs is said in the README, with the reasons, and nothing else does
+(`tests/frontend/test_array_api.py`).
+
+One difference cannot be hidden from clients: that booleans are NumPy's arrays outside of recordings. `array_api_compat`
+finds the namespace of NumPy's arrays, and of their subclasses, by their class, and asks only what is neither for
+``__array_namespace__``. So a call with a Tensor and a comparison of it meets two namespaces, whatever the Tensor says.
 """
 
 import sys
