@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.kernels.cholesky_lanes import factor_stack
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lanes import LEAST, lane_count, load_lanes, spread, store_lanes
 from tapegrad.engine.kernels.lapack import (
     F32,
     F64,
@@ -99,6 +101,8 @@ def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
 def _forward(frame: int, loops: int, routines: Lapack) -> int:
     p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
     bytes_ = p.n * p.n * size_of(zero)
+    if p.n <= FEW and p.matrices >= LEAST:
+        return factor_stack(load_i64(frame, X), p.matrices, p.n, y, zero)
     memcpy(y, load_i64(frame, X), p.matrices * bytes_)
     for _ in range(p.matrices):
         a = by_rows(y, p.n, p.n, zero)
@@ -112,9 +116,23 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @noinline
+def _subtract_multiple(factor: Any, source: int, into: int, count: int, zero: Any) -> None:
+    """Subtract a multiple of numbers that lie side by side from others."""
+    size, most = size_of(zero), lane_count(zero)
+    whole, factors = count // most * most, spread(factor, zero)
+    for k in range(0, whole, most):
+        value = load_lanes(into, k * size, zero) - factors * load_lanes(source, k * size, zero)
+        store_lanes(into, k * size, value)
+    for k in range(whole, count):
+        store_at(
+            into, k * size, load_at(into, k * size, zero) - factor * load_at(source, k * size, zero), zero
+        )
+
+
+@noinline
 def _go_back(factor: Matrix, bar: Matrix, zero: Any) -> None:
     """From the cotangent of the factor to that of the lower triangle, column by column from the last one."""
-    n = factor.rows
+    n, row, row_bar = factor.rows, factor.row_stride, bar.row_stride
     for j in range(n - 1, -1, -1):
         pivot, pivot_bar = at(factor, j, j, zero), at(bar, j, j, zero)
         for i in range(j + 1, n):
@@ -122,15 +140,12 @@ def _go_back(factor: Matrix, bar: Matrix, zero: Any) -> None:
             pivot_bar -= at(factor, i, j, zero) * scaled
             put(bar, i, j, scaled, zero)
         pivot_bar /= pivot
-        for p in range(j):
-            value = at(factor, j, p, zero)
-            put(bar, j, p, at(bar, j, p, zero) - pivot_bar * value, zero)
+        own, own_bar = factor.address + j * row, bar.address + j * row_bar
+        _subtract_multiple(pivot_bar, own, own_bar, j, zero)
         for i in range(j + 1, n):
             scaled = at(bar, i, j, zero)
-            for p in range(j):
-                value = at(factor, j, p, zero)
-                put(bar, j, p, at(bar, j, p, zero) - scaled * at(factor, i, p, zero), zero)
-                put(bar, i, p, at(bar, i, p, zero) - scaled * value, zero)
+            _subtract_multiple(scaled, factor.address + i * row, own_bar, j, zero)
+            _subtract_multiple(scaled, own, bar.address + i * row_bar, j, zero)
         put(bar, j, j, pivot_bar / 2, zero)
 
 

@@ -18,11 +18,13 @@ from tapegrad.engine.kernels.lapack import (
     at,
     by_columns,
     by_rows,
+    factor_bytes,
     is_singular,
     libraries,
     put,
+    triangle_bytes,
 )
-from tapegrad.engine.kernels.lu import factor_bytes, invert, triangle_bytes
+from tapegrad.engine.kernels.lu import invert
 from tapegrad.engine.kernels.matmul import Matrix, transposed
 from tapegrad.engine.kernels.raw_memory import (
     free,
@@ -41,6 +43,7 @@ from tapegrad.ops.params import LuParams
 
 LIBRARY = libraries(("det", "slogdet"), "getrf", "getri")
 _EPS, _SINGLE_EPS, _TINY = 2.0**-52, 2.0**-23, 1e-30
+_LEAST_PRODUCT, _MOST_PRODUCT = 2.0**-1000, 2.0**1000
 
 
 @noinline
@@ -69,11 +72,17 @@ def _det(t: Matrix, exchanges: int, zero: Any) -> Any:
 
 
 @noinline
-def _logdet(t: Matrix, zero: Any) -> Any:
-    total = zero
+def _logdet(t: Matrix, zero: Any) -> float:
+    """The logarithm of the size of a determinant: of products of pivots, as long as they are of an exact size."""
+    total, product = 0.0, 1.0
     for i in range(t.rows):
-        total += np.log(abs(at(t, i, i, zero)))
-    return total
+        pivot = abs(np.float64(at(t, i, i, zero)))
+        following = float(product * pivot)
+        if not (_LEAST_PRODUCT < following < _MOST_PRODUCT):
+            total += np.log(product) + np.log(pivot)
+            following = 1.0
+        product = following
+    return total + np.log(product)
 
 
 @noinline

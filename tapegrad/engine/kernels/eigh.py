@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.kernels.eigh_lanes import MOST_ROWS, block_bytes, decompose_block
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lanes import LEAST, lane_count
 from tapegrad.engine.kernels.lapack import (
     F32,
     F64,
@@ -47,6 +49,7 @@ from tapegrad.ops.params import EighParams
 
 LIBRARY = libraries(("eigh",), "syevd")
 _EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
+_FEWEST = 4  # rows of matrices of which one alone is not given to LAPACK
 _SAME = 1e4  # roundings in cotangents that are taken for equal
 
 
@@ -74,29 +77,59 @@ def _result_bytes(n: int, zero: Any) -> int:
 # --- forward ---------------------------------------------------------------------------------------------------
 
 
-@always_inline
-def _forward(frame: int, loops: int, routines: Lapack) -> int:
-    p, x, y = load_record(load_i64(frame, PARAMS), EighParams), load_i64(frame, X), load_i64(frame, Y)
-    n, zero, size, info, status = p.n, routines.zero, size_of(routines.zero), info_word(), 0
-    words, integers, order = 1 + 6 * n + 2 * n * n, 3 + 5 * n, np.int32(n)
-    work = malloc(words * size + integers * 4)
-    if work == 0:
-        return OUT_OF_MEMORY
-    uplo = LOWER if p.lower else UPPER
-    for _ in range(p.matrices if n > 0 else 0):
+@noinline
+def _decompose_each(
+    loops: int, routines: Lapack, x: int, y: int, matrices: int, work: int, words: int, p: Any
+) -> int:
+    """Write eigenvalues and eigenvectors of matrices one by one; a status."""
+    n, zero, size, info, order = p.n, routines.zero, size_of(routines.zero), info_word(), np.int32(p.n)
+    uplo, integers = LOWER if p.lower else UPPER, work + words * size
+    for _ in range(matrices):
         vectors = y + n * size
         copy(by_rows(x, n, n, zero), by_columns(vectors, n, n, zero), zero)
         call_by_reference(
             loops,
             routines.syevd,
-            (VECTORS, uplo, order, vectors, order, y, work, np.int32(words), work + words * size,
-             np.int32(integers), info),
-        )  # fmt: skip
+            (
+                VECTORS,
+                uplo,
+                order,
+                vectors,
+                order,
+                y,
+                work,
+                np.int32(words),
+                integers,
+                np.int32(3 + 5 * n),
+                info,
+            ),
+        )
         if load_i32(info, 0) != 0:
-            status = NOT_CONVERGED
-            break
+            return NOT_CONVERGED
         x += n * n * size
         y += _result_bytes(n, zero)
+    return 0
+
+
+@always_inline
+def _forward(frame: int, loops: int, routines: Lapack) -> int:
+    p, x, y = load_record(load_i64(frame, PARAMS), EighParams), load_i64(frame, X), load_i64(frame, Y)
+    n, zero, size, status = p.n, routines.zero, size_of(routines.zero), 0
+    if n == 0:
+        return 0
+    words, in_lanes = 1 + 6 * n + 2 * n * n, n <= (MOST_ROWS if p.matrices >= LEAST else _FEWEST)
+    work = malloc(max(words * size + (3 + 5 * n) * 4, block_bytes(n) if in_lanes else 0))
+    if work == 0:
+        return OUT_OF_MEMORY
+    most = lane_count(zero) if in_lanes else max(p.matrices, 1)
+    for first in range(0, p.matrices, most):
+        count = min(most, p.matrices - first)
+        if not (in_lanes and decompose_block(work, x, y, count - 1, p, zero)):
+            status = _decompose_each(loops, routines, x, y, count, work, words, p)
+            if status != 0:
+                break
+        x += count * n * n * size
+        y += count * _result_bytes(n, zero)
     free(work)
     return status
 

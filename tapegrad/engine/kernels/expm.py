@@ -20,11 +20,13 @@ from tapegrad.engine.kernels.lapack import (
     by_columns,
     by_rows,
     copy,
+    factor_bytes,
     libraries,
     part,
     put,
+    triangle_bytes,
 )
-from tapegrad.engine.kernels.lu import factor_bytes, factorize, solve, triangle_bytes
+from tapegrad.engine.kernels.lu import factorize, solve
 from tapegrad.engine.kernels.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.raw_memory import free, load_i64, load_record, malloc, memset, size_of
 from tapegrad.engine.kernels.status import OUT_OF_MEMORY

@@ -165,6 +165,21 @@ def clear_triangle(a: Matrix, lower: int, zero: Any) -> None:
             put(a, i, j, zero, zero)
 
 
+# --- LU factors, with row exchanges behind the triangles -------------------------------------------------------
+
+
+@always_inline
+def triangle_bytes(n: int, zero: Any) -> int:
+    """Bytes of the triangles, in whole words; the row exchanges come behind them."""
+    return (n * n * size_of(zero) + 7) // 8 * 8
+
+
+@always_inline
+def factor_bytes(n: int, zero: Any) -> int:
+    """Bytes of the factors of a matrix."""
+    return triangle_bytes(n, zero) + (4 * n + 7) // 8 * 8
+
+
 # --- triangles -------------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lanes import LEAST
 from tapegrad.engine.kernels.lapack import (
     F32,
     F64,
@@ -21,13 +22,16 @@ from tapegrad.engine.kernels.lapack import (
     by_columns,
     by_rows,
     copy,
+    factor_bytes,
     info_word,
     is_singular,
     libraries,
     negate,
     put,
     substitute,
+    triangle_bytes,
 )
+from tapegrad.engine.kernels.lu_lanes import factor_stack, invert_stack, solve_stack
 from tapegrad.engine.kernels.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.raw_memory import (
     call_by_reference,
@@ -51,18 +55,6 @@ _BLOCK = 64  # columns that LAPACK works on at once
 
 
 # --- factors of one matrix -------------------------------------------------------------------------------------
-
-
-@always_inline
-def triangle_bytes(n: int, zero: Any) -> int:
-    """Bytes of the triangles, in whole words; the row exchanges come behind them."""
-    return (n * n * size_of(zero) + 7) // 8 * 8
-
-
-@always_inline
-def factor_bytes(n: int, zero: Any) -> int:
-    """Bytes of the factors of a matrix."""
-    return triangle_bytes(n, zero) + (4 * n + 7) // 8 * 8
 
 
 @always_inline
@@ -216,6 +208,8 @@ def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> N
 def _lu(frame: int, loops: int, routines: Lapack) -> int:
     p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
+    if n <= FEW and p.matrices >= LEAST:
+        return factor_stack(x, p.matrices, n, y, zero)
     for _ in range(p.matrices):
         copy(by_rows(x, n, n, zero), by_columns(y, n, n, zero), zero)
         factorize(loops, routines, y, n, y + triangle_bytes(n, zero))
@@ -242,6 +236,8 @@ def _lu_solve(frame: int, loops: int, routines: Lapack) -> int:
     p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
     n, factor, y = p.n, load_i64(frame, X + 2), load_i64(frame, Y)
     bytes_ = n * p.k * size_of(zero)
+    if n <= FEW and p.matrices >= LEAST and p.transpose == 0:
+        return solve_stack(p, factor, load_i64(frame, X + 1), y, zero)
     memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
     for _ in range(p.matrices):
         if is_singular(by_columns(factor, n, n, zero), zero):
@@ -357,6 +353,8 @@ def _inv(frame: int, loops: int, routines: Lapack) -> int:
     p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     bytes_, status = n * n * size_of(zero), 0
+    if n <= FEW and p.matrices >= LEAST:
+        return invert_stack(x, p.matrices, n, y, zero)
     factor = malloc(factor_bytes(n, zero) + bytes_ + 8)
     if factor == 0:
         return OUT_OF_MEMORY

@@ -20,12 +20,14 @@ from tapegrad.engine.kernels.lapack import (
     by_rows,
     clear_triangle,
     copy,
+    factor_bytes,
     is_singular,
     libraries,
     put,
     substitute,
+    triangle_bytes,
 )
-from tapegrad.engine.kernels.lu import exchange_pair, exchange_rows, factor_bytes, triangle_bytes
+from tapegrad.engine.kernels.lu import exchange_pair, exchange_rows
 from tapegrad.engine.kernels.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.raw_memory import (
     free,

@@ -32,10 +32,9 @@ from tapegrad.engine.kernels.raw_memory import (
     malloc,
     memset,
     size_of,
-    stack_words,
 )
 from tapegrad.engine.kernels.status import NOT_CONVERGED, OUT_OF_MEMORY
-from tapegrad.engine.kernels.svd import decompose, left_vectors, result_bytes, right_vectors
+from tapegrad.engine.kernels.svd import decompose, left_vectors, result_bytes, right_vectors, work_words
 from tapegrad.ops.params import PinvParams, SvdParams
 
 LIBRARY = libraries(("pinv",), "gesdd")
@@ -59,11 +58,10 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
     own = load_record(load_i64(frame, PARAMS), PinvParams)
     p = SvdParams(own.matrices, own.m, own.n, 0, 1)
     x, cutoffs, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
-    zero, size, answer, status = routines.zero, size_of(routines.zero), stack_words(1), 0
+    zero, size, status = routines.zero, size_of(routines.zero), 0
     if min(p.m, p.n) == 0:
         return 0
-    decompose(loops, routines, x, y, answer, np.int64(-1), answer, p)
-    words = np.int64(load_at(answer, 0, zero)) + 1
+    words = work_words(loops, routines, x, y, p)
     a = malloc((p.m * p.n + words) * size + result_bytes(p, zero) + 32 * min(p.m, p.n))
     if a == 0:
         return OUT_OF_MEMORY

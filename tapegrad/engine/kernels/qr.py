@@ -11,9 +11,11 @@ import numpy as np
 
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lanes import LEAST, lane_count
 from tapegrad.engine.kernels.lapack import (
     F32,
     F64,
+    FEW,
     Lapack,
     add,
     at,
@@ -31,6 +33,7 @@ from tapegrad.engine.kernels.lapack import (
     write_identity,
 )
 from tapegrad.engine.kernels.matmul import Matrix, product, transposed
+from tapegrad.engine.kernels.qr_lanes import block_bytes, factor_block
 from tapegrad.engine.kernels.raw_memory import (
     call_by_reference,
     free,
@@ -74,20 +77,35 @@ def _result_bytes(p: Any, zero: Any) -> int:
     return (p.m * p.full + p.full * p.n) * size_of(zero)
 
 
+@noinline
+def _factor_each(loops: int, routines: Lapack, x: int, y: int, matrices: int, scratch: int, p: Any) -> None:
+    """Write Q and R of matrices one by one."""
+    for _ in range(matrices):
+        _factor(loops, routines, x, y, scratch, p)
+        x += p.m * p.n * size_of(routines.zero)
+        y += _result_bytes(p, routines.zero)
+
+
 @always_inline
 def _forward(frame: int, loops: int, routines: Lapack) -> int:
     p, x, y = load_record(load_i64(frame, PARAMS), QrParams), load_i64(frame, X), load_i64(frame, Y)
-    zero, wide = routines.zero, max(p.m, p.n)
-    scratch = malloc(((p.m + 1 + _BLOCK) * wide + 8) * size_of(zero))
+    zero, size, wide = routines.zero, size_of(routines.zero), max(p.m, p.n)
+    if min(p.m, p.n) == 0:
+        for _ in range(p.matrices):
+            write_identity(by_columns(y, p.m, p.full, zero), zero)
+            y += _result_bytes(p, zero)
+        return 0
+    in_lanes = wide <= FEW and p.matrices >= LEAST
+    scratch = malloc(max((p.m + 1 + _BLOCK) * wide * size, block_bytes(p)) + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    for _ in range(p.matrices):
-        if min(p.m, p.n) > 0:
-            _factor(loops, routines, x, y, scratch, p)
-        else:
-            write_identity(by_columns(y, p.m, p.full, zero), zero)
-        x += p.m * p.n * size_of(zero)
-        y += _result_bytes(p, zero)
+    most = lane_count(zero) if in_lanes else max(p.matrices, 1)
+    for first in range(0, p.matrices, most):
+        count = min(most, p.matrices - first)
+        if not (in_lanes and factor_block(scratch, x, y, count - 1, p, zero)):
+            _factor_each(loops, routines, x, y, count, scratch, p)
+        x += count * p.m * p.n * size
+        y += count * _result_bytes(p, zero)
     free(scratch)
     return 0
 

@@ -18,10 +18,12 @@ import numpy as np
 from tapegrad.engine.kernels.eigh import eps_of, is_determined, largest, share
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lanes import LEAST, lane_count
 from tapegrad.engine.kernels.lapack import (
     ALL,
     F32,
     F64,
+    FEW,
     SOME,
     Lapack,
     at,
@@ -47,9 +49,11 @@ from tapegrad.engine.kernels.raw_memory import (
     stack_words,
 )
 from tapegrad.engine.kernels.status import NOT_CONVERGED, NOT_DIFFERENTIABLE, OUT_OF_MEMORY
+from tapegrad.engine.kernels.svd_lanes import block_bytes, decompose_block
 from tapegrad.ops.params import SvdParams
 
 LIBRARY = libraries(("svd",), "gesdd")
+_UNBLOCKED = 32  # rows that LAPACK goes through one by one
 
 
 @always_inline
@@ -111,29 +115,56 @@ def decompose(
     return int(load_i32(info, 0))
 
 
+@noinline
+def work_words(loops: int, routines: Lapack, x: int, y: int, p: Any) -> int:
+    """Numbers that LAPACK needs room for. For small matrices it is not asked, as that takes as long as the work."""
+    least, most, answer = min(p.m, p.n), max(p.m, p.n), stack_words(1)
+    if most <= _UNBLOCKED:
+        return 4 * least * least + 7 * least + most
+    decompose(loops, routines, x, y, answer, np.int64(-1), answer, p)
+    return int(load_at(answer, 0, routines.zero)) + 1
+
+
+@noinline
+def _decompose_each(
+    loops: int, routines: Lapack, x: int, y: int, matrices: int, a: int, words: int, p: Any
+) -> int:
+    """Decompose matrices one by one, with room for one and for work; a status."""
+    zero = routines.zero
+    work = a + p.m * p.n * size_of(zero)
+    for _ in range(matrices):
+        copy(by_rows(x, p.m, p.n, zero), by_columns(a, p.m, p.n, zero), zero)
+        if decompose(loops, routines, a, y, work, words, work + words * size_of(zero), p) != 0:
+            return NOT_CONVERGED
+        x += p.m * p.n * size_of(zero)
+        y += result_bytes(p, zero)
+    return 0
+
+
 @always_inline
 def _forward(frame: int, loops: int, routines: Lapack) -> int:
     p, x, y = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, X), load_i64(frame, Y)
-    zero, size, answer, status = routines.zero, size_of(routines.zero), stack_words(1), 0
+    zero, size, status = routines.zero, size_of(routines.zero), 0
     if min(p.m, p.n) == 0:
         for _ in range(p.matrices):
             write_identity(by_columns(y, p.m, _left(p), zero), zero)
             write_identity(by_columns(y + p.m * _left(p) * size, _right(p), p.n, zero), zero)
             y += result_bytes(p, zero)
         return 0
-    decompose(loops, routines, x, y, answer, np.int64(-1), answer, p)
-    words = np.int64(load_at(answer, 0, zero)) + 1
-    a = malloc((p.m * p.n + words) * size + 32 * min(p.m, p.n))
+    words = work_words(loops, routines, x, y, p)
+    a = malloc(max((p.m * p.n + words) * size + 32 * min(p.m, p.n), block_bytes(p.m, p.n)))
     if a == 0:
         return OUT_OF_MEMORY
-    work = a + p.m * p.n * size
-    for _ in range(p.matrices):
-        copy(by_rows(x, p.m, p.n, zero), by_columns(a, p.m, p.n, zero), zero)
-        if decompose(loops, routines, a, y, work, words, work + words * size, p) != 0:
-            status = NOT_CONVERGED
-            break
-        x += p.m * p.n * size
-        y += result_bytes(p, zero)
+    in_lanes = max(p.m, p.n) <= FEW and p.matrices >= LEAST and (p.m == p.n or p.full == 0)
+    most = lane_count(zero) if in_lanes else max(p.matrices, 1)
+    for first in range(0, p.matrices, most):
+        count = min(most, p.matrices - first)
+        if not (in_lanes and decompose_block(a, x, y, count - 1, p, zero)):
+            status = _decompose_each(loops, routines, x, y, count, a, words, p)
+            if status != 0:
+                break
+        x += count * p.m * p.n * size
+        y += count * result_bytes(p, zero)
     free(a)
     return status
 

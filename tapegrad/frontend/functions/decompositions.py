@@ -288,8 +288,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     Notes
     -----
     Derivatives are those of [1]_ and [2]_. A pair of vectors is determined up to its sign, and those of equal singular
-    values up to a rotation. What `eigh` says of equal eigenvalues holds for equal singular values. `svdvals` has
-    derivatives everywhere.
+    values up to a rotation; in stacks of small matrices the signs are others than NumPy's. What `eigh` says of equal
+    eigenvalues holds for equal singular values. `svdvals` has derivatives everywhere.
 
     References
     ----------

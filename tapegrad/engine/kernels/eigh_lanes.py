@@ -1,0 +1,407 @@
+"""Eigenvalues and eigenvectors of small symmetric matrices, as many at once as there are lanes.
+
+A matrix is reduced to a tridiagonal one by reflections; that is made diagonal by implicit QL or QR steps with
+Wilkinson's shift (Parlett 1998, "The symmetric eigenvalue problem", chapter 8). Steps and choices are those of LAPACK's
+`dsyevd` for few rows, so that vectors have the signs that it gives them. Each lane is at a place of its own: numbers
+that it is not to change are kept by a choice. QR steps are QL steps of the mirrored matrix.
+
+A block has, column by column, the matrix and the vectors, then the diagonal and what is beside it, the factors of the
+reflections, and the state of the lanes.
+"""
+
+from typing import Any
+
+from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lanes import (
+    LANE_BYTES,
+    anywhere,
+    equal,
+    exchange,
+    gathered,
+    is_ordinary,
+    lanes_at,
+    less,
+    put_lanes,
+    roots,
+    scatter_all,
+    sizes,
+    spread,
+    turn,
+    unless,
+    where,
+    with_signs_of,
+)
+from tapegrad.engine.kernels.raw_memory import size_of
+
+MOST_ROWS = 8
+_STEPS = 30  # for each eigenvalue
+_STATES = 5
+_START, _FIRST, _END, _MIRRORED, _SPLIT = range(_STATES)
+
+
+@always_inline
+def block_bytes(n: int) -> int:
+    """Bytes of a block."""
+    return (2 * n * n + 4 * n + _STATES) * LANE_BYTES
+
+
+# --- where the parts of a block begin --------------------------------------------------------------------------
+
+
+@always_inline
+def _vectors(n: int) -> int:
+    return n * n
+
+
+@always_inline
+def _diagonal(n: int) -> int:
+    return 2 * n * n
+
+
+@always_inline
+def _beside(n: int) -> int:
+    return 2 * n * n + n
+
+
+@always_inline
+def _taus(n: int) -> int:
+    return 2 * n * n + 2 * n
+
+
+@always_inline
+def _states(n: int) -> int:
+    return 2 * n * n + 4 * n
+
+
+@always_inline
+def _inside(first: Any, i: int, end: Any, zero: Any) -> Any:
+    """Where i is not before the first place, and before the end."""
+    return unless(less(spread(i, zero), first)) & less(spread(i, zero), end)
+
+
+# --- reduction to tridiagonal matrices -------------------------------------------------------------------------
+
+
+@noinline
+def _gather_symmetric(x: int, n: int, lower: int, last: int, block: int, zero: Any) -> None:
+    """Copy a triangle to both sides; the upper one as the lower one from the other end."""
+    for i in range(n):
+        for j in range(i + 1):
+            place = i * n + j if lower else (n - 1 - i) * n + n - 1 - j
+            value = gathered(x + place * size_of(zero), n * n * size_of(zero), last, zero)
+            put_lanes(block, i + n * j, value)
+            put_lanes(block, j + n * i, value)
+
+
+@noinline
+def _make_reflections(block: int, n: int, i: int, zero: Any) -> None:
+    """Replace column i, below the diagonal, by the vector of the reflection to its first axis."""
+    none, one, column = spread(0, zero), spread(1, zero), n * i
+    first, rest = lanes_at(block, column + i + 1, zero), none
+    for r in range(i + 2, n):
+        rest = rest + lanes_at(block, column + r, zero) * lanes_at(block, column + r, zero)
+    length = none - with_signs_of(roots(first * first + rest), first)
+    length = where(equal(rest, none), first, length)
+    divisor = where(equal(rest, none), one, first - length)
+    for r in range(i + 2, n):
+        put_lanes(block, column + r, lanes_at(block, column + r, zero) / divisor)
+    put_lanes(block, column + i + 1, one)
+    put_lanes(block, _beside(n) + i, length)
+    tau = (length - first) / where(equal(rest, none), one, length)
+    put_lanes(block, _taus(n) + i, where(equal(rest, none), none, tau))
+
+
+@noinline
+def _reflect_both_sides(block: int, n: int, i: int, zero: Any) -> None:
+    """Apply the reflections of column i to rows and columns behind it."""
+    along, v, w = spread(0, zero), n * i, _taus(n) + n
+    tau = lanes_at(block, _taus(n) + i, zero)
+    for r in range(i + 1, n):
+        total = spread(0, zero)
+        for c in range(i + 1, n):
+            total = total + lanes_at(block, c + n * r, zero) * lanes_at(block, v + c, zero)
+        put_lanes(block, w + r, tau * total)
+        along = along + tau * total * lanes_at(block, v + r, zero)
+    half = spread(0.5, zero) * tau * along
+    for r in range(i + 1, n):
+        put_lanes(block, w + r, lanes_at(block, w + r, zero) - half * lanes_at(block, v + r, zero))
+    for c in range(i + 1, n):
+        v_c, w_c = lanes_at(block, v + c, zero), lanes_at(block, w + c, zero)
+        for r in range(i + 1, n):
+            moved = lanes_at(block, v + r, zero) * w_c + lanes_at(block, w + r, zero) * v_c
+            put_lanes(block, r + n * c, lanes_at(block, r + n * c, zero) - moved)
+
+
+@noinline
+def _write_basis(block: int, n: int, zero: Any) -> None:
+    """Write the product of the reflections."""
+    for e in range(n * n):
+        put_lanes(block, _vectors(n) + e, spread(e % (n + 1) == 0, zero))
+    for step in range(n - 1):
+        i = n - 2 - step
+        tau = lanes_at(block, _taus(n) + i, zero)
+        for j in range(i + 1, n):
+            column, total = _vectors(n) + n * j, spread(0, zero)
+            for r in range(i + 1, n):
+                total = total + lanes_at(block, n * i + r, zero) * lanes_at(block, column + r, zero)
+            total = tau * total
+            for r in range(i + 1, n):
+                value = lanes_at(block, column + r, zero) - total * lanes_at(block, n * i + r, zero)
+                put_lanes(block, column + r, value)
+
+
+@noinline
+def _reverse(block: int, first: int, count: int, zero: Any) -> None:
+    for i in range(count // 2):
+        before = lanes_at(block, first + i, zero)
+        put_lanes(block, first + i, lanes_at(block, first + count - 1 - i, zero))
+        put_lanes(block, first + count - 1 - i, before)
+
+
+@noinline
+def _reduce(block: int, n: int, lower: int, zero: Any) -> None:
+    """Write the tridiagonal matrices, and the bases in which they are that."""
+    for i in range(n - 1):
+        _make_reflections(block, n, i, zero)
+        _reflect_both_sides(block, n, i, zero)
+    for i in range(n):
+        put_lanes(block, _diagonal(n) + i, lanes_at(block, i + n * i, zero))
+    _write_basis(block, n, zero)
+    if not lower:
+        _reverse(block, _diagonal(n), n, zero)
+        _reverse(block, _beside(n), n - 1, zero)
+        _reverse(block, _vectors(n), n * n, zero)
+
+
+# --- parts that fall apart -------------------------------------------------------------------------------------
+
+
+@noinline
+def _picked(block: int, begin: int, count: int, place: Any, otherwise: Any, zero: Any) -> Any:
+    """The numbers at a place of each lane's own, if it is one of these."""
+    found = otherwise
+    for i in range(count):
+        found = where(equal(place, spread(i, zero)), lanes_at(block, begin + i, zero), found)
+    return found
+
+
+@noinline
+def _mirror(block: int, n: int, mask: Any, zero: Any) -> None:
+    """Put the ends of matrices in each other's place, in the lanes where there is a 1."""
+    none = spread(0, zero)
+    for i in range(n // 2):
+        other = n - 1 - i
+        exchange(block, _diagonal(n) + i, _diagonal(n) + other, 1, none, mask, zero)
+        exchange(block, _vectors(n) + n * i, _vectors(n) + n * other, n, none, mask, zero)
+    for i in range((n - 1) // 2):
+        exchange(block, _beside(n) + i, _beside(n) + n - 2 - i, 1, none, mask, zero)
+
+
+@noinline
+def _begin_parts(block: int, n: int, rounding: Any, zero: Any) -> None:
+    """Go on to the next part of each lane, if there is one, with its smaller end first."""
+    none, one, states = spread(0, zero), spread(1, zero), _states(n)
+    start, mirrored = lanes_at(block, states + _START, zero), lanes_at(block, states + _MIRRORED, zero)
+    first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
+    fresh, last = less(start, spread(n, zero)), spread(n - 1, zero)
+    _mirror(block, n, mirrored, zero)
+    for step in range(n - 1):
+        i = n - 2 - step
+        one_, other = lanes_at(block, _diagonal(n) + i, zero), lanes_at(block, _diagonal(n) + i + 1, zero)
+        near = roots(sizes(one_)) * roots(sizes(other)) * rounding
+        small = unless(less(near, sizes(lanes_at(block, _beside(n) + i, zero))))
+        last = where(small & _inside(start, i, last, zero), spread(i, zero), last)
+    for i in range(n - 1):
+        apart = fresh & equal(last, spread(i, zero))
+        put_lanes(block, _beside(n) + i, where(apart, none, lanes_at(block, _beside(n) + i, zero)))
+    at_start = sizes(_picked(block, _diagonal(n), n, start, none, zero))
+    at_last = sizes(_picked(block, _diagonal(n), n, last, none, zero))
+    turned = fresh & less(at_last, at_start)
+    begin = where(turned, spread(n - 1, zero) - last, start)
+    put_lanes(block, states + _FIRST, where(fresh, begin, first))
+    put_lanes(block, states + _END, where(fresh, begin + last - start, end))
+    put_lanes(block, states + _START, where(fresh, last + one, start))
+    mirrored = where(turned, one, none)
+    put_lanes(block, states + _MIRRORED, mirrored)
+    _mirror(block, n, mirrored, zero)
+
+
+@always_inline
+def _is_small(block: int, n: int, i: int, rounding: Any, zero: Any) -> Any:
+    """Where the number beside places i and i + 1 is so small that they are apart."""
+    beside = lanes_at(block, _beside(n) + i, zero)
+    one, other = lanes_at(block, _diagonal(n) + i, zero), lanes_at(block, _diagonal(n) + i + 1, zero)
+    least = spread(2.0**-1022 if size_of(zero) == 8 else 2.0**-126, zero)
+    near = rounding * rounding * sizes(one) * sizes(other) + least
+    return unless(less(near, beside * beside))
+
+
+@noinline
+def _split(block: int, n: int, rounding: Any, zero: Any) -> None:
+    """Go on behind what is done, and write the end of what hangs together there."""
+    none, one, states = spread(0, zero), spread(1, zero), _states(n)
+    first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
+    for i in range(n):
+        here = equal(first, spread(i, zero))
+        done = here & equal(end, spread(i, zero))
+        if i < n - 1:
+            beside = lanes_at(block, _beside(n) + i, zero)
+            apart = here & less(spread(i, zero), end) & _is_small(block, n, i, rounding, zero)
+            put_lanes(block, _beside(n) + i, where(apart, none, beside))
+            done = done | apart
+        first = where(done, first + one, first)
+    put_lanes(block, states + _FIRST, first)
+    place = end
+    for step in range(n - 1):
+        i = n - 2 - step
+        small = _is_small(block, n, i, rounding, zero) & _inside(first, i, end, zero)
+        place = where(small, spread(i, zero), place)
+    for i in range(n - 1):
+        apart = _inside(first, i, end, zero) & equal(place, spread(i, zero))
+        put_lanes(block, _beside(n) + i, where(apart, none, lanes_at(block, _beside(n) + i, zero)))
+    put_lanes(block, states + _SPLIT, place)
+
+
+# --- steps -----------------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _two_by_two(a: Any, b: Any, c: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
+    """The eigenvalues of ``[[a, b], [b, c]]``, the larger one first, and cosine and sine of its vector."""
+    none, one = spread(0, zero), spread(1, zero)
+    total, apart, twice = a + c, sizes(a - c), b + b
+    root = roots(apart * apart + twice * twice)
+    large, small = where(less(sizes(c), sizes(a)), a, c), where(less(sizes(c), sizes(a)), c, a)
+    first = spread(0.5, zero) * (total + where(less(total, none), none - root, root))
+    divisor = where(equal(first, none), one, first)
+    second = (large / divisor) * small - (b / divisor) * b
+    second = where(equal(total, none), none - first, second)
+    side = a - c + where(less(a, c), none - root, root)
+    steep = less(sizes(twice), sizes(side))
+    ratio = where(steep, none - twice, none - side) / where(
+        equal(where(steep, side, twice), none), one, where(steep, side, twice)
+    )
+    length = one / roots(one + ratio * ratio)
+    cosine, sine = where(steep, ratio * length, length), where(steep, length, ratio * length)
+    swapped = where(less(total, none), less(a, c), unless(less(a, c)))
+    return first, second, where(swapped, none - sine, cosine), where(swapped, cosine, sine)
+
+
+@noinline
+def _finish_pairs(block: int, n: int, zero: Any) -> None:
+    """Make pairs that hang together with nothing else diagonal, in one turn."""
+    none, one, states = spread(0, zero), spread(1, zero), _states(n)
+    first, mirrored = (
+        lanes_at(block, states + _FIRST, zero),
+        less(none, lanes_at(block, states + _MIRRORED, zero)),
+    )
+    pairs = equal(lanes_at(block, states + _SPLIT, zero), first + one)
+    upper = _picked(block, _diagonal(n), n, first, one, zero)
+    lower = _picked(block, _diagonal(n), n, first + one, one, zero)
+    beside = _picked(block, _beside(n), n - 1, first, none, zero)
+    a, c = where(mirrored, lower, upper), where(mirrored, upper, lower)
+    large, small, cosine, sine = _two_by_two(a, beside, c, zero)
+    upper, lower = where(mirrored, small, large), where(mirrored, large, small)
+    sine = where(mirrored, none - sine, sine)
+    for i in range(n - 1):
+        here, d = pairs & equal(first, spread(i, zero)), _diagonal(n) + i
+        put_lanes(block, d, where(here, upper, lanes_at(block, d, zero)))
+        put_lanes(block, d + 1, where(here, lower, lanes_at(block, d + 1, zero)))
+        put_lanes(block, _beside(n) + i, where(here, none, lanes_at(block, _beside(n) + i, zero)))
+        column = _vectors(n) + n * i
+        c, s = where(here, cosine, one), where(here, sine, none)
+        turn(block, column + n, column, n, c, s, zero)
+    put_lanes(block, states + _FIRST, where(pairs, first + spread(2, zero), first))
+
+
+@always_inline
+def _shifted(block: int, n: int, first: Any, end: Any, zero: Any) -> Any:
+    """What a step begins with: the last number of the diagonal, less Wilkinson's shift of the first two."""
+    none, one = spread(0, zero), spread(1, zero)
+    p = _picked(block, _diagonal(n), n, first, none, zero)
+    following = _picked(block, _diagonal(n), n, first + one, none, zero)
+    beside = _picked(block, _beside(n), n - 1, first, one, zero)
+    beside = where(equal(beside, none), one, beside)
+    g = (following - p) / (beside + beside)
+    g = g + with_signs_of(roots(g * g + one), g)
+    return _picked(block, _diagonal(n), n, end, none, zero) - p + beside / g
+
+
+@noinline
+def _step(block: int, n: int, zero: Any) -> None:
+    """An implicit QL step, from the end to the first place, where there are more than two."""
+    none, one, states = spread(0, zero), spread(1, zero), _states(n)
+    first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _SPLIT, zero)
+    mask = less(first + one, end)
+    g, s, c, p = _shifted(block, n, first, end, zero), one, one, none
+    for back in range(n - 1):
+        i = n - 2 - back
+        here, d, e = mask & _inside(first, i, end, zero), _diagonal(n) + i, _beside(n) + i
+        f, b = s * lanes_at(block, e, zero), c * lanes_at(block, e, zero)
+        r = with_signs_of(roots(f * f + g * g), g)
+        divisor = where(equal(r, none), one, r)
+        inverse = one / divisor
+        new_c = where(equal(f, none), one, sizes(g * inverse))
+        new_s = where(equal(f, none), none, where(equal(g, none), with_signs_of(one, f), f * inverse))
+        r = where(equal(f, none), g, where(equal(g, none), sizes(f), r))
+        following = here & less(spread(i + 1, zero), end)
+        put_lanes(block, e + 1, where(following, r, lanes_at(block, e + 1, zero)))
+        lead = lanes_at(block, d + 1, zero) - p
+        r = (lanes_at(block, d, zero) - lead) * new_s + (new_c + new_c) * b
+        put_lanes(block, d + 1, where(here, lead + new_s * r, lanes_at(block, d + 1, zero)))
+        c, s, p = where(here, new_c, c), where(here, new_s, s), where(here, new_s * r, p)
+        g = where(here, new_c * r - b, g)
+        column = _vectors(n) + n * i
+        turn(block, column, column + n, n, where(here, c, one), where(here, s, none), zero)
+        at_first = here & equal(first, spread(i, zero))
+        put_lanes(block, d, where(at_first, lanes_at(block, d, zero) - p, lanes_at(block, d, zero)))
+        put_lanes(block, e, where(at_first, g, lanes_at(block, e, zero)))
+
+
+@noinline
+def _diagonalize(block: int, n: int, zero: Any) -> bool:
+    """Turn vectors until the tridiagonal matrices are diagonal; whether that is done."""
+    none, states = spread(0, zero), _states(n)
+    rounding = spread(2.0**-53 if size_of(zero) == 8 else 2.0**-24, zero)
+    for state in range(_STATES):
+        put_lanes(block, states + state, none)
+    put_lanes(block, states + _FIRST, spread(1, zero))
+    for _ in range(_STEPS * n):
+        _split(block, n, rounding, zero)
+        first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _SPLIT, zero)
+        if anywhere(less(first + spread(1, zero), end)):
+            _step(block, n, zero)
+        elif anywhere(less(first, end)):
+            _finish_pairs(block, n, zero)
+        else:
+            _begin_parts(block, n, rounding, zero)
+            first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
+            if not anywhere(less(first, end + spread(1, zero))):
+                return True
+    return False
+
+
+@noinline
+def _sort(block: int, n: int, zero: Any) -> None:
+    """Put eigenvalues into ascending order, with their vectors."""
+    for i in range(n):
+        for j in range(i + 1, n):
+            a, b = lanes_at(block, _diagonal(n) + i, zero), lanes_at(block, _diagonal(n) + j, zero)
+            exchange(block, _vectors(n) + n * i, _vectors(n) + n * j, n, b, a, zero)
+            exchange(block, _diagonal(n) + i, _diagonal(n) + j, 1, b, a, zero)
+
+
+@noinline
+def decompose_block(block: int, x: int, y: int, last: int, p: Any, zero: Any) -> bool:
+    """Write eigenvalues and, as rows, eigenvectors of a block of matrices; False if it is LAPACK's to do."""
+    n, stride = p.n, (p.n + p.n * p.n) * size_of(zero)
+    _gather_symmetric(x, n, p.lower, last, block, zero)
+    if not is_ordinary(block, n * n, zero):
+        return False
+    _reduce(block, n, p.lower, zero)
+    if not _diagonalize(block, n, zero):
+        return False
+    _sort(block, n, zero)
+    scatter_all(block + _diagonal(n) * LANE_BYTES, n, y, stride, last, zero)
+    scatter_all(block + _vectors(n) * LANE_BYTES, n * n, y + n * size_of(zero), stride, last, zero)
+    return True

@@ -1,0 +1,336 @@
+"""Lanes: one number of each of several matrices side by side in a vector register.
+
+A stack of small matrices is worked on by blocks of as many matrices as there are lanes. What a kernel does to numbers
+of one matrix is done to all of them at once, and the same in each: a choice is `where` a mask holds, never a branch. A
+block at the end of a stack that is not full has its last matrix in several lanes.
+
+Numbers of a block lie in a scratch, `LANE_BYTES` for those that are side by side.
+"""
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+
+from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.llvm_types import f32, f64, i1, i8, i32, i64
+from tapegrad.engine.kernels.raw_memory import size_of
+
+LANE_BYTES = 64  # of a vector register
+_LEAST_SIZE, _MOST_SIZE = (
+    1e-130,
+    1e130,
+)  # of numbers whose squares, and roundings of them, are neither 0 nor infinite
+_LEAST_SINGLE, _MOST_SINGLE = 1e-10, 1e15
+LEAST = 4  # matrices of a stack that are not worked on one by one
+
+
+class Lanes(types.Type):
+    """Numba's type of numbers side by side."""
+
+    def __init__(self, element: Any) -> None:
+        super().__init__(f"Lanes({element})")
+        self.element = element
+        self.count = LANE_BYTES * 8 // element.bitwidth
+        self.vector = ir.VectorType(f64 if element.bitwidth == 64 else f32, self.count)
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Lanes) -> None:
+        super().__init__(manager, kind, kind.vector)
+
+
+# --- arithmetic ------------------------------------------------------------------------------------------------
+
+
+def _define_operator(function: Any, instruction: str, kind: type) -> None:
+    """Let an operator on two values of a kind be an instruction of LLVM."""
+
+    @type_callable(function)
+    def _typed(context: Any) -> Any:
+        return lambda a, b: a if isinstance(a, kind) and a == b else None
+
+    @lower_builtin(function, kind, kind)
+    def _lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(*args)
+
+
+for _function, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
+    _define_operator(_function, _instruction, Lanes)
+
+
+def _function_of(name: str, operands: int) -> Any:
+    """An intrinsic that is one of LLVM's own functions of vectors."""
+
+    def typed(*kinds: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            vector = kinds[0].vector
+            kind = ir.FunctionType(vector, [vector] * operands)
+            whole = f"llvm.{name}.v{kinds[0].count}f{kinds[0].element.bitwidth}"
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, whole), args)
+
+        return kinds[0](*kinds), codegen
+
+    if operands == 1:
+        return intrinsic(lambda typingctx, a: typed(a))
+    return intrinsic(lambda typingctx, a, b: typed(a, b))
+
+
+sizes = _function_of("fabs", 1)
+roots = _function_of("sqrt", 1)
+with_signs_of = _function_of("copysign", 2)
+
+
+@intrinsic
+def spread(typingctx, value, zero):
+    """The same number, converted to the type of `zero`, in all lanes."""
+    lanes = Lanes(zero)
+
+    def codegen(context, builder, signature, args):
+        number = context.cast(builder, args[0], value, zero)
+        one = builder.insert_element(ir.Constant(lanes.vector, ir.Undefined), number, i32(0))
+        places = ir.Constant(ir.VectorType(i32, lanes.count), [0] * lanes.count)
+        return builder.shuffle_vector(one, one, places)
+
+    return lanes(value, zero), codegen
+
+
+# --- choices ---------------------------------------------------------------------------------------------------
+
+
+class Mask(types.Type):
+    """Numba's type of what holds in some lanes."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(f"Mask({count})")
+        self.count = count
+        self.vector = ir.VectorType(i1, count)
+
+
+@register_model(Mask)
+class _MaskModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Mask) -> None:
+        super().__init__(manager, kind, kind.vector)
+
+
+def _comparison(sign: str) -> Any:
+    """An intrinsic that compares lanes; what is not a number is neither less nor equal."""
+
+    @intrinsic
+    def compare(typingctx, a, b):
+        def codegen(context, builder, signature, args):
+            return builder.fcmp_ordered(sign, *args)
+
+        return Mask(a.count)(a, b), codegen
+
+    return compare
+
+
+less = _comparison("<")
+at_most = _comparison("<=")
+equal = _comparison("==")
+
+
+_define_operator(operator.and_, "and_", Mask)
+_define_operator(operator.or_, "or_", Mask)
+
+
+@intrinsic
+def unless(typingctx, mask):
+    """Where a mask does not hold."""
+
+    def codegen(context, builder, signature, args):
+        return builder.not_(args[0])
+
+    return mask(mask), codegen
+
+
+@intrinsic
+def where(typingctx, mask, x, y):
+    """In each lane x if the mask holds, otherwise y."""
+
+    def codegen(context, builder, signature, args):
+        return builder.select(*args)
+
+    return x(mask, x, y), codegen
+
+
+@intrinsic
+def anywhere(typingctx, mask):
+    """Whether a mask holds in a lane."""
+
+    def codegen(context, builder, signature, args):
+        bits = ir.IntType(mask.count)
+        return builder.icmp_unsigned("!=", builder.bitcast(args[0], bits), bits(0))
+
+    return types.boolean(mask), codegen
+
+
+# --- memory ----------------------------------------------------------------------------------------------------
+
+
+def _pointer(builder: Any, address: Any, offset: Any, kind: Any) -> Any:
+    first = builder.gep(builder.inttoptr(address, i8.as_pointer()), [offset])
+    return builder.bitcast(first, kind.as_pointer())
+
+
+def _places(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
+    """The offset of each lane's matrix; lanes behind the last matrix have that one."""
+    numbers = [i64(lane) for lane in range(lanes.count)]
+    inside = [builder.icmp_signed("<", number, last) for number in numbers]
+    return [
+        builder.mul(builder.select(holds, number, last), stride)
+        for holds, number in zip(inside, numbers, strict=True)
+    ]
+
+
+@intrinsic
+def gathered(typingctx, address, stride, last, zero):
+    """An element of each matrix: matrices are a stride apart, and `last` is the number of the last one."""
+    lanes = Lanes(zero)
+
+    def codegen(context, builder, signature, args):
+        result = ir.Constant(lanes.vector, ir.Undefined)
+        for lane, place in enumerate(_places(builder, lanes, args[1], args[2])):
+            value = builder.load(_pointer(builder, args[0], place, lanes.vector.element))
+            result = builder.insert_element(result, value, i32(lane))
+        return result
+
+    return lanes(types.int64, types.int64, types.int64, zero), codegen
+
+
+@intrinsic
+def scatter(typingctx, address, stride, last, value):
+    """Write an element of each matrix."""
+
+    def codegen(context, builder, signature, args):
+        for lane, place in enumerate(_places(builder, value, args[1], args[2])):
+            number = builder.extract_element(args[3], i32(lane))
+            builder.store(number, _pointer(builder, args[0], place, value.vector.element))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, value), codegen
+
+
+@intrinsic
+def load_lanes(typingctx, address, offset, zero):
+    """Numbers that lie side by side, `offset` bytes after an address."""
+    lanes = Lanes(zero)
+
+    def codegen(context, builder, signature, args):
+        place = _pointer(builder, args[0], args[1], lanes.vector)
+        return builder.load(place, align=zero.bitwidth // 8)
+
+    return lanes(types.int64, types.int64, zero), codegen
+
+
+@intrinsic
+def store_lanes(typingctx, address, offset, value):
+    """Write them."""
+
+    def codegen(context, builder, signature, args):
+        place = _pointer(builder, args[0], args[1], value.vector)
+        builder.store(args[2], place, align=value.element.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, value), codegen
+
+
+@always_inline
+def lanes_at(block: int, index: int, zero: Any) -> Any:
+    """Numbers of a block."""
+    return load_lanes(block, index * LANE_BYTES, zero)
+
+
+@always_inline
+def put_lanes(block: int, index: int, value: Any) -> None:
+    """Set numbers of a block."""
+    store_lanes(block, index * LANE_BYTES, value)
+
+
+# --- vectors of a block ----------------------------------------------------------------------------------------
+
+
+@always_inline
+def turn(block: int, one: int, other: int, count: int, c: Any, s: Any, zero: Any) -> None:
+    """Turn vectors into each other."""
+    for r in range(count):
+        x, y = lanes_at(block, one + r, zero), lanes_at(block, other + r, zero)
+        put_lanes(block, one + r, c * x - s * y)
+        put_lanes(block, other + r, s * x + c * y)
+
+
+@always_inline
+def exchange(block: int, one: int, other: int, count: int, a: Any, b: Any, zero: Any) -> None:
+    """Exchange vectors where a is less than b."""
+    for r in range(count):
+        x, y = lanes_at(block, one + r, zero), lanes_at(block, other + r, zero)
+        put_lanes(block, one + r, where(less(a, b), y, x))
+        put_lanes(block, other + r, where(less(a, b), x, y))
+
+
+# --- from stacks to blocks, and back ---------------------------------------------------------------------------
+
+
+@always_inline
+def lane_count(zero: Any) -> int:
+    """Matrices of a block."""
+    return LANE_BYTES // size_of(zero)
+
+
+@noinline
+def gather(source: int, count: int, stride: int, last: int, block: int, zero: Any) -> None:
+    """Copy numbers of each matrix that lie side by side into a block."""
+    for e in range(count):
+        put_lanes(block, e, gathered(source + e * size_of(zero), stride, last, zero))
+
+
+@noinline
+def gather_transposed(source: int, m: int, n: int, stride: int, last: int, block: int, zero: Any) -> None:
+    """Copy matrices in C order into a block, column by column."""
+    for i in range(m):
+        for j in range(n):
+            place = source + (i * n + j) * size_of(zero)
+            put_lanes(block, i + m * j, gathered(place, stride, last, zero))
+
+
+@noinline
+def scatter_all(block: int, count: int, into: int, stride: int, last: int, zero: Any) -> None:
+    """Copy numbers of a block to where they lie side by side for each matrix."""
+    for e in range(count):
+        scatter(into + e * size_of(zero), stride, last, lanes_at(block, e, zero))
+
+
+@noinline
+def scatter_transposed(block: int, m: int, n: int, into: int, stride: int, last: int, zero: Any) -> None:
+    """Copy matrices of a block, column by column there, to matrices in C order."""
+    for i in range(m):
+        for j in range(n):
+            scatter(into + (i * n + j) * size_of(zero), stride, last, lanes_at(block, i + m * j, zero))
+
+
+# --- bounds ----------------------------------------------------------------------------------------------------
+
+
+@noinline
+def is_ordinary(block: int, count: int, zero: Any) -> bool:
+    """Whether all numbers of a block are finite, and zero or of a size whose squares are no less exact."""
+    double = size_of(zero) == 8
+    least = spread(_LEAST_SIZE if double else _LEAST_SINGLE, zero)
+    most, none = spread(_MOST_SIZE if double else _MOST_SINGLE, zero), spread(0, zero)
+    highest, lowest = none, most
+    for e in range(count):
+        value = sizes(lanes_at(block, e, zero))
+        value_or_more = where(less(value, most), value, most + most)
+        highest = where(less(highest, value_or_more), value_or_more, highest)
+        lowest = where(less(none, value), where(less(value, lowest), value, lowest), lowest)
+    return not (anywhere(less(most, highest)) or anywhere(less(lowest, least)))
