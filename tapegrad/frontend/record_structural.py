@@ -7,7 +7,14 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.status import checked, raise_for
-from tapegrad.engine.sweep import eager, eager_joining, eager_lines, eager_products, eager_rows
+from tapegrad.engine.sweep import (
+    eager,
+    eager_joining,
+    eager_lines,
+    eager_matrices,
+    eager_products,
+    eager_rows,
+)
 from tapegrad.engine.tape import slots, views
 from tapegrad.engine.tape.layout import E_DTYPES, E_KERNEL, E_PARALLEL, E_SHAPES, E_STATUS, NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
@@ -18,7 +25,7 @@ from tapegrad.frontend.modes import EAGER, thread
 from tapegrad.frontend.record import FLOATS, as_float, constant_slot, list_as_tensor, read_now, small_copy
 from tapegrad.frontend.running import load_kernel
 from tapegrad.frontend.tensor import Tensor, allocate, from_array, from_slot, is_tensor
-from tapegrad.ops import COPY
+from tapegrad.ops import CODES, COPY
 
 
 def as_tensor(value: Any, name: str) -> Tensor:
@@ -88,6 +95,7 @@ def in_common_dtype(*operands: Tensor) -> list[Tensor]:
 # --- ops that the engine records in one call: it finds shapes and parameters, and makes the views that are needed -----
 
 _UNFIT = (E_DTYPES, E_SHAPES)
+_LU = CODES["lu"]
 
 
 def _loaded(missing: int, code: int, x: Tensor) -> bool:
@@ -197,6 +205,46 @@ def record_joined(pieces: list[Tensor], axis: int, is_new: bool, name: str) -> T
     if _loaded(slot, COPY, pieces[0]):
         return record_joined(pieces, axis, is_new, name)
     return _fitting(slot, pieces, name)
+
+
+def record_of_squares(code: int, x: Tensor, name: str) -> Tensor | None:
+    """Run and record an op with a square matrix for each; `None` where it is not of square matrices of floats."""
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager_matrices.record_of_squares(tape.header, code, own, COPY, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x):
+        return record_of_squares(code, x, name)
+    return None if slot in _UNFIT else _made(slot, [x], name)
+
+
+def record_by_factors(code: int, x: Tensor, name: str) -> Tensor | None:
+    """Run and record an op with a number for each square matrix, by LU factors; `None` as above."""
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager_matrices.record_by_factors(tape.header, code, _LU, own, COPY, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x) and _loaded(slot, _LU, x):
+        return record_by_factors(code, x, name)
+    return None if slot in _UNFIT else _made(slot, [x], name)
+
+
+def record_solution(code: int, a: Tensor, b: Tensor, name: str) -> Tensor | None:
+    """Run and record the solution of one system, by LU factors; `None` where there are several, or they do not fit."""
+    mode = thread.mode
+    tape = mode.tape
+    first = a._slot if a._tape is tape and a._base is None else a._slot_on(tape)
+    second = b._slot if b._tape is tape and b._base is None else b._slot_on(tape)
+    slot = eager_matrices.record_solution(tape.header, code, _LU, first, second, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, a) and _loaded(slot, _LU, a):
+        return record_solution(code, a, b, name)
+    return None if slot in _UNFIT else _made(slot, [a, b], name)
 
 
 def in_shape(result: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -7,6 +7,7 @@ In reading order:
     parallel, pool, synchronization  the same on several threads
     eager                          append an instruction and run it
     eager_lines, eager_products    the same for reductions and scans, and for products of matrices, in one call each
+    eager_matrices                 for functions of square matrices, and systems of equations
     eager_rows, eager_joining      and for rows by number, and several slots joined
     writes                         write in place
     earlier_contents               what was there before, for the rules that read it

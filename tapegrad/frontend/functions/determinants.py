@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tapegrad.frontend.functions.matrices import count_of, lu_factors, record, square
+from tapegrad.frontend.functions.matrices import count_of, lu_factors, number_of_squares, record, square
 from tapegrad.frontend.shape import in_c_order
 from tapegrad.frontend.tensor import Tensor
 from tapegrad.ops.params import LuParams
@@ -51,9 +51,7 @@ def det(a: Any) -> Tensor:
     array([[ 4., -2.],
            [-2.,  1.]])
     """
-    x = in_c_order(square(a, "numpy.linalg.det"))
-    params = LuParams(count_of(x), x.shape[-1])
-    return record("det", [x, lu_factors(x, "numpy.linalg.det")], x.shape[:-2], params, "numpy.linalg.det")
+    return number_of_squares("det", a, "numpy.linalg.det")
 
 
 def slogdet(a: Any) -> SlogdetResult:

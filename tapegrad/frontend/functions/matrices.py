@@ -1,23 +1,30 @@
 """What functions of matrices have in common: checks of their operands, the order in memory, and their instructions."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
 from tapegrad.frontend.functions.lines import floating
-from tapegrad.frontend.record_structural import as_tensor, in_common_dtype, record_new
+from tapegrad.frontend.modes import thread
+from tapegrad.frontend.record_structural import (
+    as_tensor,
+    in_common_dtype,
+    record_by_factors,
+    record_new,
+    record_of_squares,
+    record_solution,
+)
 from tapegrad.frontend.shape import broadcast_to, in_c_order, reshape, swapaxes
 from tapegrad.frontend.tensor import Tensor
 from tapegrad.ops import CODES
 from tapegrad.ops.params import (
-    CholeskyParams,
     ExchangeParams,
     LuParams,
     LuSolveParams,
     PivotParams,
-    SquareParams,
     SylvesterParams,
     TriangularParams,
 )
@@ -170,10 +177,9 @@ def exchanged(x: Tensor, rows: Tensor, params: ExchangeParams, name: str) -> Ten
     return record("exchange_rows", [x, in_c_order(rows)], x.shape, params, name)
 
 
-def inverse(x: Tensor, name: str) -> Tensor:
+def inverse(a: Any, name: str) -> Tensor:
     """Record the inverses of square matrices."""
-    x = in_c_order(x)
-    return record("inv", [x], x.shape, LuParams(count_of(x), x.shape[-1]), name)
+    return of_squares("inv", a, name)
 
 
 def solved(system: Systems, factors: Tensor, transpose: bool, name: str) -> Tensor:
@@ -183,6 +189,13 @@ def solved(system: Systems, factors: Tensor, transpose: bool, name: str) -> Tens
     return record("lu_solve", [a, b, factors], b.shape, params, name)
 
 
+def solved_at_once(a: Any, b: Tensor, name: str) -> Tensor | None:
+    """Record the solution of one system by a call of the engine; `None` for what that does not take."""
+    if type(a) is not Tensor or a._tape is not thread.mode.tape:
+        return None
+    return record_solution(CODES["lu_solve"], a, b, name)
+
+
 def triangle_solved(system: Systems, transpose: bool, lower: bool, unit: bool, name: str) -> Tensor:
     """Record the solutions of systems in C order with triangles, or for the transposed triangles."""
     a, b, count, n, k, each = system
@@ -190,16 +203,28 @@ def triangle_solved(system: Systems, transpose: bool, lower: bool, unit: bool, n
     return record("solve_triangular", [a, b], b.shape, params, name)
 
 
-def lower_factor(x: Tensor, name: str) -> Tensor:
+def lower_factor(a: Any, name: str) -> Tensor:
     """Record the lower Cholesky factors of matrices, of which the lower triangle is read."""
-    x = in_c_order(x)
-    return record("cholesky", [x], x.shape, CholeskyParams(count_of(x), x.shape[-1]), name)
+    return of_squares("cholesky", a, name)
 
 
-def of_squares(op: str, x: Tensor, name: str) -> Tensor:
+def of_squares(op: str, a: Any, name: str) -> Tensor:
     """Record a function of square matrices that has a square matrix for each."""
-    x = in_c_order(x)
-    return record(op, [x], x.shape, SquareParams(count_of(x), x.shape[-1]), name)
+    return _at_once(record_of_squares, op, a, name)
+
+
+def number_of_squares(op: str, a: Any, name: str) -> Tensor:
+    """Record a function of square matrices that has a number for each, by LU factors."""
+    return _at_once(record_by_factors, op, a, name)
+
+
+def _at_once(recorded: Callable[[int, Tensor, str], Tensor | None], op: str, a: Any, name: str) -> Tensor:
+    """Record a function by a call of the engine; what that does not take is converted first, or refused."""
+    result = recorded(CODES[op], a, name) if type(a) is Tensor and a._tape is thread.mode.tape else None
+    if result is None:
+        result = recorded(CODES[op], square(a, name), name)
+    assert result is not None
+    return result
 
 
 def sylvester(a: Tensor, b: Tensor, q: Tensor, name: str) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.linalg import matmul
-from tapegrad.frontend.functions.matrices import inverse, square
+from tapegrad.frontend.functions.matrices import inverse
 from tapegrad.frontend.outputs import deliver
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import reshape
@@ -124,7 +124,7 @@ def matrix_power(a: Any, n: int) -> Tensor:
             f"numpy.linalg.matrix_power: matrices are to be square, not of shape {x.shape}"
         )
     if exponent < 0:
-        x, exponent = inverse(square(x, "numpy.linalg.matrix_power"), "numpy.linalg.matrix_power"), -exponent
+        x, exponent = inverse(x, "numpy.linalg.matrix_power"), -exponent
     if exponent == 0:
         return from_array(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape), constant=True)
     return x.copy() if exponent == 1 else _power(x, exponent)

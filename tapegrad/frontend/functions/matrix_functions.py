@@ -49,7 +49,7 @@ def expm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     Tensor([[1., 1.],
             [0., 1.]])
     """
-    return of_squares("expm", square(A, "tapegrad.linalg.expm"), "tapegrad.linalg.expm")
+    return of_squares("expm", A, "tapegrad.linalg.expm")
 
 
 def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
@@ -82,7 +82,7 @@ def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     Tensor([[2., 0.],
             [0., 3.]])
     """
-    return of_squares("sqrtm", square(A, "tapegrad.linalg.sqrtm"), "tapegrad.linalg.sqrtm")
+    return of_squares("sqrtm", A, "tapegrad.linalg.sqrtm")
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:

@@ -17,6 +17,7 @@ from tapegrad.frontend.functions.matrices import (
     prepared,
     record,
     solved,
+    solved_at_once,
     square,
     systems,
     triangle_solved,
@@ -72,7 +73,11 @@ def solve(a: Any, b: Any) -> Tensor:
            [-0.25 , -0.5  ]])
     """
     name = "numpy.linalg.solve"
-    system, side, is_turned = prepared(a, b, name)
+    right = as_tensor(b, name)
+    at_once = solved_at_once(a, right, name)
+    if at_once is not None:
+        return at_once
+    system, side, is_turned = prepared(a, right, name)
     return like_vectors(solved(system, lu_factors(system.a, name), is_turned, name), side)
 
 
@@ -101,7 +106,7 @@ def inv(a: Any) -> Tensor:
     Tensor([[ 0.5  ,  0.   ],
             [-0.125,  0.25 ]])
     """
-    return inverse(square(a, "numpy.linalg.inv"), "numpy.linalg.inv")
+    return inverse(a, "numpy.linalg.inv")
 
 
 def tensorinv(a: Any, ind: int = 2) -> Tensor:

@@ -62,8 +62,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
 
 def _factor(a: Any, lower: bool, name: str) -> Tensor:
     """Return the lower factors, for which the lower triangle is read, or the upper ones."""
-    x = square(a, name)
-    return lower_factor(x, name) if lower else transposed(lower_factor(transposed(x), name))
+    return lower_factor(a, name) if lower else transposed(lower_factor(transposed(square(a, name)), name))
 
 
 def solve_triangular(
