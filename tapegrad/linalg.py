@@ -9,6 +9,8 @@ from tapegrad.frontend.functions.decompositions import svd as svd
 from tapegrad.frontend.functions.decompositions import svdvals as svdvals
 from tapegrad.frontend.functions.determinants import det as det
 from tapegrad.frontend.functions.determinants import slogdet as slogdet
+from tapegrad.frontend.functions.eigenvalues import eig as eig
+from tapegrad.frontend.functions.eigenvalues import eigvals as eigvals
 from tapegrad.frontend.functions.least_squares import cond as cond
 from tapegrad.frontend.functions.least_squares import lstsq as lstsq
 from tapegrad.frontend.functions.least_squares import pinv as pinv

@@ -100,7 +100,10 @@ STACKED: dict[str, Callable[..., Any]] = {
     "inv": lambda xp, a: xp.linalg.inv(a),
     "det": lambda xp, a: xp.linalg.det(a),
     "cholesky": lambda xp, a: xp.linalg.cholesky(a),
+    "eigh": lambda xp, a: xp.linalg.eigh(a)[0],
     "eigvalsh": lambda xp, a: xp.linalg.eigvalsh(a),
+    "svd": lambda xp, a: xp.linalg.svd(a)[1],
+    "qr": lambda xp, a: abs(xp.linalg.qr(a)[1]),
 }
 
 

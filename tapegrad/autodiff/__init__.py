@@ -9,7 +9,8 @@ order:
     elementwise_rules              the partials of the table, applied to Tensors
     structural_rules               derivatives of structural ops that are not linear
     matrix_rules                   the same of systems of equations, factors and functions of matrices
-    decomposition_rules            the same of decompositions and determinants
+    ties                           equal eigenvalues and singular values, for the rules of these
+    eigenvalue_rules, decomposition_rules  the same of eigenvalues; of other decompositions and determinants
     linear_rules, transposes       derivatives of linear ops, which follow from a transpose
     graph_view                     the part of a tape between some results and some inputs
     tensor_sweeps                  the reverse and the forward sweep on Tensors

@@ -4,161 +4,41 @@ The formulas are those of the kernels, and so is what is not determined: there a
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad.autodiff.accumulator import Value
 from tapegrad.autodiff.step import Step
-from tapegrad.frontend import elementwise
+from tapegrad.autodiff.ties import (
+    SAME,
+    Ties,
+    absolute,
+    column,
+    diagonal_matrix,
+    excess_of_pairs,
+    extent_of,
+    handed_on,
+    joined,
+    maximum,
+    row,
+)
 from tapegrad.frontend.functions import joining, reductions
 from tapegrad.frontend.functions.decompositions import (
     columns_of,
-    eigen_packed,
-    part_of,
     singular_packed,
     singular_parts,
 )
 from tapegrad.frontend.functions.determinants import det
 from tapegrad.frontend.functions.diagonals import diagonal
-from tapegrad.frontend.functions.extremes import max as largest
 from tapegrad.frontend.functions.linalg import matmul
-from tapegrad.frontend.functions.matrices import Systems, inverse, record, transposed, triangle_solved
+from tapegrad.frontend.functions.matrices import Systems, inverse, transposed, triangle_solved
 from tapegrad.frontend.modes import no_grad
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.shape import expand_dims, in_c_order, reshape
-from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.tensor import Tensor, from_array
 from tapegrad.ops import COPY
-from tapegrad.ops.params import DeterminedParams
-
-_SAME = 1e4  # roundings in cotangents that are taken for equal
-_where = elementwise.where
-_absolute, _maximum, _minimum = (elementwise.FUNCTIONS[name] for name in ("absolute", "maximum", "minimum"))
-_greater, _less_equal = (elementwise.FUNCTIONS[name] for name in ("greater", "less_equal"))
-
-
-def _column(x: Tensor) -> Tensor:
-    return expand_dims(x, -1)
-
-
-def _row(x: Tensor) -> Tensor:
-    return expand_dims(x, -2)
-
-
-def _joined(parts: Sequence[Tensor]) -> Tensor:
-    """Return the parts of a packed result in their order, the last one of matrices, as they lie there row by row."""
-    stack = parts[-1].shape[:-2]
-    return joining.concatenate(
-        [reshape(each, (*stack, math.prod(each.shape[len(stack) :]))) for each in parts], -1
-    )
-
-
-def _diagonal_matrix(x: Tensor) -> Tensor:
-    return _column(x) * np.eye(x.shape[-1], dtype=x.dtype)
-
-
-def _extent(x: Tensor) -> Tensor:
-    """Return the largest absolute value of each matrix, in a shape that compares with matrices."""
-    return largest(_absolute(x), (-1, -2), keepdims=True, initial=0.0)
-
-
-def _handed_on(values: Tensor, excess: Tensor) -> Tensor:
-    """Return values, if nothing is in excess."""
-    wrong: Any = _greater(excess, 0.0)
-    wrong = wrong if is_tensor(wrong) else from_array(np.ascontiguousarray(wrong), constant=True)
-    values, wrong = in_c_order(values), in_c_order(wrong)
-    return record(
-        "determined", [values, wrong], values.shape, DeterminedParams(values.size, wrong.size), "backward"
-    )
-
-
-class _Ties:
-    """Which of some values, in order, are equal; all of it is without derivatives."""
-
-    def __init__(self, values: Tensor, extent: int) -> None:
-        self.slack = _SAME * float(np.finfo(values.dtype).eps) * values.shape[-1]
-        self.values = values
-        close = (
-            8
-            * extent
-            * float(np.finfo(values.dtype).eps)
-            * largest(_absolute(values), -1, keepdims=True, initial=0.0)
-        )
-        self.close = _column(close)
-        self.one, self.zero = (np.asarray(number, values.dtype) for number in (1, 0))
-        gaps = _absolute(_row(values) - _column(values))
-        self.tied = _where(_less_equal(gaps, self.close), self.one, self.zero)
-        self.others = self.tied * (1 - np.eye(values.shape[-1], dtype=values.dtype))
-        self.zeros = _where(_less_equal(_column(values), self.close), self.one, self.zero)
-
-    def shared(self, x: Tensor) -> Tensor:
-        """Return numbers of which those of equal values are their mean."""
-        weights = self.tied / reductions.sum(self.tied, -1, keepdims=True)
-        return reshape(matmul(weights, _column(x)), x.shape)
-
-    def inverse(self, divisor: Tensor, is_zero: Tensor) -> Tensor:
-        """Return reciprocals, and 0 where there is a tie."""
-        return (1 - is_zero) / _where(is_zero, self.one, divisor)
-
-
-# --- eigenvalues -----------------------------------------------------------------------------------------------
-
-
-def _eigen(step: Step) -> tuple[Tensor, Tensor, _Ties]:
-    """Return eigenvalues, eigenvectors as rows, and ties. Further derivatives are those of eigenvectors too."""
-    p = step.params
-    packed = step.y if p.vectors else eigen_packed(step.x(0), bool(p.lower), True, "eigh")
-    values, rows = part_of(packed, 0, (p.n,)), part_of(packed, p.n, (p.n, p.n))
-    with no_grad():
-        ties = _Ties(unary(COPY, values), p.n)
-    return values, rows, ties
-
-
-def _excess_of_pairs(diagonal_: Tensor, m: Tensor, ties: _Ties) -> Tensor:
-    """Return by how much equal values are told apart, for each pair of them; see `kernels.eigh.is_determined`."""
-    of_values = ties.slack * _extent(_column(diagonal_))
-    of_vectors = ties.slack * _extent(m)
-    own = diagonal(m, 0, -2, -1)
-    apart = _absolute(_row(diagonal_) - _column(diagonal_)) - of_values
-    turned = _absolute(m - transposed(m)) - of_vectors
-    mixed = _maximum(_absolute(m), _absolute(_row(own) - _column(own))) - of_vectors
-    both = _minimum(_absolute(_column(diagonal_)) - of_values, mixed)
-    excess: Tensor = ties.others * _maximum(_maximum(apart, turned), both)
-    return excess
-
-
-def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    p, bar = step.params, step.dense(y_bar, -1)
-    values, rows, ties = _eigen(step)
-    values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
-    m = matmul(rows, transposed(rows_bar))
-    if p.vectors:
-        with no_grad():
-            excess = _excess_of_pairs(values_bar, m, ties)
-        values_bar = _handed_on(values_bar, excess)
-    else:
-        values_bar = ties.shared(values_bar)
-    gaps = _row(values) - _column(values)
-    g = (m - transposed(m)) * ties.inverse(2.0 * gaps, ties.tied) + _diagonal_matrix(values_bar)
-    return {0: matmul(matmul(transposed(rows), g), rows)}
-
-
-def _eigh_forward(step: Step, x_dot: Value) -> Value:
-    p, x_dot = step.params, step.dense(x_dot, 0)
-    values, rows, ties = _eigen(step)
-    m = matmul(matmul(rows, (x_dot + transposed(x_dot)) / 2), transposed(rows))
-    values_dot = diagonal(m, 0, -2, -1)
-    if p.vectors:
-        with no_grad():
-            mixed = _maximum(_absolute(m), _absolute(_row(values_dot) - _column(values_dot)))
-            excess = ties.others * (mixed - ties.slack * _extent(m))
-        values_dot = _handed_on(values_dot, excess)
-    else:
-        values_dot = ties.shared(values_dot)
-    gaps = _column(values) - _row(values)
-    return _joined([values_dot, matmul(m * ties.inverse(gaps, ties.tied), rows)])
-
 
 # --- QR factors ------------------------------------------------------------------------------------------------
 
@@ -202,7 +82,7 @@ def _qr_forward(step: Step, x_dot: Value) -> Value:
     if p.n > k:
         turned = matmul(matmul(transposed(q_dot), q), r[..., k:])
         r_dot = joining.concatenate([r_dot, turned + matmul(transposed(q), x_dot[..., k:])], -1)
-    return _joined([_more_rows(transposed(q_dot), p.full), transposed(_more_rows(r_dot, p.full))])
+    return joined([_more_rows(transposed(q_dot), p.full), transposed(_more_rows(r_dot, p.full))])
 
 
 def _more_rows(x: Tensor, rows: int) -> Tensor:
@@ -224,42 +104,42 @@ def _singular(step: Step, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return s, u[..., :k], transposed(vh[..., :k, :])
 
 
-def _primals(step: Step) -> tuple[Tensor, Tensor, Tensor, _Ties]:
+def _primals(step: Step) -> tuple[Tensor, Tensor, Tensor, Ties]:
     """Return s, U, V and ties. Further derivatives are those of singular vectors too."""
     p = step.params
     packed = step.y if p.vectors else singular_packed(step.x(0), bool(p.full), True, "svd")
     s, u, v = _singular(step, packed)
     with no_grad():
-        ties = _Ties(unary(COPY, s), max(p.m, p.n))
+        ties = Ties(unary(COPY, s), max(p.m, p.n))
     return s, u, v, ties
 
 
-def _excess_of_zeros(s_bar: Tensor, of_u: Tensor, of_v: Tensor, ties: _Ties) -> Tensor:
+def _excess_of_zeros(s_bar: Tensor, of_u: Tensor, of_v: Tensor, ties: Ties) -> Tensor:
     """Return by how much several zeros are told apart, for each pair of them."""
     pairs = ties.others * ties.zeros * transposed(ties.zeros)
-    of_values = _absolute(_column(s_bar)) - ties.slack * _extent(_column(s_bar))
-    of_vectors = [_absolute(m - transposed(m)) - ties.slack * _extent(m) for m in (of_u, of_v)]
-    excess: Tensor = pairs * _maximum(of_values, _maximum(*of_vectors))
+    of_values = absolute(column(s_bar)) - ties.slack * extent_of(column(s_bar))
+    of_vectors = [absolute(m - transposed(m)) - ties.slack * extent_of(m) for m in (of_u, of_v)]
+    excess: Tensor = pairs * maximum(of_values, maximum(*of_vectors))
     return excess
 
 
-def _inverses(s: Tensor, ties: _Ties) -> tuple[Tensor, Tensor]:
+def _inverses(s: Tensor, ties: Ties) -> tuple[Tensor, Tensor]:
     """Return ``1 / (s_j - s_i)`` and ``1 / (s_j + s_i)``, without ties, zeros, and the diagonal."""
-    apart, together = _row(s) - _column(s), _row(s) + _column(s)
+    apart, together = row(s) - column(s), row(s) + column(s)
     eye = np.eye(s.shape[-1], dtype=s.dtype)
     with no_grad():
-        none = _maximum(ties.tied * ties.zeros * transposed(ties.zeros), eye)
+        none = maximum(ties.tied * ties.zeros * transposed(ties.zeros), eye)
     return ties.inverse(apart, ties.tied), ties.inverse(together, none)
 
 
-def _outside(vectors: Tensor, inner: Tensor, bar: Tensor, s: Tensor, ties: _Ties) -> Tensor:
+def _outside(vectors: Tensor, inner: Tensor, bar: Tensor, s: Tensor, ties: Ties) -> Tensor:
     """Return the part of a cotangent, or a tangent, that lies outside of the vectors' space, divided by s."""
     rest = bar - matmul(vectors, inner)
     zeros = transposed(ties.zeros)
     with no_grad():
-        slack = _SAME * float(np.finfo(s.dtype).eps) * bar.shape[-2]
-        excess = zeros * (_absolute(rest) - slack * _extent(bar))
-    return _handed_on(rest, excess) * ties.inverse(_row(s), zeros)
+        slack = SAME * float(np.finfo(s.dtype).eps) * bar.shape[-2]
+        excess = zeros * (absolute(rest) - slack * extent_of(bar))
+    return handed_on(rest, excess) * ties.inverse(row(s), zeros)
 
 
 def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
@@ -269,14 +149,14 @@ def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     of_u, of_v = matmul(transposed(u), u_bar), matmul(transposed(v), v_bar)
     if p.vectors:
         with no_grad():
-            excess = _excess_of_pairs(s_bar, of_u + of_v, ties)
-            excess = _maximum(excess, _excess_of_zeros(s_bar, of_u, of_v, ties))
-        s_bar = _handed_on(s_bar, excess)
+            excess = excess_of_pairs(s_bar, of_u + of_v, ties)
+            excess = maximum(excess, _excess_of_zeros(s_bar, of_u, of_v, ties))
+        s_bar = handed_on(s_bar, excess)
     else:
         s_bar = ties.shared(s_bar) * (1 - reshape(ties.zeros, s_bar.shape))
     first, second = of_u - transposed(of_u), of_v - transposed(of_v)
     apart, together = _inverses(s, ties)
-    g = ((first + second) * apart + (first - second) * together) / 2 + _diagonal_matrix(s_bar)
+    g = ((first + second) * apart + (first - second) * together) / 2 + diagonal_matrix(s_bar)
     x_bar = matmul(matmul(u, g), transposed(v))
     k = min(p.m, p.n)
     if p.m > k and p.vectors:
@@ -286,13 +166,13 @@ def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     return {0: x_bar}
 
 
-def _excess_of_moves(m: Tensor, ties: _Ties) -> Tensor:
+def _excess_of_moves(m: Tensor, ties: Ties) -> Tensor:
     """Return by how much equal values move apart or into each other; see `kernels.svd`."""
-    slack, own = ties.slack * _extent(m), diagonal(m, 0, -2, -1)
-    apart = _maximum(_absolute(m + transposed(m)), _absolute(_row(own) - _column(own)))
-    of_zeros = _maximum(_absolute(m - transposed(m)), _absolute(_column(own)))
+    slack, own = ties.slack * extent_of(m), diagonal(m, 0, -2, -1)
+    apart = maximum(absolute(m + transposed(m)), absolute(row(own) - column(own)))
+    of_zeros = maximum(absolute(m - transposed(m)), absolute(column(own)))
     zeros = ties.zeros * transposed(ties.zeros)
-    excess: Tensor = ties.others * _maximum(apart - slack, zeros * (of_zeros - slack))
+    excess: Tensor = ties.others * maximum(apart - slack, zeros * (of_zeros - slack))
     return excess
 
 
@@ -307,7 +187,7 @@ def _svd_forward(step: Step, x_dot: Value) -> Value:
         return _packed_tangent(s_dot, u * 0.0, v * 0.0, p)
     with no_grad():
         excess = _excess_of_moves(m, ties)
-    s_dot = _handed_on(s_dot, excess)
+    s_dot = handed_on(s_dot, excess)
     apart, together = _inverses(s, ties)
     even, odd = (m + transposed(m)) / 2 * apart, (m - transposed(m)) / 2 * together
     u_dot, v_dot = matmul(u, even + odd), matmul(v, even - odd)
@@ -320,7 +200,7 @@ def _svd_forward(step: Step, x_dot: Value) -> Value:
 
 def _packed_tangent(s_dot: Tensor, u_dot: Tensor, v_dot: Tensor, p: Any) -> Tensor:
     left, right = (p.m, p.n) if p.full else (s_dot.shape[-1],) * 2
-    return _joined(
+    return joined(
         [s_dot, _more_rows(transposed(u_dot), left), transposed(_more_rows(transposed(v_dot), right))]
     )
 
@@ -343,8 +223,8 @@ def _adjugate(x: Tensor) -> Tensor:
         sign = expand_dims(det(u) * det(vh), (-1, -2))
         info = np.finfo(s.dtype)
         tiny = float(info.eps) * s[..., :1] + float(info.tiny) ** 0.25  # whose square is no zero
-        values = joining.concatenate([_maximum(s[..., :-1], tiny), s[..., -1:]], -1)
-        values = _diagonal_matrix(values)
+        values = joining.concatenate([maximum(s[..., :-1], tiny), s[..., -1:]], -1)
+        values = diagonal_matrix(values)
     inner = values + matmul(matmul(transposed(u), x - fixed), transposed(vh))
     lead, right, below, last = (
         inner[..., :-1, :-1],
@@ -371,7 +251,6 @@ def _det_forward(step: Step, x_dot: Value, *_: None) -> Value:
 
 
 RULES: dict[str, tuple[Callable[..., dict[int, Value]], Callable[..., Value]]] = {
-    "eigh": (_eigh_reverse, _eigh_forward),
     "qr": (_qr_reverse, _qr_forward),
     "svd": (_svd_reverse, _svd_forward),
     "det": (_det_reverse, _det_forward),

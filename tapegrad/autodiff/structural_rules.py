@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tapegrad.autodiff import decomposition_rules, linear_rules, matrix_rules
+from tapegrad.autodiff import decomposition_rules, eigenvalue_rules, linear_rules, matrix_rules
 from tapegrad.autodiff.accumulator import Value
 from tapegrad.autodiff.custom import tensor_rules as custom
 from tapegrad.autodiff.step import Step
@@ -243,6 +243,7 @@ RULES: dict[str, Rules] = {
     "custom": Rules(_custom_reverse, _custom_forward),
     **{name: Rules(*rules) for name, rules in matrix_rules.RULES.items()},
     **{name: Rules(*rules) for name, rules in decomposition_rules.RULES.items()},
+    **{name: Rules(*rules) for name, rules in eigenvalue_rules.RULES.items()},
 }
 
 

@@ -99,8 +99,11 @@ _PARAMETERS |= _by_name(
 # The same for selection, writes by function, sets, searches, interpolation and polynomials.
 _PARAMETERS |= _by_name(
     {
-        "ArrayLike": "ar ar1 ar2 arr bins dst f fp ind indices mask p select.default src val vals values varargs xp",
-        "ArrayLike | None": "left polyint.k right",
+        "ArrayLike": "ar ar1 ar2 arr bins dst f fp ind indices mask p select.default src val vals values varargs xp"
+        " seq_of_zeros",
+        "ArrayLike | None": "left polyfit.w polyint.k right",
+        "bool | Literal['unscaled']": "polyfit.cov",
+        "int": "polyfit.deg",
         "Iterable[ArrayLike]": "choices choicelist",
         "Iterable[ArrayLike] | ArrayLike": "condlist",
         "Key": "delete.obj insert.obj",
@@ -153,7 +156,7 @@ _RESULTS |= _by_name(
     {
         "Tensor": "apply_over_axes choose compress polyadd polyder polygamma polyint polysub polyval take zeta",
         "Tensor | Indices": "digitize searchsorted",
-        "Tensor | tuple[Any, ...]": "gradient intersect1d unique",
+        "Tensor | tuple[Any, ...]": "gradient intersect1d polyfit unique",
     }
 )
 _LINSPACE = ["start: ArrayLike", "stop: ArrayLike", "num: int = 50", "endpoint: bool = True"]

@@ -8,6 +8,7 @@ from tapegrad.engine.kernels.status import (
     NO_REAL_RESULT,
     NOT_CONVERGED,
     NOT_DIFFERENTIABLE,
+    NOT_FINITE,
     NOT_POSITIVE_DEFINITE,
     OUT_OF_RANGE,
     SINGULAR,
@@ -32,6 +33,7 @@ _OF_MATRICES = {
         " determined"
     ),
     NO_REAL_RESULT: "the result of a matrix is complex, which is not supported for Tensors",
+    NOT_FINITE: "a matrix has elements that are nan or infinite",
 }
 
 

@@ -41,8 +41,7 @@ _TO_FILES = ("save", "savetxt", "savez", "savez_compressed")
 _FROM_FILES = ("fromfile", "fromregex", "fromstring", "genfromtxt", "load", "loadtxt")
 _OF_PLAIN_ARRAYS = (
     "asmatrix", "bmat", "busday_count", "busday_offset", "busdaycalendar", "datetime_as_string", "datetime_data",
-    "frompyfunc", "i0", "is_busday", "isnat", "nested_iters", "packbits", "poly", "polydiv", "polyfit",
-    "roots", "unpackbits",
+    "frompyfunc", "i0", "is_busday", "isnat", "nested_iters", "packbits", "polydiv", "unpackbits",
 )  # fmt: skip
 MODULES = (
     "char", "dtypes", "emath", "exceptions", "fft", "lib", "ma", "polynomial", "random", "rec", "strings",

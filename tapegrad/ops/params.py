@@ -466,6 +466,19 @@ class EighParams(NamedTuple):
         return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
 
 
+class EigParams(NamedTuple):
+    """So many `matrices` of `n` rows and columns; whether the eigenvectors count, 1, or only eigenvalues, 0."""
+
+    matrices: int
+    n: int
+    vectors: int
+
+    def broken(self, operands: Sequence[View], result: View) -> str:
+        if result.size != self.matrices * (self.n + self.n**2) or self.vectors not in (0, 1):
+            return f"{self}: a result of shape {result.shape}"
+        return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
+
+
 class QrParams(NamedTuple):
     """So many `matrices` of `m` rows and `n` columns; Q has `full` columns."""
 

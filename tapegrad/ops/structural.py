@@ -237,6 +237,7 @@ STRUCTURAL: tuple[Structural, ...] = (
     _of_matrices("pinv", "pinv", (("x0", "y"), None), params.PinvParams),
     # The parts of these results are views of one buffer.
     _of_matrices("eigh", "eigh", (("x0", "y"),), params.EighParams),
+    _of_matrices("eig", "eig", (("x0", "y"),), params.EigParams),
     _of_matrices("qr", "qr", (("x0", "y"),), params.QrParams),
     _of_matrices("svd", "svd", (("x0", "y"),), params.SvdParams),
     # x0: values, x1: what is wrong with them; a sweep stops where anything is.

@@ -275,6 +275,11 @@ CASES = {
         (lambda a: tg.linalg.eigh(positive(a))[0], [(2, 2, 2)]),
         (lambda a: tg.linalg.eigvalsh(positive(a)), [(3, 3)]),
     ],
+    "eig": [
+        (lambda a: tg.linalg.eig(apart(a))[1], [(3, 3)]),
+        (lambda a: tg.linalg.eig(apart(a))[0], [(2, 2, 2)]),
+        (lambda a: tg.linalg.eigvals(apart(a)), [(3, 3)]),
+    ],
     "qr": [
         (lambda a, k=k, mode=mode: tg.linalg.qr(apart(a), mode)[k], [shape])
         for shape in [(3, 3), (2, 3, 2), (2, 4)] for k in (0, 1) for mode in ("reduced", "complete")

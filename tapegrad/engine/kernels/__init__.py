@@ -15,9 +15,11 @@ In reading order:
     cross                          products of vectors in space
     matmul, sparse                 matrix products; with sparse matrices
     lapack                         what kernels of matrices share: routines, copies, triangles
+    lanes                          numbers of several small matrices side by side in a register
+    lu_lanes, cholesky_lanes, qr_lanes, eigh_lanes, svd_lanes  stacks of small matrices, by lanes
     lu, lu_factor, determinants    LU factors and what is computed by them
     triangular, cholesky           systems with triangles; Cholesky factors
-    eigh, qr, svd, pinv            decompositions and pseudo-inverses
+    eigh, eig, qr, svd, pinv       decompositions and pseudo-inverses
     expm, sylvester                exponentials; matrix equations and square roots
     determined                     values with a condition
     correlate                      sums of products along a line

@@ -9,3 +9,4 @@ NOT_POSITIVE_DEFINITE = 6
 NOT_CONVERGED = 7  # an iteration of LAPACK's
 NOT_DIFFERENTIABLE = 8  # repeated eigenvalues or singular values, of a function that is not smooth there
 NO_REAL_RESULT = 9  # of a function of matrices, whose result is complex
+NOT_FINITE = 10  # nan or inf in a matrix

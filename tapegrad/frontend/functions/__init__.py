@@ -30,7 +30,8 @@ In reading order:
     products, vectors, norms       inner, outer and tensor products; cross products, traces; norms
     matrices                       what functions of matrices share: checks, order in memory, instructions
     systems, triangles             systems of linear equations, inverses; Cholesky factors, triangles
-    determinants, decompositions   determinants; eigenvalues, QR factors, singular values
+    determinants, decompositions   determinants; eigenvalues of symmetric matrices, QR factors, singular values
+    eigenvalues, polynomial_roots  eigenvalues of other matrices; roots of polynomials, polynomials through points
     least_squares                  pseudo-inverses, least squares, condition numbers
     matrix_functions               exponentials, square roots, the equations of Sylvester and Lyapunov
     structured                     blocks on a diagonal, constant diagonals

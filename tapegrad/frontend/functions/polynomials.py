@@ -24,7 +24,7 @@ def _operand(a: Any, name: str) -> Tensor:
     return as_tensor(a, name)
 
 
-def _coefficients(p: Any, name: str) -> Tensor:
+def coefficients_of(p: Any, name: str) -> Tensor:
     """Return coefficients as a line; one number is a polynomial of degree 0."""
     x = _operand(p, name)
     if x.ndim > 1:
@@ -124,7 +124,7 @@ def _numbers(p: Any) -> list[Any] | None:
 
 def _aligned(a1: Any, a2: Any, name: str) -> tuple[Tensor, Tensor]:
     """Return the coefficients of two polynomials, of the shorter one with zeros in front."""
-    short, long = (_coefficients(each, name) for each in (a1, a2))
+    short, long = (coefficients_of(each, name) for each in (a1, a2))
     missing = long.size - short.size
     if missing == 0:
         return short, long
@@ -207,7 +207,7 @@ def polymul(a1: Any, a2: Any) -> Tensor:
 
 def _trimmed(p: Any, name: str) -> Tensor:
     """Return coefficients without zeros in front; one zero if there is nothing else."""
-    line = _coefficients(p, name)
+    line = coefficients_of(p, name)
     while line.size > 1 and bool(line[0] == 0):
         line = line[1:]
     return line if line.size else as_tensor(np.zeros(1, line.dtype), name)
@@ -242,7 +242,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     m = int(m)
     if m < 0:
         raise ValueError(f"numpy.polyder: m must not be negative, and is {m}")
-    line = _coefficients(p, "numpy.polyder")
+    line = coefficients_of(p, "numpy.polyder")
     factors = np.ones(max(line.size - m, 0), np.int64)
     for k in range(m):
         factors = factors * np.arange(line.size - 1 - k, m - 1 - k, -1)[: factors.size]
@@ -280,8 +280,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     m = int(m)
     if m < 0:
         raise ValueError(f"numpy.polyint: m must not be negative, and is {m}")
-    line = _coefficients(p, "numpy.polyint")
-    constants = _coefficients(np.zeros(m) if k is None else k, "numpy.polyint")
+    line = coefficients_of(p, "numpy.polyint")
+    constants = coefficients_of(np.zeros(m) if k is None else k, "numpy.polyint")
     if constants.size == 1 and m > 1:
         constants = broadcast_to(constants, (m,))
     if constants.size < m:

@@ -14,6 +14,11 @@ def regular(*shape: int) -> Make:
     return lambda rng: rng.standard_normal(shape) + 3.0 * np.eye(shape[-1])
 
 
+def spaced(*shape: int) -> Make:
+    """Matrices whose eigenvalues are real and apart from each other."""
+    return lambda rng: 0.2 * rng.standard_normal(shape) + np.diag(2.0 * np.arange(shape[-1]) + 1.0)
+
+
 def unfolded(shape: tuple[int, ...], rows: int) -> Make:
     """Arrays of a shape that are regular as matrices of so many rows."""
     return lambda rng: regular(rows, rows)(rng).reshape(shape)
@@ -87,6 +92,8 @@ CASES = [
     of_positive("eigh", 3, 3),
     of_positive("eigh", 2, 2, 2, UPLO="U"),
     of_positive("eigvalsh", 3, 3),
+    of_numpy("eig", spaced(3, 3)),
+    of_numpy("eigvals", spaced(2, 3, 3)),
     of_numpy("qr", normal(4, 3)),
     of_numpy("qr", normal(2, 3, 4)),
     of_numpy("qr", normal(3, 3), mode="r"),

@@ -33,6 +33,15 @@ CASES = [
     case("polysub", lambda xp, p, q: xp.polysub(p, q), (3,), (2,)),
     case("polymul", lambda xp, p, q: xp.polymul(p, q), (3,), (2,)),
     case("polymul", lambda xp, p: xp.polymul(p, [0.0, 0.0, 2.0, 1.0]), (3,)),
+    case("roots", lambda xp, p: xp.roots(p * 0.1 + np.array([1, -2, -5, 6], p.dtype.char.lower())), (4,)),
+    case("roots", lambda xp, p: xp.roots(xp.concatenate([p[:0], p * p + 1.0, -p * p - 1.0, p[:1] * 0])), (1,)),
+    case("poly", lambda xp, x: xp.poly(x), (3,)),
+    case("poly", lambda xp, a: xp.poly(a @ a.T), (2, 2)),
+    case("polyfit", lambda xp, x, y: xp.polyfit(x, y, 1), (4,), (4,), layouts=False),
+    case("polyfit", lambda xp, y, w: xp.polyfit(np.arange(5.0), y, 1, None, False, w * w + 1, True), (5,), (5,)),
+    case(
+        "polyfit", lambda xp, y: [xp.polyfit(np.arange(5.0), y, 2, full=True)[k] for k in (0, 1, 3)], (5, 2)
+    ),
     case("polyder", lambda xp, p: xp.polyder(p), (4,)),
     case("polyder", lambda xp, p: xp.polyder(p, 2), (5,)),
     case("polyder", lambda xp, p: xp.polyder(p, 3) * p[0], (2,)),
