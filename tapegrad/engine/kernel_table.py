@@ -99,6 +99,7 @@ def _words(row: Row) -> list[int]:
         _linear_operands(row),
         int(row.params is not None),
         int(row.in_place),
+        int(row.takes_lines),
     ]
 
 

@@ -118,6 +118,10 @@ class Row(Protocol):
         """Whether one call of the tangent kernel computes several tangents."""
 
     @property
+    def takes_lines(self) -> bool:
+        """Whether a reduction's kernel goes through the innermost of the outer loops itself."""
+
+    @property
     def arity(self) -> int: ...
     @property
     def differentiable(self) -> bool:
@@ -185,6 +189,7 @@ class Op:
     transpose = None
     linear = False
     takes_many_tangents = True
+    takes_lines = False
 
     @property
     def arity(self) -> int:
@@ -287,6 +292,8 @@ class Structural:
         Of a linear op, what takes the cotangent of its result to those of its operands: an op that does so for
         operand 0, with the same parameters and in C order, or a rule of `autodiff.transposes`. An op without one is
         not linear.
+    takes_lines
+        The kernel of a reduction goes through the innermost of the outer loops itself.
     """
 
     name: str
@@ -302,6 +309,7 @@ class Structural:
     writes: tuple[int, ...] = ()
     in_place: bool = False
     transpose: str | None = None
+    takes_lines: bool = False
 
     commutative = False
     costly = False

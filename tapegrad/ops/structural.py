@@ -93,7 +93,9 @@ STRUCTURAL: tuple[Structural, ...] = (
     _extreme("min_reduce"),
     # squared deviations from the mean, summed
     Structural("deviations", "reduction", "deviations.deviations_{direction}_{dtype}", (("x0",),)),
-    Structural("logsumexp", "reduction", "logsumexp.logsumexp_{direction}_{dtype}", (("x0", "y"),)),
+    Structural(
+        "logsumexp", "reduction", "logsumexp.logsumexp_{direction}_{dtype}", (("x0", "y"),), takes_lines=True
+    ),
     Structural("cumsum", "scan", "scan.cumsum_{direction}_{dtype}", ((),), transpose="sum_from_the_end"),
     # x0: factors, x1: terms
     Structural(

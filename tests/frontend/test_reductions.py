@@ -92,6 +92,28 @@ def test_the_logarithm_of_a_sum_near_one_keeps_its_digits() -> None:
     assert tg.logsumexp([1000.0, 1000.0]).item() == pytest.approx(1000 + np.log(2.0), rel=1e-15)
 
 
+@pytest.mark.parametrize("order", ["rows", "columns", "of a stack"])
+def test_sums_of_exponentials_of_many_short_lines_are_those_of_each(order: str) -> None:
+    rng = np.random.default_rng(0)
+    x, weights = rng.standard_normal((300, 5)), rng.standard_normal(300)
+    x[3, 2], x[4], x[5, 1], x[6, 0], weights[7] = np.nan, -np.inf, np.inf, -np.inf, 0.0
+    made = {"rows": x, "columns": np.asfortranarray(x), "of a stack": x.reshape(2, 150, 5).swapaxes(0, 1)}[
+        order
+    ]
+    lines, bars = made.reshape(300, 5), weights.reshape(made.shape[:-1])
+    t, each = tg.tensor(made), [tg.tensor(line) for line in lines]
+    y = tg.logsumexp(t, -1)
+    values = [tg.logsumexp(line) for line in each]
+    np.testing.assert_array_equal(y.data.ravel(), [value.item() for value in values])
+    y.backward(bars)
+    for value, bar in zip(values, bars.ravel(), strict=True):
+        value.backward(bar)
+    np.testing.assert_array_equal(t.grad.reshape(300, 5), [line.grad for line in each])
+    fine = np.isfinite(lines).all(1)
+    tangent = tg.jvp(lambda x: tg.logsumexp(x, -1), (made,), (np.ones_like(made),))[1].ravel()
+    np.testing.assert_allclose(tangent[fine], 1.0, rtol=1e-13)
+
+
 def test_large_lines() -> None:
     x = np.random.default_rng(0).standard_normal(100_000)
     np.testing.assert_allclose(tg.var(x).item(), np.var(x), rtol=1e-13)

@@ -14,13 +14,14 @@ X_BAR       5-7    address of each operand's cotangent, 0 where none is wanted
 Y_BAR       8      address of the result's cotangent
 STRIDE      9-11   bytes from one element of an operand (primal and cotangent alike) to the next
 Y_STRIDE    12     the same for the result
-STORE       13     bit j set: operand j's cotangent is written, otherwise it is added to
+STORE       13     bit j set: operand j's cotangent is written, otherwise it is added to; the rest is the sweep's
 OUTER       14     address of the outer loops ``[ndim, extents..., strides of x0..., x1..., x2..., y...]``, or 0
 PARAMS      15     address of the parameters of a structural op, or 0
 ==========  =====  ===================================================================================
 
 A kernel reads COUNT elements along the inner dimension and knows nothing of OUTER: the driver walks the outer
-dimensions and hands on a frame whose addresses have moved. A stride of 0 is a broadcast operand, whose cotangent
+dimensions and hands on a frame whose addresses have moved. Kernels of rows that take lines go through the last loop
+of OUTER themselves. A stride of 0 is a broadcast operand, whose cotangent
 is the sum over the loop.
 """
 

@@ -2,114 +2,297 @@
 
 It is the largest element plus ``log1p`` of the sum of the others' exponentials relative to it, which neither overflows
 nor loses digits where the result is near zero. The derivative by an element is its share, ``exp(x - y)``.
+
+Elements are taken row by row, so that each step goes through many of them: of several short lines each is a column; a
+long line is cut into rows, whose columns are joined in the end.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad.engine.kernels.accumulate import block_sum
 from tapegrad.engine.kernels.blocks import call_library
-from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.frame import COUNT, OUTER, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.library import entry
-from tapegrad.engine.kernels.raw_memory import load_at, load_f64, load_i64, stack_words, store_at, store_f64
+from tapegrad.engine.kernels.raw_memory import (
+    load_at,
+    load_f64,
+    load_i64,
+    size_of,
+    stack_words,
+    store_at,
+    store_f64,
+    store_i64,
+)
 
-_EXP = entry("exp", "d")
+_EXP, _LOG1P = entry("exp", "d"), entry("log1p", "d")
 LIBRARY: dict[str, tuple[str, ...]] = {
-    f"logsumexp_{direction}_{dtype}": ("exp",)
+    f"logsumexp_{direction}_{dtype}": ("exp", "log1p")[: 2 if direction == "forward" else 1]
     for direction in ("forward", "reverse", "tangent")
     for dtype in ("f64", "f32")
 }
-_BLOCK = 256  # elements whose exponentials are taken at once, side by side in float64
+_COLUMNS = 256  # most of them, and so elements whose exponentials are taken at once, in float64
+_SCRATCH = 4 * _COLUMNS
+_SHORT = 64  # elements of a line that can be a column; such a one is summed in the same order as a row
+_FEW = 4  # lines that are not worth it
 _FIRST, _ITEM = np.int64(0), np.int64(8)  # a plain number would have the sum of a block compiled once more
 
 
-@noinline
-def _largest(x: int, stride: int, count: int, zero: Any) -> Any:
-    """The largest element of a line, or a nan of it, and its number."""
-    best, at = -math.inf, 0
-    for i in range(count):
-        value = np.float64(load_at(x, i * stride, zero))
-        if not value <= best:
-            best, at = value, i
-            if math.isnan(value):
-                break
-    return best, at
+class _Panel(NamedTuple):
+    """Rows of elements: the offset of the first one, steps in bytes, and how many columns the last row has.
+
+    `y` and `y_step` are the results' offset and step; the step is 0 where the columns are one line.
+    """
+
+    x: int
+    rows: int
+    row_step: int
+    columns: int
+    last: int
+    step: int
+    y: int
+    y_step: int
+
+
+@always_inline
+def _are_columns(frame: int) -> bool:
+    """Whether the lines of a frame are columns."""
+    outer = load_i64(frame, OUTER)
+    return outer != 0 and load_i64(frame, COUNT) <= _SHORT and load_i64(outer, load_i64(outer, 0)) >= _FEW
+
+
+@always_inline
+def _lines(frame: int) -> Any:
+    """How many lines there are, and the bytes from one to the next, and from one result to the next."""
+    outer = load_i64(frame, OUTER)
+    if outer == 0:
+        return 1, 0, 0
+    m = load_i64(outer, 0)
+    return load_i64(outer, m), load_i64(outer, 2 * m), load_i64(outer, 5 * m)
 
 
 @noinline
-def _exponentials(block: int, x: int, stride: int, count: int, y: float, loops: int, zero: Any) -> None:
-    """Fill a block with the exponentials of elements relative to `y`; that of -inf is zero whatever `y` is."""
-    for i in range(count):
-        element = np.float64(load_at(x, i * stride, zero))
-        distance = 0.0 if element == y else element - y
-        store_f64(block, i, -math.inf if element == -math.inf else distance)
-    call_library(loops, _EXP, count, (block, _ITEM, block, _ITEM))
+def _panel(frame: int, k: int) -> Any:
+    """Panel number `k` of a frame; one without columns is behind the last."""
+    count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
+    lines, step, y_step = _lines(frame)
+    if _are_columns(frame):
+        first = k * _COLUMNS
+        n = min(_COLUMNS, lines - first)
+        return _Panel(first * step, count, stride, n, n, step, first * y_step, y_step)
+    rows = (count + _COLUMNS - 1) // _COLUMNS
+    last = count - (rows - 1) * _COLUMNS
+    columns = (last if rows == 1 else _COLUMNS) if k < lines else 0
+    return _Panel(k * step, rows, stride * _COLUMNS, columns, last, stride, k * y_step, 0)
+
+
+@always_inline
+def _width(panel: Any, a: int) -> int:
+    """The columns of row `a`."""
+    return panel.last if a == panel.rows - 1 else panel.columns
 
 
 @noinline
-def _others(x: int, stride: int, count: int, largest: float, at: int, loops: int, zero: Any) -> float:
-    """Sum of the exponentials of all elements but one, relative to that."""
-    total, block = 0.0, stack_words(_BLOCK)
-    for start in range(0, count, _BLOCK):
-        n = min(_BLOCK, count - start)
-        _exponentials(block, x + start * stride, stride, n, largest, loops, zero)
-        if start <= at < start + n:
-            store_f64(block, at - start, 0.0)
-        total += block_sum(block, _ITEM, _FIRST, n, 0.0)
+def _fetch(row: int, x: int, step: int, n: int, zero: Any) -> None:
+    """Copy a row of elements to where they are adjacent."""
+    if step == size_of(zero):
+        for i in range(n):
+            store_f64(row, i, np.float64(load_at(x, i * size_of(zero), zero)))
+    else:
+        for i in range(n):
+            store_f64(row, i, np.float64(load_at(x, i * step, zero)))
+
+
+@always_inline
+def _fill(block: int, value: float, n: int) -> None:
+    for i in range(n):
+        store_f64(block, i, value)
+
+
+@noinline
+def _joined(totals: int, n: int) -> float:
+    """The sum of the columns of a line."""
+    if n > _SHORT:
+        return block_sum(totals, _ITEM, _FIRST, n, 0.0)
+    total = 0.0
+    for i in range(n):
+        total += load_f64(totals, i)
     return total
 
 
 @always_inline
-def _logsumexp(frame: int, loops: int, zero: Any) -> int:
-    x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
-    largest, at = _largest(x, stride, count, zero)
-    if math.isfinite(largest):
-        largest += math.log1p(_others(x, stride, count, largest, at, loops, zero))
-    store_at(load_i64(frame, Y), 0, largest, zero)
-    return 0
+def _write(totals: int, y: int, panel: Any, zero: Any) -> None:
+    """Write a sum for each column, or the one of all columns."""
+    if panel.y_step == 0:
+        store_at(y, 0, _joined(totals, panel.columns), zero)
+    else:
+        for i in range(panel.columns):
+            store_at(y, i * panel.y_step, load_f64(totals, i), zero)
 
 
-@always_inline
-def _times(share: float, value: float) -> float:
-    """A share of a derivative; zero times anything is zero."""
-    return share * value if share != 0 and value != 0 else 0.0
+# --- forwards --------------------------------------------------------------------------------------------------
 
 
 @noinline
-def _add_shares(block: int, y_bar: float, x_bar: int, stride: int, count: int, store: int, zero: Any) -> None:
-    for i in range(count):
-        before = zero if store else load_at(x_bar, i * stride, zero)
-        store_at(x_bar, i * stride, before + _times(load_f64(block, i), y_bar), zero)
+def _keep_largest(row: int, a: int, largest: int, at: int, n: int) -> None:
+    """Keep for each column the larger element, and the row that it is of; nan stays."""
+    for i in range(n):
+        value, best = load_f64(row, i), load_f64(largest, i)
+        is_larger = (not value <= best) & (best == best)
+        store_f64(largest, i, value if is_larger else best)
+        store_i64(at, i, a if is_larger else load_i64(at, i))
+
+
+@noinline
+def _join_largest(largest: int, at: int, n: int) -> None:
+    """Find the largest element of all columns; it is in one row of one of them."""
+    best, column = -math.inf, 0
+    for i in range(n):
+        value = load_f64(largest, i)
+        if not value <= best:
+            best, column = value, i
+            if math.isnan(value):
+                break
+    for i in range(n):
+        store_f64(largest, i, best)
+        store_i64(at, i, load_i64(at, i) if i == column else -1)
+
+
+@noinline
+def _distances(row: int, a: int, largest: int, at: int, n: int) -> None:
+    """Replace elements by their distances from the largest one, which itself is left out."""
+    for i in range(n):
+        distance = load_f64(row, i) - load_f64(largest, i)
+        store_f64(row, i, -math.inf if load_i64(at, i) == a else distance)
+
+
+@noinline
+def _add(totals: int, row: int, n: int) -> None:
+    for i in range(n):
+        store_f64(totals, i, load_f64(totals, i) + load_f64(row, i))
+
+
+@always_inline
+def _write_panel(x: int, y: int, panel: Any, loops: int, zero: Any) -> None:
+    scratch, n = stack_words(_SCRATCH), panel.columns
+    row, largest, at, totals = (
+        scratch,
+        scratch + 8 * _COLUMNS,
+        scratch + 16 * _COLUMNS,
+        scratch + 24 * _COLUMNS,
+    )
+    _fill(largest, -math.inf, n)
+    _fill(totals, 0.0, n)
+    _fill(at, 0.0, n)  # the bits of 0 as well
+    for a in range(panel.rows):
+        _fetch(row, x + a * panel.row_step, panel.step, _width(panel, a), zero)
+        _keep_largest(row, a, largest, at, _width(panel, a))
+    if panel.y_step == 0:
+        _join_largest(largest, at, n)
+    for a in range(panel.rows):
+        _fetch(row, x + a * panel.row_step, panel.step, _width(panel, a), zero)
+        _distances(row, a, largest, at, _width(panel, a))
+        call_library(loops, _EXP, _width(panel, a), (row, _ITEM, row, _ITEM))
+        _add(totals, row, _width(panel, a))
+    if panel.y_step == 0:
+        store_f64(totals, 0, _joined(totals, n))
+        n = 1
+    call_library(loops, _LOG1P, n, (totals, _ITEM, totals, _ITEM))
+    for i in range(n):
+        best = load_f64(largest, i)
+        store_at(y, i * panel.y_step, best + load_f64(totals, i) if math.isfinite(best) else best, zero)
+
+
+@always_inline
+def _logsumexp(frame: int, loops: int, zero: Any) -> int:
+    x, y, k = load_i64(frame, X), load_i64(frame, Y), 0
+    panel = _panel(frame, k)
+    while panel.columns > 0:
+        _write_panel(x + panel.x, y + panel.y, panel, loops, zero)
+        k += 1
+        panel = _panel(frame, k)
+    return 0
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+@noinline
+def _weighted_shares(row: int, centres: int, weights: int, n: int, loops: int) -> None:
+    """Replace elements by their shares in their lines, times a weight each. Zero times anything is zero.
+
+    The share of -inf is zero whatever the result is.
+    """
+    for i in range(n):
+        value, centre = load_f64(row, i), load_f64(centres, i)
+        distance = 0.0 if value == centre else value - centre
+        store_f64(row, i, -math.inf if value == -math.inf else distance)
+    call_library(loops, _EXP, n, (row, _ITEM, row, _ITEM))
+    for i in range(n):
+        share, weight = load_f64(row, i), load_f64(weights, i)
+        store_f64(row, i, share * weight if (share != 0) & (weight != 0) else 0.0)
+
+
+@always_inline
+def _put_at(row: int, x_bar: int, step: int, n: int, store: int, zero: Any) -> None:
+    for i in range(n):
+        before = zero if store else load_at(x_bar, i * step, zero)
+        store_at(x_bar, i * step, before + load_f64(row, i), zero)
+
+
+@noinline
+def _put(row: int, x_bar: int, step: int, n: int, store: int, zero: Any) -> None:
+    """Add a row to cotangents, or write it there."""
+    if step == size_of(zero):
+        _put_at(row, x_bar, size_of(zero), n, store, zero)
+    else:
+        _put_at(row, x_bar, step, n, store, zero)
 
 
 @always_inline
 def _logsumexp_reverse(frame: int, loops: int, zero: Any) -> int:
-    x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
-    x_bar, store = load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
-    y = np.float64(load_at(load_i64(frame, Y), 0, zero))
-    y_bar, block = np.float64(load_at(load_i64(frame, Y_BAR), 0, zero)), stack_words(_BLOCK)
-    for start in range(0, count, _BLOCK):
-        n, offset = min(_BLOCK, count - start), start * stride
-        _exponentials(block, x + offset, stride, n, y, loops, zero)
-        _add_shares(block, y_bar, x_bar + offset, stride, n, store, zero)
+    x, x_bar, store = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
+    y, y_bar, row, k = load_i64(frame, Y), load_i64(frame, Y_BAR), stack_words(_SCRATCH), 0
+    centres, bars, panel = row + 8 * _COLUMNS, row + 16 * _COLUMNS, _panel(frame, k)
+    while panel.columns > 0:
+        _fetch(centres, y + panel.y, panel.y_step, panel.columns, zero)
+        _fetch(bars, y_bar + panel.y, panel.y_step, panel.columns, zero)
+        for a in range(panel.rows):
+            offset, n = panel.x + a * panel.row_step, _width(panel, a)
+            _fetch(row, x + offset, panel.step, n, zero)
+            _weighted_shares(row, centres, bars, n, loops)
+            _put(row, x_bar + offset, panel.step, n, store, zero)
+        k += 1
+        panel = _panel(frame, k)
     return 0
 
 
 @always_inline
 def _logsumexp_tangent(frame: int, loops: int, zero: Any) -> int:
-    x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
-    x_dot, y = load_i64(frame, X_BAR), np.float64(load_at(load_i64(frame, Y), 0, zero))
-    total, block = 0.0, stack_words(_BLOCK)
-    for start in range(0, count if x_dot != 0 else 0, _BLOCK):
-        n, offset = min(_BLOCK, count - start), start * stride
-        _exponentials(block, x + offset, stride, n, y, loops, zero)
-        for i in range(n):
-            value = np.float64(load_at(x_dot, offset + i * stride, zero))
-            total += _times(load_f64(block, i), value)
-    store_at(load_i64(frame, Y_BAR), 0, total, zero)
+    x, x_dot, y, y_dot = (
+        load_i64(frame, X),
+        load_i64(frame, X_BAR),
+        load_i64(frame, Y),
+        load_i64(frame, Y_BAR),
+    )
+    row, k, panel = stack_words(_SCRATCH), 0, _panel(frame, 0)
+    centres, dots, totals = row + 8 * _COLUMNS, row + 16 * _COLUMNS, row + 24 * _COLUMNS
+    while panel.columns > 0:
+        n = panel.columns
+        _fetch(centres, y + panel.y, panel.y_step, n, zero)
+        _fill(totals, 0.0, n)
+        for a in range(panel.rows if x_dot != 0 else 0):
+            offset, width = panel.x + a * panel.row_step, _width(panel, a)
+            _fetch(row, x + offset, panel.step, width, zero)
+            _fetch(dots, x_dot + offset, panel.step, width, zero)
+            _weighted_shares(row, centres, dots, width, loops)
+            _add(totals, row, width)
+        _write(totals, y_dot + panel.y, panel, zero)
+        k += 1
+        panel = _panel(frame, k)
     return 0
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from tapegrad.engine.kernels.frame import COUNT, OUTER, PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.engine.sweep.control_words import ITEM_SHIFT
+from tapegrad.engine.sweep.control_words import ITEM_SHIFT, LINES_SHIFT
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.geometry import broadcast_stride, extent, item_size, size
@@ -16,6 +16,7 @@ from tapegrad.engine.tape.layout import (
     NONE,
     OP_KIND,
     OP_TABLE,
+    OP_TAKES_LINES,
     OP_VARIANT,
     OP_WORDS,
     OPAQUE,
@@ -256,6 +257,8 @@ def bind_iteration(header, instruction, frame, outer):
         store_i64(frame, OUTER, 0)
     else:
         bind_loops(header, Roles(a, b, c, result), result, kind, frame, outer)
+        takes_lines = op_word(header, instruction.op, OP_TAKES_LINES) << LINES_SHIFT
+        store_i64(frame, STORE, load_i64(frame, STORE) | takes_lines)
 
 
 @inline_njit

@@ -14,3 +14,5 @@ CONTROL_WORDS = 7
 ITEM_SHIFT = 8
 # In its STORE word a frame of tangents has this bit: BAR words of operands are read, that of the result is written.
 TANGENT = 1 << 4
+# And where this bit is set the kernel goes through the innermost of the outer loops itself.
+LINES_SHIFT = 5

@@ -4,12 +4,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from tapegrad.engine.kernels.frame import COUNT, OUTER, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.frame import COUNT, OUTER, STORE, WORDS, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.llvm_types import i64
 from tapegrad.engine.kernels.odometer import begin_index, next_index
 from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.engine.sweep.control_words import DRIVER
+from tapegrad.engine.sweep.control_words import DRIVER, LINES_SHIFT
 from tapegrad.engine.tape.layout import MAX_NDIM
 
 
@@ -66,9 +66,12 @@ def move_along(frame, outer, d, steps):
 
 @inline_njit
 def run_nested(kernel, frame, loops):
-    """Run a kernel at every point of the outer loops, the last of them fastest. `frame` is left where it was."""
+    """Run a kernel at every point of the outer loops, the last of them fastest. `frame` is left where it was.
+
+    Of a kernel that takes lines the last loop is its own.
+    """
     outer = load_i64(frame, OUTER)
-    m, index = load_i64(outer, 0), stack_words(MAX_NDIM)
+    m, index = load_i64(outer, 0) - (load_i64(frame, STORE) >> LINES_SHIFT & 1), stack_words(MAX_NDIM)
     begin_index(index, m)
     while True:
         status = call_kernel(kernel, frame, loops)

@@ -77,8 +77,9 @@ DTYPE_COUNT = 4
     OP_LINEAR,  # bit j: operand j is one that the op is linear in; its tangent is the op, applied to their tangents
     OP_HAS_PARAMS,
     OP_IN_PLACE,  # 1: the result takes over the memory of operand 0
-) = range(12)
-OP_WORDS = 12
+    OP_TAKES_LINES,  # 1: the kernel goes through the innermost of the outer loops itself
+) = range(13)
+OP_WORDS = 13
 READS_Y = 8  # bit 3 of a READS word; bits 0-2 are the operands
 
 # Kinds of op, in the order of `ops.row.KINDS`. Those before OPAQUE are bound to loops.
