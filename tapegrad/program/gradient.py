@@ -6,9 +6,12 @@ from typing import ClassVar
 import numpy as np
 
 from tapegrad.engine import kernel_table
+from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep import bind_recording, replay
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.engine.tape.view import View
+from tapegrad.engine.tape_view import TapeView
+from tapegrad.ops import Op
 from tapegrad.program import in_place
 from tapegrad.program.liveness import active_buffers, active_operands, live_instructions
 from tapegrad.program.memory_plan import END
@@ -22,6 +25,8 @@ class ReverseProgram(Program):
     _seeded: list[int]  # the buffers of those outputs
     # The instructions of the reverse stream, the last first, and their active operands
     _backwards: dict[int, list[int]]
+    # The operand that takes over the cotangent of an instruction's result, for those that have one
+    _takes_over: dict[int, int]
 
     def _select_backwards(self) -> None:
         """Select the instructions of both streams."""
@@ -37,25 +42,32 @@ class ReverseProgram(Program):
         """Plan the reverse stream. With `keep` it can run again: what it reads stays."""
         tape, memory = self.tape, self._memory
         elsewhere = {*self._wrt, *self._seeded}
+        self._takes_over = {}
         for step, (i, operands) in enumerate(self._backwards.items(), len(self._live)):
             written = tape.written[i]
             memory.use(("cotangent", written), step)
             for j in operands:
                 operand = tape.read[i][j]
-                if j == 0 and self._hands_on(i, elsewhere):
+                if i not in self._takes_over and self._hands_on(i, j, elsewhere):
                     memory.share(("cotangent", operand), ("cotangent", written))
+                    self._takes_over[i] = j
                 elif operand not in elsewhere:
                     memory.begin(("cotangent", operand), tape.bytes(operand), step)
                 for buffer in tape.saved_for_backward(i, j):
                     memory.use(("primal", buffer), END if keep else step)
 
-    def _hands_on(self, i: int, elsewhere: set[int]) -> bool:
-        """Whether the cotangent of an in-place write's result becomes that of the old contents, in the same block."""
-        old, new = self.tape.read[i][0], self.tape.written[i]
-        if not kernel_table.row(self.tape.instructions[i].op).in_place or {old, new} & elsewhere:
+    def _hands_on(self, i: int, j: int, elsewhere: set[int]) -> bool:
+        """Whether the cotangent of a result becomes that of operand `j`, in the same block."""
+        old, new = self.tape.read[i][j], self.tape.written[i]
+        if {old, new} & elsewhere or not (
+            (j == 0 and self._is_in_place(i)) or _is_passed_on(self.tape, i, j)
+        ):
             return False
         blocks = self._memory.blocks
         return ("cotangent", old) not in blocks and ("cotangent", new) in blocks
+
+    def _is_in_place(self, i: int) -> bool:
+        return kernel_table.row(self.tape.instructions[i].op).in_place
 
     def _bind(self) -> None:
         self._expect(self._backwards, RUN_REVERSE)
@@ -67,23 +79,39 @@ class ReverseProgram(Program):
         tape = self.tape
         touched = set(self._seeded)
         for i, operands in self._backwards.items():
-            store = 0
+            store, taken_over = 0, self._takes_over.get(i)
+            done = taken_over is not None and not self._is_in_place(i)
+            if done and len(operands) == 1:
+                touched.add(tape.read[i][taken_over])
+                continue
             for j in operands:
                 buffer = tape.read[i][j]
                 if buffer in touched:
                     continue
                 touched.add(buffer)
-                if self._cotangent[buffer] == self._cotangent[tape.written[i]]:
-                    continue  # handed on by an in-place write
+                if j == taken_over:
+                    continue
                 if bind_recording.can_store(self._header, i, j):
                     store |= 1 << j
                 else:
                     self.reverse.fill(int(self._cotangent[buffer]), tape.bytes(buffer))
             frame = self._bound(self.reverse, i, RUN_REVERSE, store)
+            if done:
+                frame[word.X_BAR + taken_over] = 0
             self._add(self.reverse, i, RUN_REVERSE, frame)
         for buffer in dict.fromkeys(self._wrt):
             if buffer not in touched:
                 self.reverse.fill(int(self._cotangent[buffer]), tape.bytes(buffer))
+
+
+def _is_passed_on(tape: TapeView, i: int, j: int) -> bool:
+    """Whether the cotangent of a result is as it is that of operand `j`, which lies in memory like the result."""
+    row, result, operand = kernel_table.row(tape.instructions[i].op), tape.result(i), tape.operands(i)[j]
+    if not isinstance(row, Op) or row.partials[j] != "1" or operand.view != result.view:
+        return False
+    is_whole = result.view.nbytes == tape.bytes(result.buffer) == tape.bytes(operand.buffer)
+    alone = tape.read[i].count(operand.buffer) == 1 and len(tape.writers[result.buffer]) == 1
+    return is_whole and alone and result.contiguous
 
 
 class GradientProgram(ReverseProgram):

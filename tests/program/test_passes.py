@@ -242,6 +242,41 @@ def test_workspace_of_a_chain_is_small():
     assert 200 * 8000 <= found.program(ProgramSpec(VALUE_AND_GRAD, (0,))).bytes < 206 * 8000
 
 
+PASSED_ON = {
+    "a chain": lambda x, b: tg.sin(x) + b[0] - 1.5 + b,
+    "twice the same": lambda x, b: (lambda y: y + y)(tg.sin(x)),
+    "read once more before": lambda x, b: (lambda y: y * y + tg.cos(y + b))(tg.sin(x)),
+    "read once more behind": lambda x, b: (lambda y: (y + b) * tg.exp(y))(tg.sin(x)),
+    "a sum that is read twice": lambda x, b: (lambda z: z * z + tg.exp(z))(tg.sin(x) + b * b),
+    "a view": lambda x, b: (tg.sin(x).T + b) * x,
+    "the second operand": lambda x, b: b * b + tg.sin(x) * b,
+    "broadcast": lambda x, b: tg.sin(b) + tg.cos(x),
+    "written to": lambda x, b: _written(tg.sin(x) + b, b) + tg.cos(b),
+    "a part": lambda x, b: tg.concatenate([tg.sin(x) + b, x * b]),
+}
+
+
+def _written(y, b):
+    y[0] = tg.exp(b)
+    y += b
+    return y
+
+
+@pytest.mark.parametrize("name", PASSED_ON)
+def test_cotangents_that_are_passed_on_are_those_of_eager_code(name):
+    def function(x, b):
+        y = PASSED_ON[name](x, b)
+        return tg.sum(y * y)
+
+    x, b = np.linspace(0.2, 1.7, 9).reshape(3, 3), np.array([0.3, -0.7, 1.1])
+    eager, replayed = tg.grad(function, (0, 1)), tg.grad(tg.jit(function), (0, 1))
+    for point in (x, x + 0.1):
+        for found, wanted in zip(replayed(point, b), eager(point, b), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-14, atol=1e-15)
+    rows = tg.jacobian(tg.jit(lambda x: PASSED_ON[name](x, b)))(x)
+    np.testing.assert_allclose(rows, tg.jacobian(lambda x: PASSED_ON[name](x, b))(x), rtol=1e-14, atol=1e-15)
+
+
 def test_workspace_reused_at_random_gives_right_answers():
     """Blocks that are given up early and taken by others, with several results in flight."""
     rng = np.random.default_rng(5)
