@@ -23,6 +23,12 @@ def _polynomial(x: str, *coefficients: str) -> str:
     return f"{first}+{x}*({_polynomial(x, *rest)})" if rest else first
 
 
+def _fraction(term: str, *numerators: str) -> str:
+    """A continued fraction whose denominators begin with the same term."""
+    first, *rest = numerators
+    return f"{first}/({term}+{_fraction(term, *rest)})" if rest else f"{first}/({term})"
+
+
 # --- error functions and the normal distribution ---------------------------------------------------------------------
 
 # The derivative of erfcx, 2*x*y - 2/sqrt(pi), cancels far out, where the asymptotic series is summed (DLMF 7.12.1).
@@ -110,11 +116,10 @@ def _rise(x: str, step: str) -> str:
     return f"where(({x}>64)&({x}+{step}>64), {far}, digamma({x}+{step})-digamma({x}))"
 
 
-# lgamma(x+1/2)-lgamma(x)-log(x)/2, which is small for large x: its series in 1/x (DLMF 5.11.13).
-_HALF_STEP = "1/x0*(" + _polynomial("square(1/x0)", "-1/8", "1/192", "-1/640", "17/14336", "-31/18432") + ")"
-_HALF_STEP_DOT = (
-    "square(1/x0)*(" + _polynomial("square(1/x0)", "1/8", "-1/64", "1/128", "-17/2048", "31/2048") + ")"
-)
+# lgamma(x+1/2)-lgamma(x)-log(x)/2 and its derivative, which are small for large x: the continued fractions of the
+# square of a ratio of gamma functions (Brouncker's), and of a difference of digamma functions (Stieltjes').
+_HALF_STEP = _fraction("8*x0-2", *(str(_k * _k) for _k in range(1, 19, 2)))
+_HALF_STEP_DOT = _fraction("4*x0-1", *(str(_k * _k) for _k in range(1, 10)))
 
 GAMMA = (
     Op("lgamma", "gamma", "lgamma(x0)", ("digamma(x0)",), (_POSITIVE,)),
@@ -138,11 +143,15 @@ GAMMA = (
         "gamma", "betaln", (f"-({_rise('x0', 'x1')})", f"-({_rise('x1', 'x0')})"), _POSITIVE, _POSITIVE,
         arguments=("a", "b"),
     ),
-    # Below 20 the derivative is a difference, which is exact to the digits of the larger terms.
+    # Below 8 the derivative is a difference, which is exact to the digits of the larger terms.
     Op(
         "lgamma_half_step", "gamma",
-        f"where(x0<20, log(gamma(x0+0.5)/(gamma(x0)*sqrt(x0))), {_HALF_STEP})",
-        (f"where(x0<20, digamma(x0+0.5)-digamma(x0)-0.5/x0, {_HALF_STEP_DOT})",), ((0.1, 1.0),), home=None,
+        f"where(x0<8, log(gamma(x0+0.5)/(gamma(x0)*sqrt(x0))), 0.5*log1p(({_HALF_STEP}-1)/(4*x0)))",
+        (
+            "where(x0<8, digamma(x0+0.5)-digamma(x0)-0.5/x0,"
+            f" (1-{_HALF_STEP_DOT})/(2*x0*(4*x0-1+{_HALF_STEP_DOT})))",
+        ),
+        ((0.1, 1.0),), home=None,
     ),
 )  # fmt: skip
 
@@ -150,7 +159,24 @@ GAMMA = (
 
 # x**a * exp(-x) / gamma(a), and what it is by x; at x = 0 that is infinite, 1 or 0.
 _IGAM_DENSITY = "where(x1==0, where(x0<1, inf, where(x0==1, 1, 0)), igam_fac(x0, x1)/x1)"
-_BETA_DENSITY = "exp(xlogy(x0-1, x2)+xlog1py(x1-1, -x2)-betaln(x0, x1))"
+
+
+def _stirling(x: str) -> str:
+    """What Stirling's formula lacks to ``lgamma(x)`` from 30 on (DLMF 5.11.1)."""
+    return f"({_polynomial(f'square(1/{x})', '1/12', '-1/360', '1/1260', '-1/1680')})/{x}"
+
+
+# x**(a-1) * (1-x)**(b-1) / beta(a, b). For large parameters by its distance from the mode (Loader 2000).
+_LESS, _MORE = "minimum(x0, x1)", "maximum(x0, x1)"
+_STIRLING_OF_LESS = (
+    f"where({_LESS}<30, lgamma({_LESS})-({_LESS}-0.5)*log({_LESS})+{_LESS}-half_log_2pi, {_stirling(_LESS)})"
+)
+_TO_MODE = "(x2*x1-(1-x2)*x0)"
+_BETA_DENSITY = (
+    f"where(({_MORE}>30)&(x2>0)&(x2<1), exp(x0*log1p({_TO_MODE}/x0)+x1*log1p(-{_TO_MODE}/x1)"
+    f"+{_stirling('(x0+x1)')}-{_stirling(_MORE)}-{_STIRLING_OF_LESS}-half_log_2pi)"
+    "*sqrt(x0/(x0+x1)*x1)/(x2*(1-x2)), exp(xlogy(x0-1, x2)+xlog1py(x1-1, -x2)-betaln(x0, x1)))"
+)
 _SHARE = (0.05, 0.95)
 
 INCOMPLETE = (
@@ -175,6 +201,17 @@ INCOMPLETE = (
 _ORDER = (0.5, 3.5)
 
 
+def _far(square_of_order: str, x: str, sign: str, near: str, beyond: str = "30") -> str:
+    """The derivative of a scaled modified Bessel function: far out by the continued fraction of K'/K (Temme 1975).
+
+    That of I'/I is the same at -x. A difference, as in `near`, loses as many digits there as `x` has.
+    """
+    fraction = ""
+    for k in range(6, 0, -1):
+        fraction = f"-({(k - 0.5) ** 2}-{square_of_order})/(2*({k}{sign}absolute({x})){fraction})"
+    return f"where(absolute({x})>{beyond}, -y*({fraction}+0.5)/{x}, {near})"
+
+
 def _of_order(name: str, partial: str, domain: Domain = _POSITIVE) -> Op:
     """A function of an order, by which nothing is known, and an argument."""
     return _row("bessel", name, (_UNKNOWN, partial), _ORDER, domain, arguments=("v", "x"))
@@ -193,14 +230,18 @@ BESSEL = (
     _row("bessel", "y1", ("y0(x0)-y/x0",), _POSITIVE),
     _row("bessel", "i0", ("i1(x0)",), (-4.0, 4.0)),
     _row("bessel", "i1", ("0.5*(i0(x0)+iv(2, x0))",), (-4.0, 4.0)),
-    _row("bessel", "i0e", ("i1e(x0)-sign(x0)*y",), (-4.0, 4.0)),
-    _row("bessel", "i1e", ("0.5*(i0e(x0)+ive(2, x0))-sign(x0)*y",), (-4.0, 4.0)),
+    _row("bessel", "i0e", (_far("0", "x0", "-", "i1e(x0)-sign(x0)*y"),), (-4.0, 4.0)),
+    _row("bessel", "i1e", (_far("1", "x0", "-", "0.5*(i0e(x0)+ive(2, x0))-sign(x0)*y"),), (-4.0, 4.0)),
     _of_order("jv", "0.5*(jv(x0-1, x1)-jv(x0+1, x1))"),
     _of_order("yv", "0.5*(yv(x0-1, x1)-yv(x0+1, x1))"),
     _of_order("iv", "0.5*(iv(x0-1, x1)+iv(x0+1, x1))"),
-    _of_order("ive", "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y"),
+    _of_order(
+        "ive", _far("square(x0)", "x1", "-", "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y", "30+10*absolute(x0)")
+    ),
     _of_order("kv", "-0.5*(kv(x0-1, x1)+kv(x0+1, x1))"),
-    _of_order("kve", "y-0.5*(kve(x0-1, x1)+kve(x0+1, x1))"),
+    _of_order(
+        "kve", _far("square(x0)", "x1", "+", "y-0.5*(kve(x0-1, x1)+kve(x0+1, x1))", "30+10*absolute(x0)")
+    ),
     Op(
         "hyp0f1", "bessel", _hyp0f1("x0"), (_UNKNOWN, f"{_hyp0f1('(x0+1)')}/x0"), (_POSITIVE, (-4.0, 4.0)),
         home="tapegrad.special", arguments=("v", "z"),
@@ -219,7 +260,7 @@ DISTRIBUTIONS = (
     # Less the logarithm of x2 it is the logarithm of the normal density with mean x1 and deviation x2.
     Op(
         "normal_exponent", "arithmetic", "-0.5*square((x0-x1)/x2)-half_log_2pi",
-        ("-((x0-x1)/x2)/x2", "((x0-x1)/x2)/x2", "square((x0-x1)/x2)/x2"),
+        ("-(x0-x1)*(1/x2)*(1/x2)", "(x0-x1)*(1/x2)*(1/x2)", "square((x0-x1)*(1/x2))*(1/x2)"),  # one division each
         ((-4.0, 4.0), (-4.0, 4.0), _POSITIVE), home=None,
     ),
 )  # fmt: skip

@@ -9,6 +9,7 @@ _INCOMPLETE_GAMMA = "Incomplete gamma functions: DLMF 8.2.4 and 8.8.13."
 _INCOMPLETE_BETA = "Incomplete beta functions: DLMF 8.17."
 _BESSEL = "Bessel functions: DLMF 10.6."
 _MODIFIED = "Modified Bessel functions: DLMF 10.29."
+_SCALED = f"{_MODIFIED} Far out the derivative is a continued fraction (Temme 1975)."
 _BETWEEN = "Defined for ``0 <= x <= 1``; nan elsewhere."
 _DENSITY = "exp(-x1)*power(x1, x0-1)/gamma(x0)"
 _BETA_DENSITY = "power(x2, x0-1)*power(1-x2, x1-1)/beta(x0, x1)"
@@ -21,8 +22,8 @@ def _words(
     return Words(summary, derivatives, domain, kinks, source, scipy=name)
 
 
-def _of_order(name: str, what: str, source: str) -> Words:
-    return _words(name, f"Compute the {what} of real order `v`.", source=source)
+def _of_order(name: str, what: str, source: str, *derivatives: str) -> Words:
+    return _words(name, f"Compute the {what} of real order `v`.", *derivatives, source=source)
 
 
 SPECIAL_WORDS: dict[str, Words] = {
@@ -162,16 +163,24 @@ SPECIAL_WORDS: dict[str, Words] = {
     "i1": _words(
         "i1", "Compute the modified Bessel function of the first kind of order 1.", "i0(x0)-y/x0", source=_MODIFIED
     ),
-    "i0e": _words("i0e", "Compute ``exp(-abs(x)) * i0(x)`` without overflow.", source=_MODIFIED),
+    "i0e": _words(
+        "i0e", "Compute ``exp(-abs(x)) * i0(x)`` without overflow.", "i1e(x0)-sign(x0)*y", source=_SCALED
+    ),
     "i1e": _words(
-        "i1e", "Compute ``exp(-abs(x)) * i1(x)`` without overflow.", "i0e(x0)-y/x0-sign(x0)*y", source=_MODIFIED
+        "i1e", "Compute ``exp(-abs(x)) * i1(x)`` without overflow.", "i0e(x0)-y/x0-sign(x0)*y", source=_SCALED
     ),
     "jv": _of_order("jv", "Bessel function of the first kind", _BESSEL),
     "yv": _of_order("yv", "Bessel function of the second kind", _BESSEL),
     "iv": _of_order("iv", "modified Bessel function of the first kind", _MODIFIED),
-    "ive": _of_order("ive", "modified Bessel function of the first kind, times ``exp(-abs(x))``,", _MODIFIED),
+    "ive": _of_order(
+        "ive", "modified Bessel function of the first kind, times ``exp(-abs(x))``,", _SCALED, "nan",
+        "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y",
+    ),
     "kv": _of_order("kv", "modified Bessel function of the second kind", _MODIFIED),
-    "kve": _of_order("kve", "modified Bessel function of the second kind, times ``exp(x)``,", _MODIFIED),
+    "kve": _of_order(
+        "kve", "modified Bessel function of the second kind, times ``exp(x)``,", _SCALED, "nan",
+        "y-0.5*(kve(x0-1, x1)+kve(x0+1, x1))",
+    ),
     "hyp0f1": _words(
         "hyp0f1", "Compute the confluent hypergeometric limit function 0F1.", "nan", "hyp0f1(x0+1, x1)/x0",
         source="Derivative: DLMF 16.3.1.",

@@ -6,6 +6,8 @@ A plain number takes the dtype of what it meets: the logarithm of a parameter 2.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.frontend.elementwise import FUNCTIONS
 from tapegrad.frontend.elementwise import where as select
@@ -19,7 +21,7 @@ def _function(name: str) -> Callable[..., Any]:
 
     def function(*operands: Any) -> Any:
         if all(map(is_number, operands)):
-            return float(evaluate_numpy(row.primal, **{f"x{j}": float(x) for j, x in enumerate(operands)}))
+            return float(evaluate_numpy(row.primal, **{f"x{j}": np.float64(x) for j, x in enumerate(operands)}))
         return as_plain_number(of_tensors(*operands), operands)
 
     return function

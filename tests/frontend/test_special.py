@@ -100,6 +100,7 @@ HARD = [
     ("exprel", (0.499,), 20), ("exprel", (0.501,), 40), ("exprel", (-60.0,), 10), ("exprel", (300.0,), 300),
     ("kl_div", (1.0, 1.0 + 1e-9), 20), ("rel_entr", (1e-200, 1.0), 10), ("i1", (1e-9,), 10), ("j1", (1e-9,), 10),
     ("owens_t", (5.0, 0.5), 50), ("logit", (1e-300,), 10), ("entr", (1e-300,), 10), ("cosm1", (1e-9,), 10),
+    ("i0e", (1e4,), 10), ("i0e", (-31.0,), 10), ("i0e", (29.0,), 100), ("i1e", (1e8,), 10), ("i1e", (-50.0,), 10),
 ]  # fmt: skip
 
 
@@ -124,6 +125,32 @@ def test_derivatives_at_hard_places(name, operands, units):
                 gradient,
                 want,
             )
+
+
+@pytest.mark.parametrize("operands", [(0.0, 31.0), (2.5, 1e4), (50.0, 600.0), (1.0, -1e3), (10.0, 1e8)])
+@pytest.mark.parametrize("name", ["ive", "kve"])
+def test_derivatives_of_scaled_bessel_functions_far_out(name, operands):
+    order, x = operands[0], abs(operands[1]) if name == "kve" else operands[1]
+    with mp.workdps(60):
+        want = float(slope(SPECIAL[name], (order, x), 1))
+    assert tg.grad(getattr(tg.special, name), 1)(order, x) == pytest.approx(want, rel=2e-15)
+    assert tg.grad(getattr(tg.special, name), 1)(order, np.float32(x)) == pytest.approx(want, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "units"), [(31.0, 0.5, 10), (50.0, 30.0, 30), (1e6, 20.0, 30), (1e6, 1e6, 3e3)]
+)
+def test_derivatives_of_incomplete_beta_functions_with_large_parameters(a, b, units):
+    for x in a / (a + b) + np.array([-1.0, 0.0, 0.3]) * np.sqrt(a * b / (a + b) ** 3):
+        with mp.workdps(40):
+            exact = (
+                mp.mpf(float(x)) ** (mp.mpf(a) - 1)
+                * (1 - mp.mpf(float(x))) ** (mp.mpf(b) - 1)
+                / mp.beta(a, b)
+            )
+        assert tg.grad(tg.special.betainc, 2)(a, b, x) == pytest.approx(float(exact), rel=units * 1e-16)
+    for x in (0.0, 1.0):
+        assert tg.grad(tg.special.betaincc, 2)(a, max(b, 2.0), x) == 0
 
 
 @pytest.mark.parametrize("op", [op for op in ROWS if op.unknown], ids=lambda op: op.name)

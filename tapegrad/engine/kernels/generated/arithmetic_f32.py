@@ -883,8 +883,8 @@ def normal_exponent_forward_f32(frame: int, loops: int) -> int:
 
 
 def normal_exponent_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (-((x0 - x1) / x2) / x2) to x0_bar; y_bar * ((x0 - x1) / x2 / x2) to x1_bar; y_bar *
-    (square((x0 - x1) / x2) / x2) to x2_bar."""
+    """y_bar * (-(x0 - x1) * (1 / x2) * (1 / x2)) to x0_bar; y_bar * ((x0 - x1) * (1 / x2) * (1 / x2)) to
+    x1_bar; y_bar * (square((x0 - x1) * (1 / x2)) * (1 / x2)) to x2_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(640)
     whole = whole_f32(frame, 15, 0)
@@ -911,7 +911,10 @@ def normal_exponent_reverse_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 x2_i = load_f32(x2, i)
-                value = masked_multiply(bar, -((x0_i - x1_i) / x2_i) / x2_i)
+                value = (
+                    masked_multiply(bar, (-(x0_i - x1_i) * (float32(1.0) / x2_i)) * (float32(1.0) /
+                    x2_i))
+                )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(block, 0, scratch + 4096)
         if load_i64(frame, X_BAR + 1) != 0:
@@ -921,7 +924,10 @@ def normal_exponent_reverse_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 x2_i = load_f32(x2, i)
-                value = masked_multiply(bar, ((x0_i - x1_i) / x2_i) / x2_i)
+                value = (
+                    masked_multiply(bar, ((x0_i - x1_i) * (float32(1.0) / x2_i)) * (float32(1.0) /
+                    x2_i))
+                )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(block, 1, scratch + 4096)
         if load_i64(frame, X_BAR + 2) != 0:
@@ -931,7 +937,10 @@ def normal_exponent_reverse_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 x2_i = load_f32(x2, i)
-                value = masked_multiply(bar, square((x0_i - x1_i) / x2_i) / x2_i)
+                value = (
+                    masked_multiply(bar, square((x0_i - x1_i) * (float32(1.0) / x2_i)) * (float32(1.0) /
+                    x2_i))
+                )
                 store_f32(x2_bar, i, load_masked_f32(x2_bar, i, x2_mask) + value)
             x2_sum += close_f32(block, 2, scratch + 4096)
         start += n

@@ -626,8 +626,8 @@ def sign_tangent_f32(frame: int, loops: int) -> int:
 
 
 def normal_exponent_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (-((x0 - x1) / x2) / x2) * x0_dot + ((x0 - x1) / x2 / x2) * x1_dot + (square((x0 - x1) / x2)
-    / x2) * x2_dot."""
+    """y_dot = (-(x0 - x1) * (1 / x2) * (1 / x2)) * x0_dot + ((x0 - x1) * (1 / x2) * (1 / x2)) * x1_dot +
+    (square((x0 - x1) * (1 / x2)) * (1 / x2)) * x2_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1280)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -656,7 +656,7 @@ def normal_exponent_tangent_f32(frame: int, loops: int) -> int:
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
                     x2_i = load_f32(x2, i)
-                    value = -((x0_i - x1_i) / x2_i) / x2_i
+                    value = (-(x0_i - x1_i) * (float32(1.0) / x2_i)) * (float32(1.0) / x2_i)
                     store_f32(partial, i, value)
                 p0 = partial
             p1 = ABSENT
@@ -666,7 +666,7 @@ def normal_exponent_tangent_f32(frame: int, loops: int) -> int:
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
                     x2_i = load_f32(x2, i)
-                    value = ((x0_i - x1_i) / x2_i) / x2_i
+                    value = ((x0_i - x1_i) * (float32(1.0) / x2_i)) * (float32(1.0) / x2_i)
                     store_f32(partial, i, value)
                 p1 = partial
             p2 = ABSENT
@@ -676,7 +676,7 @@ def normal_exponent_tangent_f32(frame: int, loops: int) -> int:
                     x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
                     x2_i = load_f32(x2, i)
-                    value = square((x0_i - x1_i) / x2_i) / x2_i
+                    value = square((x0_i - x1_i) * (float32(1.0) / x2_i)) * (float32(1.0) / x2_i)
                     store_f32(partial, i, value)
                 p2 = partial
             apply_partials(block, p0, p1, p2, scratch + 6144, float32(0.0))
@@ -688,7 +688,10 @@ def normal_exponent_tangent_f32(frame: int, loops: int) -> int:
                 x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 x2_i = load_f32(x2, i)
-                value = masked_multiply(-((x0_i - x1_i) / x2_i) / x2_i, d0_i)
+                value = (
+                    masked_multiply((-(x0_i - x1_i) * (float32(1.0) / x2_i)) * (float32(1.0) / x2_i),
+                    d0_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         start += n

@@ -624,8 +624,8 @@ def sign_tangent_f64(frame: int, loops: int) -> int:
 
 
 def normal_exponent_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (-((x0 - x1) / x2) / x2) * x0_dot + ((x0 - x1) / x2 / x2) * x1_dot + (square((x0 - x1) / x2)
-    / x2) * x2_dot."""
+    """y_dot = (-(x0 - x1) * (1 / x2) * (1 / x2)) * x0_dot + ((x0 - x1) * (1 / x2) * (1 / x2)) * x1_dot +
+    (square((x0 - x1) * (1 / x2)) * (1 / x2)) * x2_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(2560)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -654,7 +654,7 @@ def normal_exponent_tangent_f64(frame: int, loops: int) -> int:
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     x2_i = load_f64(x2, i)
-                    value = -((x0_i - x1_i) / x2_i) / x2_i
+                    value = (-(x0_i - x1_i) * (1.0 / x2_i)) * (1.0 / x2_i)
                     store_f64(partial, i, value)
                 p0 = partial
             p1 = ABSENT
@@ -664,7 +664,7 @@ def normal_exponent_tangent_f64(frame: int, loops: int) -> int:
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     x2_i = load_f64(x2, i)
-                    value = ((x0_i - x1_i) / x2_i) / x2_i
+                    value = ((x0_i - x1_i) * (1.0 / x2_i)) * (1.0 / x2_i)
                     store_f64(partial, i, value)
                 p1 = partial
             p2 = ABSENT
@@ -674,7 +674,7 @@ def normal_exponent_tangent_f64(frame: int, loops: int) -> int:
                     x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     x2_i = load_f64(x2, i)
-                    value = square((x0_i - x1_i) / x2_i) / x2_i
+                    value = square((x0_i - x1_i) * (1.0 / x2_i)) * (1.0 / x2_i)
                     store_f64(partial, i, value)
                 p2 = partial
             apply_partials(block, p0, p1, p2, scratch + 12288, 0.0)
@@ -686,7 +686,7 @@ def normal_exponent_tangent_f64(frame: int, loops: int) -> int:
                 x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 x2_i = load_f64(x2, i)
-                value = masked_multiply(-((x0_i - x1_i) / x2_i) / x2_i, d0_i)
+                value = masked_multiply((-(x0_i - x1_i) * (1.0 / x2_i)) * (1.0 / x2_i), d0_i)
                 store_f64(target, i, value)
             tangent_finish(block, y_dot, scratch + 8192, 0.0)
         start += n

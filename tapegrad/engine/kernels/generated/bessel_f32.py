@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, sqrt, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sign, sqrt, square, where
 from tapegrad.engine.kernels.blocks import (
     BLOCK,
     Block,
@@ -351,7 +351,10 @@ def i0e_forward_f32(frame: int, loops: int) -> int:
 
 
 def i0e_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (i1e(x0) - sign(x0) * y) to x0_bar."""
+    """y_bar * (where(absolute(x0) > 30, -y * (-(0.25 - 0) / (2 * (1 - absolute(x0)) - (2.25 - 0) / (2 * (2
+    - absolute(x0)) - (6.25 - 0) / (2 * (3 - absolute(x0)) - (12.25 - 0) / (2 * (4 - absolute(x0)) - (20.25
+    - 0) / (2 * (5 - absolute(x0)) - (30.25 - 0) / (2 * (6 - absolute(x0)))))))) + 0.5) / x0, i1e(x0) -
+    sign(x0) * y)) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(640)
     whole = whole_f32(frame, 9, 0)
@@ -375,7 +378,17 @@ def i0e_reverse_f32(frame: int, loops: int) -> int:
                 t5_i = load_f32(t5, i)
                 x0_i = load_f32(x0, i)
                 y_i = load_f32(y, i)
-                value = masked_multiply(bar, t5_i - (sign(x0_i) * y_i))
+                value = (
+                    where(absolute(x0_i) > float32(30.0), masked_multiply(bar, (-y_i * ((-(float32(0.25)
+                    - float32(0.0)) / ((float32(2.0) * (float32(1.0) - absolute(x0_i))) -
+                    ((float32(2.25) - float32(0.0)) / ((float32(2.0) * (float32(2.0) - absolute(x0_i)))
+                    - ((float32(6.25) - float32(0.0)) / ((float32(2.0) * (float32(3.0) -
+                    absolute(x0_i))) - ((float32(12.25) - float32(0.0)) / ((float32(2.0) * (float32(4.0)
+                    - absolute(x0_i))) - ((float32(20.25) - float32(0.0)) / ((float32(2.0) *
+                    (float32(5.0) - absolute(x0_i))) - ((float32(30.25) - float32(0.0)) / (float32(2.0)
+                    * (float32(6.0) - absolute(x0_i)))))))))))))) + float32(0.5))) / x0_i),
+                    masked_multiply(bar, t5_i - (sign(x0_i) * y_i)))
+                )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(block, 0, scratch + 3072)
         start += n
@@ -395,7 +408,10 @@ def i1e_forward_f32(frame: int, loops: int) -> int:
 
 
 def i1e_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (0.5 * (i0e(x0) + ive(2, x0)) - sign(x0) * y) to x0_bar."""
+    """y_bar * (where(absolute(x0) > 30, -y * (-(0.25 - 1) / (2 * (1 - absolute(x0)) - (2.25 - 1) / (2 * (2
+    - absolute(x0)) - (6.25 - 1) / (2 * (3 - absolute(x0)) - (12.25 - 1) / (2 * (4 - absolute(x0)) - (20.25
+    - 1) / (2 * (5 - absolute(x0)) - (30.25 - 1) / (2 * (6 - absolute(x0)))))))) + 0.5) / x0, 0.5 * (i0e(x0)
+    + ive(2, x0)) - sign(x0) * y)) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(768)
     whole = whole_f32(frame, 9, 0)
@@ -425,7 +441,17 @@ def i1e_reverse_f32(frame: int, loops: int) -> int:
                 t6_i = load_f32(t6, i)
                 x0_i = load_f32(x0, i)
                 y_i = load_f32(y, i)
-                value = masked_multiply(bar, (float32(0.5) * (t5_i + t6_i)) - (sign(x0_i) * y_i))
+                value = (
+                    where(absolute(x0_i) > float32(30.0), masked_multiply(bar, (-y_i * ((-(float32(0.25)
+                    - float32(1.0)) / ((float32(2.0) * (float32(1.0) - absolute(x0_i))) -
+                    ((float32(2.25) - float32(1.0)) / ((float32(2.0) * (float32(2.0) - absolute(x0_i)))
+                    - ((float32(6.25) - float32(1.0)) / ((float32(2.0) * (float32(3.0) -
+                    absolute(x0_i))) - ((float32(12.25) - float32(1.0)) / ((float32(2.0) * (float32(4.0)
+                    - absolute(x0_i))) - ((float32(20.25) - float32(1.0)) / ((float32(2.0) *
+                    (float32(5.0) - absolute(x0_i))) - ((float32(30.25) - float32(1.0)) / (float32(2.0)
+                    * (float32(6.0) - absolute(x0_i)))))))))))))) + float32(0.5))) / x0_i),
+                    masked_multiply(bar, (float32(0.5) * (t5_i + t6_i)) - (sign(x0_i) * y_i)))
+                )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(block, 0, scratch + 3072)
         start += n
@@ -608,7 +634,11 @@ def ive_forward_f32(frame: int, loops: int) -> int:
 
 
 def ive_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (0.5 * (ive(x0 - 1, x1) + ive(x0 + 1, x1)) - sign(x1) * y) to x1_bar."""
+    """y_bar * (where(absolute(x1) > 30 + 10 * absolute(x0), -y * (-(0.25 - square(x0)) / (2 * (1 -
+    absolute(x1)) - (2.25 - square(x0)) / (2 * (2 - absolute(x1)) - (6.25 - square(x0)) / (2 * (3 -
+    absolute(x1)) - (12.25 - square(x0)) / (2 * (4 - absolute(x1)) - (20.25 - square(x0)) / (2 * (5 -
+    absolute(x1)) - (30.25 - square(x0)) / (2 * (6 - absolute(x1)))))))) + 0.5) / x1, 0.5 * (ive(x0 - 1, x1)
+    + ive(x0 + 1, x1)) - sign(x1) * y)) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(896)
     whole = whole_f32(frame, 11, 0)
@@ -642,9 +672,21 @@ def ive_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 t6_i = load_f32(t6, i)
                 t7_i = load_f32(t7, i)
+                x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = masked_multiply(bar, (float32(0.5) * (t6_i + t7_i)) - (sign(x1_i) * y_i))
+                value = (
+                    where(absolute(x1_i) > (float32(30.0) + (float32(10.0) * absolute(x0_i))),
+                    masked_multiply(bar, (-y_i * ((-(float32(0.25) - square(x0_i)) / ((float32(2.0) *
+                    (float32(1.0) - absolute(x1_i))) - ((float32(2.25) - square(x0_i)) / ((float32(2.0)
+                    * (float32(2.0) - absolute(x1_i))) - ((float32(6.25) - square(x0_i)) /
+                    ((float32(2.0) * (float32(3.0) - absolute(x1_i))) - ((float32(12.25) - square(x0_i))
+                    / ((float32(2.0) * (float32(4.0) - absolute(x1_i))) - ((float32(20.25) -
+                    square(x0_i)) / ((float32(2.0) * (float32(5.0) - absolute(x1_i))) - ((float32(30.25)
+                    - square(x0_i)) / (float32(2.0) * (float32(6.0) - absolute(x1_i)))))))))))))) +
+                    float32(0.5))) / x1_i), masked_multiply(bar, (float32(0.5) * (t6_i + t7_i)) -
+                    (sign(x1_i) * y_i)))
+                )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(block, 1, scratch + 4096)
         start += n
@@ -719,7 +761,11 @@ def kve_forward_f32(frame: int, loops: int) -> int:
 
 
 def kve_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (y - 0.5 * (kve(x0 - 1, x1) + kve(x0 + 1, x1))) to x1_bar."""
+    """y_bar * (where(absolute(x1) > 30 + 10 * absolute(x0), -y * (-(0.25 - square(x0)) / (2 * (1 +
+    absolute(x1)) - (2.25 - square(x0)) / (2 * (2 + absolute(x1)) - (6.25 - square(x0)) / (2 * (3 +
+    absolute(x1)) - (12.25 - square(x0)) / (2 * (4 + absolute(x1)) - (20.25 - square(x0)) / (2 * (5 +
+    absolute(x1)) - (30.25 - square(x0)) / (2 * (6 + absolute(x1)))))))) + 0.5) / x1, y - 0.5 * (kve(x0 - 1,
+    x1) + kve(x0 + 1, x1)))) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(896)
     whole = whole_f32(frame, 11, 0)
@@ -753,8 +799,20 @@ def kve_reverse_f32(frame: int, loops: int) -> int:
                 bar = load_f32(y_bar, i)
                 t6_i = load_f32(t6, i)
                 t7_i = load_f32(t7, i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = masked_multiply(bar, y_i - (float32(0.5) * (t6_i + t7_i)))
+                value = (
+                    where(absolute(x1_i) > (float32(30.0) + (float32(10.0) * absolute(x0_i))),
+                    masked_multiply(bar, (-y_i * ((-(float32(0.25) - square(x0_i)) / ((float32(2.0) *
+                    (float32(1.0) + absolute(x1_i))) - ((float32(2.25) - square(x0_i)) / ((float32(2.0)
+                    * (float32(2.0) + absolute(x1_i))) - ((float32(6.25) - square(x0_i)) /
+                    ((float32(2.0) * (float32(3.0) + absolute(x1_i))) - ((float32(12.25) - square(x0_i))
+                    / ((float32(2.0) * (float32(4.0) + absolute(x1_i))) - ((float32(20.25) -
+                    square(x0_i)) / ((float32(2.0) * (float32(5.0) + absolute(x1_i))) - ((float32(30.25)
+                    - square(x0_i)) / (float32(2.0) * (float32(6.0) + absolute(x1_i)))))))))))))) +
+                    float32(0.5))) / x1_i), masked_multiply(bar, y_i - (float32(0.5) * (t6_i + t7_i))))
+                )
                 store_f32(x1_bar, i, load_masked_f32(x1_bar, i, x1_mask) + value)
             x1_sum += close_f32(block, 1, scratch + 4096)
         start += n

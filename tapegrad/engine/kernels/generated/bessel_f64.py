@@ -3,7 +3,7 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, sqrt, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sign, sqrt, square, where
 from tapegrad.engine.kernels.blocks import (
     BLOCK,
     Block,
@@ -349,7 +349,10 @@ def i0e_forward_f64(frame: int, loops: int) -> int:
 
 
 def i0e_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (i1e(x0) - sign(x0) * y) to x0_bar."""
+    """y_bar * (where(absolute(x0) > 30, -y * (-(0.25 - 0) / (2 * (1 - absolute(x0)) - (2.25 - 0) / (2 * (2
+    - absolute(x0)) - (6.25 - 0) / (2 * (3 - absolute(x0)) - (12.25 - 0) / (2 * (4 - absolute(x0)) - (20.25
+    - 0) / (2 * (5 - absolute(x0)) - (30.25 - 0) / (2 * (6 - absolute(x0)))))))) + 0.5) / x0, i1e(x0) -
+    sign(x0) * y)) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1280)
     whole = whole_f64(frame, 9, 0)
@@ -373,7 +376,14 @@ def i0e_reverse_f64(frame: int, loops: int) -> int:
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 y_i = load_f64(y, i)
-                value = masked_multiply(bar, t5_i - (sign(x0_i) * y_i))
+                value = (
+                    where(absolute(x0_i) > 30.0, masked_multiply(bar, (-y_i * ((-(0.25 - 0.0) / ((2.0 *
+                    (1.0 - absolute(x0_i))) - ((2.25 - 0.0) / ((2.0 * (2.0 - absolute(x0_i))) - ((6.25 -
+                    0.0) / ((2.0 * (3.0 - absolute(x0_i))) - ((12.25 - 0.0) / ((2.0 * (4.0 -
+                    absolute(x0_i))) - ((20.25 - 0.0) / ((2.0 * (5.0 - absolute(x0_i))) - ((30.25 - 0.0)
+                    / (2.0 * (6.0 - absolute(x0_i)))))))))))))) + 0.5)) / x0_i), masked_multiply(bar,
+                    t5_i - (sign(x0_i) * y_i)))
+                )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(block, 0, scratch + 6144)
         start += n
@@ -393,7 +403,10 @@ def i1e_forward_f64(frame: int, loops: int) -> int:
 
 
 def i1e_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (0.5 * (i0e(x0) + ive(2, x0)) - sign(x0) * y) to x0_bar."""
+    """y_bar * (where(absolute(x0) > 30, -y * (-(0.25 - 1) / (2 * (1 - absolute(x0)) - (2.25 - 1) / (2 * (2
+    - absolute(x0)) - (6.25 - 1) / (2 * (3 - absolute(x0)) - (12.25 - 1) / (2 * (4 - absolute(x0)) - (20.25
+    - 1) / (2 * (5 - absolute(x0)) - (30.25 - 1) / (2 * (6 - absolute(x0)))))))) + 0.5) / x0, 0.5 * (i0e(x0)
+    + ive(2, x0)) - sign(x0) * y)) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1536)
     whole = whole_f64(frame, 9, 0)
@@ -423,7 +436,14 @@ def i1e_reverse_f64(frame: int, loops: int) -> int:
                 t6_i = load_f64(t6, i)
                 x0_i = load_f64(x0, i)
                 y_i = load_f64(y, i)
-                value = masked_multiply(bar, (0.5 * (t5_i + t6_i)) - (sign(x0_i) * y_i))
+                value = (
+                    where(absolute(x0_i) > 30.0, masked_multiply(bar, (-y_i * ((-(0.25 - 1.0) / ((2.0 *
+                    (1.0 - absolute(x0_i))) - ((2.25 - 1.0) / ((2.0 * (2.0 - absolute(x0_i))) - ((6.25 -
+                    1.0) / ((2.0 * (3.0 - absolute(x0_i))) - ((12.25 - 1.0) / ((2.0 * (4.0 -
+                    absolute(x0_i))) - ((20.25 - 1.0) / ((2.0 * (5.0 - absolute(x0_i))) - ((30.25 - 1.0)
+                    / (2.0 * (6.0 - absolute(x0_i)))))))))))))) + 0.5)) / x0_i), masked_multiply(bar,
+                    (0.5 * (t5_i + t6_i)) - (sign(x0_i) * y_i)))
+                )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(block, 0, scratch + 6144)
         start += n
@@ -606,7 +626,11 @@ def ive_forward_f64(frame: int, loops: int) -> int:
 
 
 def ive_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (0.5 * (ive(x0 - 1, x1) + ive(x0 + 1, x1)) - sign(x1) * y) to x1_bar."""
+    """y_bar * (where(absolute(x1) > 30 + 10 * absolute(x0), -y * (-(0.25 - square(x0)) / (2 * (1 -
+    absolute(x1)) - (2.25 - square(x0)) / (2 * (2 - absolute(x1)) - (6.25 - square(x0)) / (2 * (3 -
+    absolute(x1)) - (12.25 - square(x0)) / (2 * (4 - absolute(x1)) - (20.25 - square(x0)) / (2 * (5 -
+    absolute(x1)) - (30.25 - square(x0)) / (2 * (6 - absolute(x1)))))))) + 0.5) / x1, 0.5 * (ive(x0 - 1, x1)
+    + ive(x0 + 1, x1)) - sign(x1) * y)) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1792)
     whole = whole_f64(frame, 11, 0)
@@ -640,9 +664,18 @@ def ive_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 t6_i = load_f64(t6, i)
                 t7_i = load_f64(t7, i)
+                x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = masked_multiply(bar, (0.5 * (t6_i + t7_i)) - (sign(x1_i) * y_i))
+                value = (
+                    where(absolute(x1_i) > (30.0 + (10.0 * absolute(x0_i))), masked_multiply(bar, (-y_i
+                    * ((-(0.25 - square(x0_i)) / ((2.0 * (1.0 - absolute(x1_i))) - ((2.25 -
+                    square(x0_i)) / ((2.0 * (2.0 - absolute(x1_i))) - ((6.25 - square(x0_i)) / ((2.0 *
+                    (3.0 - absolute(x1_i))) - ((12.25 - square(x0_i)) / ((2.0 * (4.0 - absolute(x1_i)))
+                    - ((20.25 - square(x0_i)) / ((2.0 * (5.0 - absolute(x1_i))) - ((30.25 -
+                    square(x0_i)) / (2.0 * (6.0 - absolute(x1_i)))))))))))))) + 0.5)) / x1_i),
+                    masked_multiply(bar, (0.5 * (t6_i + t7_i)) - (sign(x1_i) * y_i)))
+                )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(block, 1, scratch + 8192)
         start += n
@@ -717,7 +750,11 @@ def kve_forward_f64(frame: int, loops: int) -> int:
 
 
 def kve_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (y - 0.5 * (kve(x0 - 1, x1) + kve(x0 + 1, x1))) to x1_bar."""
+    """y_bar * (where(absolute(x1) > 30 + 10 * absolute(x0), -y * (-(0.25 - square(x0)) / (2 * (1 +
+    absolute(x1)) - (2.25 - square(x0)) / (2 * (2 + absolute(x1)) - (6.25 - square(x0)) / (2 * (3 +
+    absolute(x1)) - (12.25 - square(x0)) / (2 * (4 + absolute(x1)) - (20.25 - square(x0)) / (2 * (5 +
+    absolute(x1)) - (30.25 - square(x0)) / (2 * (6 + absolute(x1)))))))) + 0.5) / x1, y - 0.5 * (kve(x0 - 1,
+    x1) + kve(x0 + 1, x1)))) to x1_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1792)
     whole = whole_f64(frame, 11, 0)
@@ -751,8 +788,18 @@ def kve_reverse_f64(frame: int, loops: int) -> int:
                 bar = load_f64(y_bar, i)
                 t6_i = load_f64(t6, i)
                 t7_i = load_f64(t7, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = masked_multiply(bar, y_i - (0.5 * (t6_i + t7_i)))
+                value = (
+                    where(absolute(x1_i) > (30.0 + (10.0 * absolute(x0_i))), masked_multiply(bar, (-y_i
+                    * ((-(0.25 - square(x0_i)) / ((2.0 * (1.0 + absolute(x1_i))) - ((2.25 -
+                    square(x0_i)) / ((2.0 * (2.0 + absolute(x1_i))) - ((6.25 - square(x0_i)) / ((2.0 *
+                    (3.0 + absolute(x1_i))) - ((12.25 - square(x0_i)) / ((2.0 * (4.0 + absolute(x1_i)))
+                    - ((20.25 - square(x0_i)) / ((2.0 * (5.0 + absolute(x1_i))) - ((30.25 -
+                    square(x0_i)) / (2.0 * (6.0 + absolute(x1_i)))))))))))))) + 0.5)) / x1_i),
+                    masked_multiply(bar, y_i - (0.5 * (t6_i + t7_i))))
+                )
                 store_f64(x1_bar, i, load_masked_f64(x1_bar, i, x1_mask) + value)
             x1_sum += close_f64(block, 1, scratch + 8192)
         start += n

@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, sqrt, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sign, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -363,7 +363,10 @@ def i1_tangent_f32(frame: int, loops: int) -> int:
 
 
 def i0e_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (i1e(x0) - sign(x0) * y) * x0_dot."""
+    """y_dot = (where(absolute(x0) > 30, -y * (-(0.25 - 0) / (2 * (1 - absolute(x0)) - (2.25 - 0) / (2 * (2
+    - absolute(x0)) - (6.25 - 0) / (2 * (3 - absolute(x0)) - (12.25 - 0) / (2 * (4 - absolute(x0)) - (20.25
+    - 0) / (2 * (5 - absolute(x0)) - (30.25 - 0) / (2 * (6 - absolute(x0)))))))) + 0.5) / x0, i1e(x0) -
+    sign(x0) * y)) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1024)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -391,7 +394,17 @@ def i0e_tangent_f32(frame: int, loops: int) -> int:
                     t3_i = load_f32(t3, i)
                     x0_i = load_f32(x0, i)
                     y_i = load_f32(y, i)
-                    value = t3_i - (sign(x0_i) * y_i)
+                    value = (
+                        where(absolute(x0_i) > float32(30.0), (-y_i * ((-(float32(0.25) - float32(0.0))
+                        / ((float32(2.0) * (float32(1.0) - absolute(x0_i))) - ((float32(2.25) -
+                        float32(0.0)) / ((float32(2.0) * (float32(2.0) - absolute(x0_i))) -
+                        ((float32(6.25) - float32(0.0)) / ((float32(2.0) * (float32(3.0) -
+                        absolute(x0_i))) - ((float32(12.25) - float32(0.0)) / ((float32(2.0) *
+                        (float32(4.0) - absolute(x0_i))) - ((float32(20.25) - float32(0.0)) /
+                        ((float32(2.0) * (float32(5.0) - absolute(x0_i))) - ((float32(30.25) -
+                        float32(0.0)) / (float32(2.0) * (float32(6.0) - absolute(x0_i)))))))))))))) +
+                        float32(0.5))) / x0_i, t3_i - (sign(x0_i) * y_i))
+                    )
                     store_f32(partial, i, value)
                 p0 = partial
             p1 = ABSENT
@@ -407,7 +420,17 @@ def i0e_tangent_f32(frame: int, loops: int) -> int:
                 t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
                 y_i = load_f32(y, i)
-                value = masked_multiply(t3_i - (sign(x0_i) * y_i), d0_i)
+                value = (
+                    masked_multiply(where(absolute(x0_i) > float32(30.0), (-y_i * ((-(float32(0.25) -
+                    float32(0.0)) / ((float32(2.0) * (float32(1.0) - absolute(x0_i))) - ((float32(2.25)
+                    - float32(0.0)) / ((float32(2.0) * (float32(2.0) - absolute(x0_i))) -
+                    ((float32(6.25) - float32(0.0)) / ((float32(2.0) * (float32(3.0) - absolute(x0_i)))
+                    - ((float32(12.25) - float32(0.0)) / ((float32(2.0) * (float32(4.0) -
+                    absolute(x0_i))) - ((float32(20.25) - float32(0.0)) / ((float32(2.0) * (float32(5.0)
+                    - absolute(x0_i))) - ((float32(30.25) - float32(0.0)) / (float32(2.0) *
+                    (float32(6.0) - absolute(x0_i)))))))))))))) + float32(0.5))) / x0_i, t3_i -
+                    (sign(x0_i) * y_i)), d0_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(block, y_dot, scratch + 4096, float32(0.0))
         start += n
@@ -415,7 +438,10 @@ def i0e_tangent_f32(frame: int, loops: int) -> int:
 
 
 def i1e_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (0.5 * (i0e(x0) + ive(2, x0)) - sign(x0) * y) * x0_dot."""
+    """y_dot = (where(absolute(x0) > 30, -y * (-(0.25 - 1) / (2 * (1 - absolute(x0)) - (2.25 - 1) / (2 * (2
+    - absolute(x0)) - (6.25 - 1) / (2 * (3 - absolute(x0)) - (12.25 - 1) / (2 * (4 - absolute(x0)) - (20.25
+    - 1) / (2 * (5 - absolute(x0)) - (30.25 - 1) / (2 * (6 - absolute(x0)))))))) + 0.5) / x0, 0.5 * (i0e(x0)
+    + ive(2, x0)) - sign(x0) * y)) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1152)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -449,7 +475,17 @@ def i1e_tangent_f32(frame: int, loops: int) -> int:
                     t4_i = load_f32(t4, i)
                     x0_i = load_f32(x0, i)
                     y_i = load_f32(y, i)
-                    value = (float32(0.5) * (t3_i + t4_i)) - (sign(x0_i) * y_i)
+                    value = (
+                        where(absolute(x0_i) > float32(30.0), (-y_i * ((-(float32(0.25) - float32(1.0))
+                        / ((float32(2.0) * (float32(1.0) - absolute(x0_i))) - ((float32(2.25) -
+                        float32(1.0)) / ((float32(2.0) * (float32(2.0) - absolute(x0_i))) -
+                        ((float32(6.25) - float32(1.0)) / ((float32(2.0) * (float32(3.0) -
+                        absolute(x0_i))) - ((float32(12.25) - float32(1.0)) / ((float32(2.0) *
+                        (float32(4.0) - absolute(x0_i))) - ((float32(20.25) - float32(1.0)) /
+                        ((float32(2.0) * (float32(5.0) - absolute(x0_i))) - ((float32(30.25) -
+                        float32(1.0)) / (float32(2.0) * (float32(6.0) - absolute(x0_i)))))))))))))) +
+                        float32(0.5))) / x0_i, (float32(0.5) * (t3_i + t4_i)) - (sign(x0_i) * y_i))
+                    )
                     store_f32(partial, i, value)
                 p0 = partial
             p1 = ABSENT
@@ -471,7 +507,17 @@ def i1e_tangent_f32(frame: int, loops: int) -> int:
                 t4_i = load_f32(t4, i)
                 x0_i = load_f32(x0, i)
                 y_i = load_f32(y, i)
-                value = masked_multiply((float32(0.5) * (t3_i + t4_i)) - (sign(x0_i) * y_i), d0_i)
+                value = (
+                    masked_multiply(where(absolute(x0_i) > float32(30.0), (-y_i * ((-(float32(0.25) -
+                    float32(1.0)) / ((float32(2.0) * (float32(1.0) - absolute(x0_i))) - ((float32(2.25)
+                    - float32(1.0)) / ((float32(2.0) * (float32(2.0) - absolute(x0_i))) -
+                    ((float32(6.25) - float32(1.0)) / ((float32(2.0) * (float32(3.0) - absolute(x0_i)))
+                    - ((float32(12.25) - float32(1.0)) / ((float32(2.0) * (float32(4.0) -
+                    absolute(x0_i))) - ((float32(20.25) - float32(1.0)) / ((float32(2.0) * (float32(5.0)
+                    - absolute(x0_i))) - ((float32(30.25) - float32(1.0)) / (float32(2.0) *
+                    (float32(6.0) - absolute(x0_i)))))))))))))) + float32(0.5))) / x0_i, (float32(0.5) *
+                    (t3_i + t4_i)) - (sign(x0_i) * y_i)), d0_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(block, y_dot, scratch + 5120, float32(0.0))
         start += n
@@ -689,7 +735,11 @@ def iv_tangent_f32(frame: int, loops: int) -> int:
 
 
 def ive_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (0.5 * (ive(x0 - 1, x1) + ive(x0 + 1, x1)) - sign(x1) * y) * x1_dot."""
+    """y_dot = (where(absolute(x1) > 30 + 10 * absolute(x0), -y * (-(0.25 - square(x0)) / (2 * (1 -
+    absolute(x1)) - (2.25 - square(x0)) / (2 * (2 - absolute(x1)) - (6.25 - square(x0)) / (2 * (3 -
+    absolute(x1)) - (12.25 - square(x0)) / (2 * (4 - absolute(x1)) - (20.25 - square(x0)) / (2 * (5 -
+    absolute(x1)) - (30.25 - square(x0)) / (2 * (6 - absolute(x1)))))))) + 0.5) / x1, 0.5 * (ive(x0 - 1, x1)
+    + ive(x0 + 1, x1)) - sign(x1) * y)) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1280)
     x1_dot = load_i64(frame, X_BAR + 1)
@@ -728,9 +778,21 @@ def ive_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     t4_i = load_f32(t4, i)
                     t5_i = load_f32(t5, i)
+                    x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
                     y_i = load_f32(y, i)
-                    value = (float32(0.5) * (t4_i + t5_i)) - (sign(x1_i) * y_i)
+                    value = (
+                        where(absolute(x1_i) > (float32(30.0) + (float32(10.0) * absolute(x0_i))), (-y_i
+                        * ((-(float32(0.25) - square(x0_i)) / ((float32(2.0) * (float32(1.0) -
+                        absolute(x1_i))) - ((float32(2.25) - square(x0_i)) / ((float32(2.0) *
+                        (float32(2.0) - absolute(x1_i))) - ((float32(6.25) - square(x0_i)) /
+                        ((float32(2.0) * (float32(3.0) - absolute(x1_i))) - ((float32(12.25) -
+                        square(x0_i)) / ((float32(2.0) * (float32(4.0) - absolute(x1_i))) -
+                        ((float32(20.25) - square(x0_i)) / ((float32(2.0) * (float32(5.0) -
+                        absolute(x1_i))) - ((float32(30.25) - square(x0_i)) / (float32(2.0) *
+                        (float32(6.0) - absolute(x1_i)))))))))))))) + float32(0.5))) / x1_i,
+                        (float32(0.5) * (t4_i + t5_i)) - (sign(x1_i) * y_i))
+                    )
                     store_f32(partial, i, value)
                 p1 = partial
             p2 = ABSENT
@@ -754,9 +816,20 @@ def ive_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 t4_i = load_f32(t4, i)
                 t5_i = load_f32(t5, i)
+                x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = masked_multiply((float32(0.5) * (t4_i + t5_i)) - (sign(x1_i) * y_i), d1_i)
+                value = (
+                    masked_multiply(where(absolute(x1_i) > (float32(30.0) + (float32(10.0) *
+                    absolute(x0_i))), (-y_i * ((-(float32(0.25) - square(x0_i)) / ((float32(2.0) *
+                    (float32(1.0) - absolute(x1_i))) - ((float32(2.25) - square(x0_i)) / ((float32(2.0)
+                    * (float32(2.0) - absolute(x1_i))) - ((float32(6.25) - square(x0_i)) /
+                    ((float32(2.0) * (float32(3.0) - absolute(x1_i))) - ((float32(12.25) - square(x0_i))
+                    / ((float32(2.0) * (float32(4.0) - absolute(x1_i))) - ((float32(20.25) -
+                    square(x0_i)) / ((float32(2.0) * (float32(5.0) - absolute(x1_i))) - ((float32(30.25)
+                    - square(x0_i)) / (float32(2.0) * (float32(6.0) - absolute(x1_i)))))))))))))) +
+                    float32(0.5))) / x1_i, (float32(0.5) * (t4_i + t5_i)) - (sign(x1_i) * y_i)), d1_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(block, y_dot, scratch + 6144, float32(0.0))
         start += n
@@ -834,7 +907,11 @@ def kv_tangent_f32(frame: int, loops: int) -> int:
 
 
 def kve_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (y - 0.5 * (kve(x0 - 1, x1) + kve(x0 + 1, x1))) * x1_dot."""
+    """y_dot = (where(absolute(x1) > 30 + 10 * absolute(x0), -y * (-(0.25 - square(x0)) / (2 * (1 +
+    absolute(x1)) - (2.25 - square(x0)) / (2 * (2 + absolute(x1)) - (6.25 - square(x0)) / (2 * (3 +
+    absolute(x1)) - (12.25 - square(x0)) / (2 * (4 + absolute(x1)) - (20.25 - square(x0)) / (2 * (5 +
+    absolute(x1)) - (30.25 - square(x0)) / (2 * (6 + absolute(x1)))))))) + 0.5) / x1, y - 0.5 * (kve(x0 - 1,
+    x1) + kve(x0 + 1, x1)))) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1280)
     x1_dot = load_i64(frame, X_BAR + 1)
@@ -873,8 +950,21 @@ def kve_tangent_f32(frame: int, loops: int) -> int:
                 for i in range(n):
                     t4_i = load_f32(t4, i)
                     t5_i = load_f32(t5, i)
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
                     y_i = load_f32(y, i)
-                    value = y_i - (float32(0.5) * (t4_i + t5_i))
+                    value = (
+                        where(absolute(x1_i) > (float32(30.0) + (float32(10.0) * absolute(x0_i))), (-y_i
+                        * ((-(float32(0.25) - square(x0_i)) / ((float32(2.0) * (float32(1.0) +
+                        absolute(x1_i))) - ((float32(2.25) - square(x0_i)) / ((float32(2.0) *
+                        (float32(2.0) + absolute(x1_i))) - ((float32(6.25) - square(x0_i)) /
+                        ((float32(2.0) * (float32(3.0) + absolute(x1_i))) - ((float32(12.25) -
+                        square(x0_i)) / ((float32(2.0) * (float32(4.0) + absolute(x1_i))) -
+                        ((float32(20.25) - square(x0_i)) / ((float32(2.0) * (float32(5.0) +
+                        absolute(x1_i))) - ((float32(30.25) - square(x0_i)) / (float32(2.0) *
+                        (float32(6.0) + absolute(x1_i)))))))))))))) + float32(0.5))) / x1_i, y_i -
+                        (float32(0.5) * (t4_i + t5_i)))
+                    )
                     store_f32(partial, i, value)
                 p1 = partial
             p2 = ABSENT
@@ -898,8 +988,20 @@ def kve_tangent_f32(frame: int, loops: int) -> int:
                 d1_i = load_f32(d1, i)
                 t4_i = load_f32(t4, i)
                 t5_i = load_f32(t5, i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
                 y_i = load_f32(y, i)
-                value = masked_multiply(y_i - (float32(0.5) * (t4_i + t5_i)), d1_i)
+                value = (
+                    masked_multiply(where(absolute(x1_i) > (float32(30.0) + (float32(10.0) *
+                    absolute(x0_i))), (-y_i * ((-(float32(0.25) - square(x0_i)) / ((float32(2.0) *
+                    (float32(1.0) + absolute(x1_i))) - ((float32(2.25) - square(x0_i)) / ((float32(2.0)
+                    * (float32(2.0) + absolute(x1_i))) - ((float32(6.25) - square(x0_i)) /
+                    ((float32(2.0) * (float32(3.0) + absolute(x1_i))) - ((float32(12.25) - square(x0_i))
+                    / ((float32(2.0) * (float32(4.0) + absolute(x1_i))) - ((float32(20.25) -
+                    square(x0_i)) / ((float32(2.0) * (float32(5.0) + absolute(x1_i))) - ((float32(30.25)
+                    - square(x0_i)) / (float32(2.0) * (float32(6.0) + absolute(x1_i)))))))))))))) +
+                    float32(0.5))) / x1_i, y_i - (float32(0.5) * (t4_i + t5_i))), d1_i)
+                )
                 store_f32(target, i, value)
             tangent_finish(block, y_dot, scratch + 6144, float32(0.0))
         start += n

@@ -3,7 +3,7 @@
 Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 """
 
-from tapegrad.engine.kernels.arithmetic import masked_multiply, sign, sqrt, where
+from tapegrad.engine.kernels.arithmetic import absolute, masked_multiply, sign, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -361,7 +361,10 @@ def i1_tangent_f64(frame: int, loops: int) -> int:
 
 
 def i0e_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (i1e(x0) - sign(x0) * y) * x0_dot."""
+    """y_dot = (where(absolute(x0) > 30, -y * (-(0.25 - 0) / (2 * (1 - absolute(x0)) - (2.25 - 0) / (2 * (2
+    - absolute(x0)) - (6.25 - 0) / (2 * (3 - absolute(x0)) - (12.25 - 0) / (2 * (4 - absolute(x0)) - (20.25
+    - 0) / (2 * (5 - absolute(x0)) - (30.25 - 0) / (2 * (6 - absolute(x0)))))))) + 0.5) / x0, i1e(x0) -
+    sign(x0) * y)) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(2048)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -389,7 +392,14 @@ def i0e_tangent_f64(frame: int, loops: int) -> int:
                     t3_i = load_f64(t3, i)
                     x0_i = load_f64(x0, i)
                     y_i = load_f64(y, i)
-                    value = t3_i - (sign(x0_i) * y_i)
+                    value = (
+                        where(absolute(x0_i) > 30.0, (-y_i * ((-(0.25 - 0.0) / ((2.0 * (1.0 -
+                        absolute(x0_i))) - ((2.25 - 0.0) / ((2.0 * (2.0 - absolute(x0_i))) - ((6.25 -
+                        0.0) / ((2.0 * (3.0 - absolute(x0_i))) - ((12.25 - 0.0) / ((2.0 * (4.0 -
+                        absolute(x0_i))) - ((20.25 - 0.0) / ((2.0 * (5.0 - absolute(x0_i))) - ((30.25 -
+                        0.0) / (2.0 * (6.0 - absolute(x0_i)))))))))))))) + 0.5)) / x0_i, t3_i -
+                        (sign(x0_i) * y_i))
+                    )
                     store_f64(partial, i, value)
                 p0 = partial
             p1 = ABSENT
@@ -405,7 +415,13 @@ def i0e_tangent_f64(frame: int, loops: int) -> int:
                 t3_i = load_f64(t3, i)
                 x0_i = load_f64(x0, i)
                 y_i = load_f64(y, i)
-                value = masked_multiply(t3_i - (sign(x0_i) * y_i), d0_i)
+                value = (
+                    masked_multiply(where(absolute(x0_i) > 30.0, (-y_i * ((-(0.25 - 0.0) / ((2.0 * (1.0
+                    - absolute(x0_i))) - ((2.25 - 0.0) / ((2.0 * (2.0 - absolute(x0_i))) - ((6.25 - 0.0)
+                    / ((2.0 * (3.0 - absolute(x0_i))) - ((12.25 - 0.0) / ((2.0 * (4.0 - absolute(x0_i)))
+                    - ((20.25 - 0.0) / ((2.0 * (5.0 - absolute(x0_i))) - ((30.25 - 0.0) / (2.0 * (6.0 -
+                    absolute(x0_i)))))))))))))) + 0.5)) / x0_i, t3_i - (sign(x0_i) * y_i)), d0_i)
+                )
                 store_f64(target, i, value)
             tangent_finish(block, y_dot, scratch + 8192, 0.0)
         start += n
@@ -413,7 +429,10 @@ def i0e_tangent_f64(frame: int, loops: int) -> int:
 
 
 def i1e_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (0.5 * (i0e(x0) + ive(2, x0)) - sign(x0) * y) * x0_dot."""
+    """y_dot = (where(absolute(x0) > 30, -y * (-(0.25 - 1) / (2 * (1 - absolute(x0)) - (2.25 - 1) / (2 * (2
+    - absolute(x0)) - (6.25 - 1) / (2 * (3 - absolute(x0)) - (12.25 - 1) / (2 * (4 - absolute(x0)) - (20.25
+    - 1) / (2 * (5 - absolute(x0)) - (30.25 - 1) / (2 * (6 - absolute(x0)))))))) + 0.5) / x0, 0.5 * (i0e(x0)
+    + ive(2, x0)) - sign(x0) * y)) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(2304)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -447,7 +466,14 @@ def i1e_tangent_f64(frame: int, loops: int) -> int:
                     t4_i = load_f64(t4, i)
                     x0_i = load_f64(x0, i)
                     y_i = load_f64(y, i)
-                    value = (0.5 * (t3_i + t4_i)) - (sign(x0_i) * y_i)
+                    value = (
+                        where(absolute(x0_i) > 30.0, (-y_i * ((-(0.25 - 1.0) / ((2.0 * (1.0 -
+                        absolute(x0_i))) - ((2.25 - 1.0) / ((2.0 * (2.0 - absolute(x0_i))) - ((6.25 -
+                        1.0) / ((2.0 * (3.0 - absolute(x0_i))) - ((12.25 - 1.0) / ((2.0 * (4.0 -
+                        absolute(x0_i))) - ((20.25 - 1.0) / ((2.0 * (5.0 - absolute(x0_i))) - ((30.25 -
+                        1.0) / (2.0 * (6.0 - absolute(x0_i)))))))))))))) + 0.5)) / x0_i, (0.5 * (t3_i +
+                        t4_i)) - (sign(x0_i) * y_i))
+                    )
                     store_f64(partial, i, value)
                 p0 = partial
             p1 = ABSENT
@@ -469,7 +495,14 @@ def i1e_tangent_f64(frame: int, loops: int) -> int:
                 t4_i = load_f64(t4, i)
                 x0_i = load_f64(x0, i)
                 y_i = load_f64(y, i)
-                value = masked_multiply((0.5 * (t3_i + t4_i)) - (sign(x0_i) * y_i), d0_i)
+                value = (
+                    masked_multiply(where(absolute(x0_i) > 30.0, (-y_i * ((-(0.25 - 1.0) / ((2.0 * (1.0
+                    - absolute(x0_i))) - ((2.25 - 1.0) / ((2.0 * (2.0 - absolute(x0_i))) - ((6.25 - 1.0)
+                    / ((2.0 * (3.0 - absolute(x0_i))) - ((12.25 - 1.0) / ((2.0 * (4.0 - absolute(x0_i)))
+                    - ((20.25 - 1.0) / ((2.0 * (5.0 - absolute(x0_i))) - ((30.25 - 1.0) / (2.0 * (6.0 -
+                    absolute(x0_i)))))))))))))) + 0.5)) / x0_i, (0.5 * (t3_i + t4_i)) - (sign(x0_i) *
+                    y_i)), d0_i)
+                )
                 store_f64(target, i, value)
             tangent_finish(block, y_dot, scratch + 10240, 0.0)
         start += n
@@ -687,7 +720,11 @@ def iv_tangent_f64(frame: int, loops: int) -> int:
 
 
 def ive_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (0.5 * (ive(x0 - 1, x1) + ive(x0 + 1, x1)) - sign(x1) * y) * x1_dot."""
+    """y_dot = (where(absolute(x1) > 30 + 10 * absolute(x0), -y * (-(0.25 - square(x0)) / (2 * (1 -
+    absolute(x1)) - (2.25 - square(x0)) / (2 * (2 - absolute(x1)) - (6.25 - square(x0)) / (2 * (3 -
+    absolute(x1)) - (12.25 - square(x0)) / (2 * (4 - absolute(x1)) - (20.25 - square(x0)) / (2 * (5 -
+    absolute(x1)) - (30.25 - square(x0)) / (2 * (6 - absolute(x1)))))))) + 0.5) / x1, 0.5 * (ive(x0 - 1, x1)
+    + ive(x0 + 1, x1)) - sign(x1) * y)) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(2560)
     x1_dot = load_i64(frame, X_BAR + 1)
@@ -726,9 +763,18 @@ def ive_tangent_f64(frame: int, loops: int) -> int:
                 for i in range(n):
                     t4_i = load_f64(t4, i)
                     t5_i = load_f64(t5, i)
+                    x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
                     y_i = load_f64(y, i)
-                    value = (0.5 * (t4_i + t5_i)) - (sign(x1_i) * y_i)
+                    value = (
+                        where(absolute(x1_i) > (30.0 + (10.0 * absolute(x0_i))), (-y_i * ((-(0.25 -
+                        square(x0_i)) / ((2.0 * (1.0 - absolute(x1_i))) - ((2.25 - square(x0_i)) / ((2.0
+                        * (2.0 - absolute(x1_i))) - ((6.25 - square(x0_i)) / ((2.0 * (3.0 -
+                        absolute(x1_i))) - ((12.25 - square(x0_i)) / ((2.0 * (4.0 - absolute(x1_i))) -
+                        ((20.25 - square(x0_i)) / ((2.0 * (5.0 - absolute(x1_i))) - ((30.25 -
+                        square(x0_i)) / (2.0 * (6.0 - absolute(x1_i)))))))))))))) + 0.5)) / x1_i, (0.5 *
+                        (t4_i + t5_i)) - (sign(x1_i) * y_i))
+                    )
                     store_f64(partial, i, value)
                 p1 = partial
             p2 = ABSENT
@@ -752,9 +798,18 @@ def ive_tangent_f64(frame: int, loops: int) -> int:
                 d1_i = load_f64(d1, i)
                 t4_i = load_f64(t4, i)
                 t5_i = load_f64(t5, i)
+                x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = masked_multiply((0.5 * (t4_i + t5_i)) - (sign(x1_i) * y_i), d1_i)
+                value = (
+                    masked_multiply(where(absolute(x1_i) > (30.0 + (10.0 * absolute(x0_i))), (-y_i *
+                    ((-(0.25 - square(x0_i)) / ((2.0 * (1.0 - absolute(x1_i))) - ((2.25 - square(x0_i))
+                    / ((2.0 * (2.0 - absolute(x1_i))) - ((6.25 - square(x0_i)) / ((2.0 * (3.0 -
+                    absolute(x1_i))) - ((12.25 - square(x0_i)) / ((2.0 * (4.0 - absolute(x1_i))) -
+                    ((20.25 - square(x0_i)) / ((2.0 * (5.0 - absolute(x1_i))) - ((30.25 - square(x0_i))
+                    / (2.0 * (6.0 - absolute(x1_i)))))))))))))) + 0.5)) / x1_i, (0.5 * (t4_i + t5_i)) -
+                    (sign(x1_i) * y_i)), d1_i)
+                )
                 store_f64(target, i, value)
             tangent_finish(block, y_dot, scratch + 12288, 0.0)
         start += n
@@ -832,7 +887,11 @@ def kv_tangent_f64(frame: int, loops: int) -> int:
 
 
 def kve_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (y - 0.5 * (kve(x0 - 1, x1) + kve(x0 + 1, x1))) * x1_dot."""
+    """y_dot = (where(absolute(x1) > 30 + 10 * absolute(x0), -y * (-(0.25 - square(x0)) / (2 * (1 +
+    absolute(x1)) - (2.25 - square(x0)) / (2 * (2 + absolute(x1)) - (6.25 - square(x0)) / (2 * (3 +
+    absolute(x1)) - (12.25 - square(x0)) / (2 * (4 + absolute(x1)) - (20.25 - square(x0)) / (2 * (5 +
+    absolute(x1)) - (30.25 - square(x0)) / (2 * (6 + absolute(x1)))))))) + 0.5) / x1, y - 0.5 * (kve(x0 - 1,
+    x1) + kve(x0 + 1, x1)))) * x1_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(2560)
     x1_dot = load_i64(frame, X_BAR + 1)
@@ -871,8 +930,18 @@ def kve_tangent_f64(frame: int, loops: int) -> int:
                 for i in range(n):
                     t4_i = load_f64(t4, i)
                     t5_i = load_f64(t5, i)
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
                     y_i = load_f64(y, i)
-                    value = y_i - (0.5 * (t4_i + t5_i))
+                    value = (
+                        where(absolute(x1_i) > (30.0 + (10.0 * absolute(x0_i))), (-y_i * ((-(0.25 -
+                        square(x0_i)) / ((2.0 * (1.0 + absolute(x1_i))) - ((2.25 - square(x0_i)) / ((2.0
+                        * (2.0 + absolute(x1_i))) - ((6.25 - square(x0_i)) / ((2.0 * (3.0 +
+                        absolute(x1_i))) - ((12.25 - square(x0_i)) / ((2.0 * (4.0 + absolute(x1_i))) -
+                        ((20.25 - square(x0_i)) / ((2.0 * (5.0 + absolute(x1_i))) - ((30.25 -
+                        square(x0_i)) / (2.0 * (6.0 + absolute(x1_i)))))))))))))) + 0.5)) / x1_i, y_i -
+                        (0.5 * (t4_i + t5_i)))
+                    )
                     store_f64(partial, i, value)
                 p1 = partial
             p2 = ABSENT
@@ -896,8 +965,18 @@ def kve_tangent_f64(frame: int, loops: int) -> int:
                 d1_i = load_f64(d1, i)
                 t4_i = load_f64(t4, i)
                 t5_i = load_f64(t5, i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
                 y_i = load_f64(y, i)
-                value = masked_multiply(y_i - (0.5 * (t4_i + t5_i)), d1_i)
+                value = (
+                    masked_multiply(where(absolute(x1_i) > (30.0 + (10.0 * absolute(x0_i))), (-y_i *
+                    ((-(0.25 - square(x0_i)) / ((2.0 * (1.0 + absolute(x1_i))) - ((2.25 - square(x0_i))
+                    / ((2.0 * (2.0 + absolute(x1_i))) - ((6.25 - square(x0_i)) / ((2.0 * (3.0 +
+                    absolute(x1_i))) - ((12.25 - square(x0_i)) / ((2.0 * (4.0 + absolute(x1_i))) -
+                    ((20.25 - square(x0_i)) / ((2.0 * (5.0 + absolute(x1_i))) - ((30.25 - square(x0_i))
+                    / (2.0 * (6.0 + absolute(x1_i)))))))))))))) + 0.5)) / x1_i, y_i - (0.5 * (t4_i +
+                    t5_i))), d1_i)
+                )
                 store_f64(target, i, value)
             tangent_finish(block, y_dot, scratch + 12288, 0.0)
         start += n

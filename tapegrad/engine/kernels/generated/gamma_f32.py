@@ -65,7 +65,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "beta_reverse_f32": ("add", "digamma", "log1p", "positive"),
     "betaln_forward_f32": ("betaln",),
     "betaln_reverse_f32": ("add", "digamma", "log1p", "positive"),
-    "lgamma_half_step_forward_f32": ("gamma", "log", "positive"),
+    "lgamma_half_step_forward_f32": ("gamma", "log", "log1p", "positive"),
     "lgamma_half_step_reverse_f32": ("add", "digamma", "positive"),
 }
 
@@ -724,11 +724,11 @@ def betaln_reverse_f32(frame: int, loops: int) -> int:
 
 
 def lgamma_half_step_forward_f32(frame: int, loops: int) -> int:
-    """y = where(x0 < 20, log(gamma(x0 + 0.5) / (gamma(x0) * sqrt(x0))), 1 / x0 * (-1 / 8 + square(1 / x0) *
-    (1 / 192 + square(1 / x0) * (-1 / 640 + square(1 / x0) * (17 / 14336 + square(1 / x0) * (-31 /
-    18432))))))."""
+    """y = where(x0 < 8, log(gamma(x0 + 0.5) / (gamma(x0) * sqrt(x0))), 0.5 * log1p((1 / (8 * x0 - 2 + 9 /
+    (8 * x0 - 2 + 25 / (8 * x0 - 2 + 49 / (8 * x0 - 2 + 81 / (8 * x0 - 2 + 121 / (8 * x0 - 2 + 169 / (8 * x0
+    - 2 + 225 / (8 * x0 - 2 + 289 / (8 * x0 - 2))))))))) - 1) / (4 * x0)))."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(640)
+    scratch = stack_words(768)
     whole = whole_f32(frame, 9, 0)
     start = 0
     while start < count:
@@ -754,16 +754,26 @@ def lgamma_half_step_forward_f32(frame: int, loops: int) -> int:
             value = t3_i / (t4_i * sqrt(x0_i))
             store_f32(t5, i, value)
         call_library(loops, LOG, n, (t5, 4, t5, 4))
+        t6 = scratch + 5120
         for i in range(n):
-            t5_i = load_f32(t5, i)
             x0_i = load_f32(x0, i)
             value = (
-                where(x0_i < float32(20.0), t5_i, (float32(1.0) / x0_i) * ((-float32(1.0) /
-                float32(8.0)) + (square(float32(1.0) / x0_i) * ((float32(1.0) / float32(192.0)) +
-                (square(float32(1.0) / x0_i) * ((-float32(1.0) / float32(640.0)) + (square(float32(1.0)
-                / x0_i) * ((float32(17.0) / float32(14336.0)) + (square(float32(1.0) / x0_i) *
-                (-float32(31.0) / float32(18432.0)))))))))))
+                ((float32(1.0) / (((float32(8.0) * x0_i) - float32(2.0)) + (float32(9.0) /
+                (((float32(8.0) * x0_i) - float32(2.0)) + (float32(25.0) / (((float32(8.0) * x0_i) -
+                float32(2.0)) + (float32(49.0) / (((float32(8.0) * x0_i) - float32(2.0)) +
+                (float32(81.0) / (((float32(8.0) * x0_i) - float32(2.0)) + (float32(121.0) /
+                (((float32(8.0) * x0_i) - float32(2.0)) + (float32(169.0) / (((float32(8.0) * x0_i) -
+                float32(2.0)) + (float32(225.0) / (((float32(8.0) * x0_i) - float32(2.0)) +
+                (float32(289.0) / ((float32(8.0) * x0_i) - float32(2.0))))))))))))))))))) -
+                float32(1.0)) / (float32(4.0) * x0_i)
             )
+            store_f32(t6, i, value)
+        call_library(loops, LOG1P, n, (t6, 4, t6, 4))
+        for i in range(n):
+            t5_i = load_f32(t5, i)
+            t6_i = load_f32(t6, i)
+            x0_i = load_f32(x0, i)
+            value = where(x0_i < float32(8.0), t5_i, float32(0.5) * t6_i)
             store_f32(y, i, value)
         finish_f32(block, scratch + 1024)
         start += n
@@ -771,9 +781,11 @@ def lgamma_half_step_forward_f32(frame: int, loops: int) -> int:
 
 
 def lgamma_half_step_reverse_f32(frame: int, loops: int) -> int:
-    """y_bar * (where(x0 < 20, digamma(x0 + 0.5) - digamma(x0) - 0.5 / x0, square(1 / x0) * (1 / 8 +
-    square(1 / x0) * (-1 / 64 + square(1 / x0) * (1 / 128 + square(1 / x0) * (-17 / 2048 + square(1 / x0) *
-    (31 / 2048))))))) to x0_bar."""
+    """y_bar * (where(x0 < 8, digamma(x0 + 0.5) - digamma(x0) - 0.5 / x0, (1 - 1 / (4 * x0 - 1 + 4 / (4 * x0
+    - 1 + 9 / (4 * x0 - 1 + 16 / (4 * x0 - 1 + 25 / (4 * x0 - 1 + 36 / (4 * x0 - 1 + 49 / (4 * x0 - 1 + 64 /
+    (4 * x0 - 1 + 81 / (4 * x0 - 1)))))))))) / (2 * x0 * (4 * x0 - 1 + 1 / (4 * x0 - 1 + 4 / (4 * x0 - 1 + 9
+    / (4 * x0 - 1 + 16 / (4 * x0 - 1 + 25 / (4 * x0 - 1 + 36 / (4 * x0 - 1 + 49 / (4 * x0 - 1 + 64 / (4 * x0
+    - 1 + 81 / (4 * x0 - 1))))))))))))) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(640)
     whole = whole_f32(frame, 9, 0)
@@ -803,12 +815,23 @@ def lgamma_half_step_reverse_f32(frame: int, loops: int) -> int:
                 t5_i = load_f32(t5, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    where(x0_i < float32(20.0), masked_multiply(bar, (t4_i - t5_i) - (float32(0.5) /
-                    x0_i)), masked_multiply(bar, square(float32(1.0) / x0_i) * ((float32(1.0) /
-                    float32(8.0)) + (square(float32(1.0) / x0_i) * ((-float32(1.0) / float32(64.0)) +
-                    (square(float32(1.0) / x0_i) * ((float32(1.0) / float32(128.0)) +
-                    (square(float32(1.0) / x0_i) * ((-float32(17.0) / float32(2048.0)) +
-                    (square(float32(1.0) / x0_i) * (float32(31.0) / float32(2048.0))))))))))))
+                    where(x0_i < float32(8.0), masked_multiply(bar, (t4_i - t5_i) - (float32(0.5) /
+                    x0_i)), masked_multiply(bar, (float32(1.0) - (float32(1.0) / (((float32(4.0) * x0_i)
+                    - float32(1.0)) + (float32(4.0) / (((float32(4.0) * x0_i) - float32(1.0)) +
+                    (float32(9.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(16.0) /
+                    (((float32(4.0) * x0_i) - float32(1.0)) + (float32(25.0) / (((float32(4.0) * x0_i) -
+                    float32(1.0)) + (float32(36.0) / (((float32(4.0) * x0_i) - float32(1.0)) +
+                    (float32(49.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(64.0) /
+                    (((float32(4.0) * x0_i) - float32(1.0)) + (float32(81.0) / ((float32(4.0) * x0_i) -
+                    float32(1.0)))))))))))))))))))) / ((float32(2.0) * x0_i) * (((float32(4.0) * x0_i) -
+                    float32(1.0)) + (float32(1.0) / (((float32(4.0) * x0_i) - float32(1.0)) +
+                    (float32(4.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(9.0) /
+                    (((float32(4.0) * x0_i) - float32(1.0)) + (float32(16.0) / (((float32(4.0) * x0_i) -
+                    float32(1.0)) + (float32(25.0) / (((float32(4.0) * x0_i) - float32(1.0)) +
+                    (float32(36.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(49.0) /
+                    (((float32(4.0) * x0_i) - float32(1.0)) + (float32(64.0) / (((float32(4.0) * x0_i) -
+                    float32(1.0)) + (float32(81.0) / ((float32(4.0) * x0_i) -
+                    float32(1.0)))))))))))))))))))))))
                 )
                 store_f32(x0_bar, i, load_masked_f32(x0_bar, i, x0_mask) + value)
             x0_sum += close_f32(block, 0, scratch + 2048)

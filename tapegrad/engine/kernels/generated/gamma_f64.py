@@ -63,7 +63,7 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "beta_reverse_f64": ("add", "digamma", "log1p", "positive"),
     "betaln_forward_f64": ("betaln",),
     "betaln_reverse_f64": ("add", "digamma", "log1p", "positive"),
-    "lgamma_half_step_forward_f64": ("gamma", "log", "positive"),
+    "lgamma_half_step_forward_f64": ("gamma", "log", "log1p", "positive"),
     "lgamma_half_step_reverse_f64": ("add", "digamma", "positive"),
 }
 
@@ -711,11 +711,11 @@ def betaln_reverse_f64(frame: int, loops: int) -> int:
 
 
 def lgamma_half_step_forward_f64(frame: int, loops: int) -> int:
-    """y = where(x0 < 20, log(gamma(x0 + 0.5) / (gamma(x0) * sqrt(x0))), 1 / x0 * (-1 / 8 + square(1 / x0) *
-    (1 / 192 + square(1 / x0) * (-1 / 640 + square(1 / x0) * (17 / 14336 + square(1 / x0) * (-31 /
-    18432))))))."""
+    """y = where(x0 < 8, log(gamma(x0 + 0.5) / (gamma(x0) * sqrt(x0))), 0.5 * log1p((1 / (8 * x0 - 2 + 9 /
+    (8 * x0 - 2 + 25 / (8 * x0 - 2 + 49 / (8 * x0 - 2 + 81 / (8 * x0 - 2 + 121 / (8 * x0 - 2 + 169 / (8 * x0
+    - 2 + 225 / (8 * x0 - 2 + 289 / (8 * x0 - 2))))))))) - 1) / (4 * x0)))."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(1280)
+    scratch = stack_words(1536)
     whole = whole_f64(frame, 9, 0)
     start = 0
     while start < count:
@@ -741,14 +741,22 @@ def lgamma_half_step_forward_f64(frame: int, loops: int) -> int:
             value = t3_i / (t4_i * sqrt(x0_i))
             store_f64(t5, i, value)
         call_library(loops, LOG, n, (t5, 8, t5, 8))
+        t6 = scratch + 10240
         for i in range(n):
-            t5_i = load_f64(t5, i)
             x0_i = load_f64(x0, i)
             value = (
-                where(x0_i < 20.0, t5_i, (1.0 / x0_i) * ((-1.0 / 8.0) + (square(1.0 / x0_i) * ((1.0 /
-                192.0) + (square(1.0 / x0_i) * ((-1.0 / 640.0) + (square(1.0 / x0_i) * ((17.0 / 14336.0)
-                + (square(1.0 / x0_i) * (-31.0 / 18432.0))))))))))
+                ((1.0 / (((8.0 * x0_i) - 2.0) + (9.0 / (((8.0 * x0_i) - 2.0) + (25.0 / (((8.0 * x0_i) -
+                2.0) + (49.0 / (((8.0 * x0_i) - 2.0) + (81.0 / (((8.0 * x0_i) - 2.0) + (121.0 / (((8.0 *
+                x0_i) - 2.0) + (169.0 / (((8.0 * x0_i) - 2.0) + (225.0 / (((8.0 * x0_i) - 2.0) + (289.0
+                / ((8.0 * x0_i) - 2.0)))))))))))))))))) - 1.0) / (4.0 * x0_i)
             )
+            store_f64(t6, i, value)
+        call_library(loops, LOG1P, n, (t6, 8, t6, 8))
+        for i in range(n):
+            t5_i = load_f64(t5, i)
+            t6_i = load_f64(t6, i)
+            x0_i = load_f64(x0, i)
+            value = where(x0_i < 8.0, t5_i, 0.5 * t6_i)
             store_f64(y, i, value)
         finish_f64(block, scratch + 2048)
         start += n
@@ -756,9 +764,11 @@ def lgamma_half_step_forward_f64(frame: int, loops: int) -> int:
 
 
 def lgamma_half_step_reverse_f64(frame: int, loops: int) -> int:
-    """y_bar * (where(x0 < 20, digamma(x0 + 0.5) - digamma(x0) - 0.5 / x0, square(1 / x0) * (1 / 8 +
-    square(1 / x0) * (-1 / 64 + square(1 / x0) * (1 / 128 + square(1 / x0) * (-17 / 2048 + square(1 / x0) *
-    (31 / 2048))))))) to x0_bar."""
+    """y_bar * (where(x0 < 8, digamma(x0 + 0.5) - digamma(x0) - 0.5 / x0, (1 - 1 / (4 * x0 - 1 + 4 / (4 * x0
+    - 1 + 9 / (4 * x0 - 1 + 16 / (4 * x0 - 1 + 25 / (4 * x0 - 1 + 36 / (4 * x0 - 1 + 49 / (4 * x0 - 1 + 64 /
+    (4 * x0 - 1 + 81 / (4 * x0 - 1)))))))))) / (2 * x0 * (4 * x0 - 1 + 1 / (4 * x0 - 1 + 4 / (4 * x0 - 1 + 9
+    / (4 * x0 - 1 + 16 / (4 * x0 - 1 + 25 / (4 * x0 - 1 + 36 / (4 * x0 - 1 + 49 / (4 * x0 - 1 + 64 / (4 * x0
+    - 1 + 81 / (4 * x0 - 1))))))))))))) to x0_bar."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1280)
     whole = whole_f64(frame, 9, 0)
@@ -788,10 +798,16 @@ def lgamma_half_step_reverse_f64(frame: int, loops: int) -> int:
                 t5_i = load_f64(t5, i)
                 x0_i = load_f64(x0, i)
                 value = (
-                    where(x0_i < 20.0, masked_multiply(bar, (t4_i - t5_i) - (0.5 / x0_i)),
-                    masked_multiply(bar, square(1.0 / x0_i) * ((1.0 / 8.0) + (square(1.0 / x0_i) *
-                    ((-1.0 / 64.0) + (square(1.0 / x0_i) * ((1.0 / 128.0) + (square(1.0 / x0_i) *
-                    ((-17.0 / 2048.0) + (square(1.0 / x0_i) * (31.0 / 2048.0)))))))))))
+                    where(x0_i < 8.0, masked_multiply(bar, (t4_i - t5_i) - (0.5 / x0_i)),
+                    masked_multiply(bar, (1.0 - (1.0 / (((4.0 * x0_i) - 1.0) + (4.0 / (((4.0 * x0_i) -
+                    1.0) + (9.0 / (((4.0 * x0_i) - 1.0) + (16.0 / (((4.0 * x0_i) - 1.0) + (25.0 / (((4.0
+                    * x0_i) - 1.0) + (36.0 / (((4.0 * x0_i) - 1.0) + (49.0 / (((4.0 * x0_i) - 1.0) +
+                    (64.0 / (((4.0 * x0_i) - 1.0) + (81.0 / ((4.0 * x0_i) - 1.0))))))))))))))))))) /
+                    ((2.0 * x0_i) * (((4.0 * x0_i) - 1.0) + (1.0 / (((4.0 * x0_i) - 1.0) + (4.0 / (((4.0
+                    * x0_i) - 1.0) + (9.0 / (((4.0 * x0_i) - 1.0) + (16.0 / (((4.0 * x0_i) - 1.0) +
+                    (25.0 / (((4.0 * x0_i) - 1.0) + (36.0 / (((4.0 * x0_i) - 1.0) + (49.0 / (((4.0 *
+                    x0_i) - 1.0) + (64.0 / (((4.0 * x0_i) - 1.0) + (81.0 / ((4.0 * x0_i) -
+                    1.0))))))))))))))))))))))
                 )
                 store_f64(x0_bar, i, load_masked_f64(x0_bar, i, x0_mask) + value)
             x0_sum += close_f64(block, 0, scratch + 4096)

@@ -1114,9 +1114,11 @@ def betaln_tangent_f32(frame: int, loops: int) -> int:
 
 
 def lgamma_half_step_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (where(x0 < 20, digamma(x0 + 0.5) - digamma(x0) - 0.5 / x0, square(1 / x0) * (1 / 8 +
-    square(1 / x0) * (-1 / 64 + square(1 / x0) * (1 / 128 + square(1 / x0) * (-17 / 2048 + square(1 / x0) *
-    (31 / 2048))))))) * x0_dot."""
+    """y_dot = (where(x0 < 8, digamma(x0 + 0.5) - digamma(x0) - 0.5 / x0, (1 - 1 / (4 * x0 - 1 + 4 / (4 * x0
+    - 1 + 9 / (4 * x0 - 1 + 16 / (4 * x0 - 1 + 25 / (4 * x0 - 1 + 36 / (4 * x0 - 1 + 49 / (4 * x0 - 1 + 64 /
+    (4 * x0 - 1 + 81 / (4 * x0 - 1)))))))))) / (2 * x0 * (4 * x0 - 1 + 1 / (4 * x0 - 1 + 4 / (4 * x0 - 1 + 9
+    / (4 * x0 - 1 + 16 / (4 * x0 - 1 + 25 / (4 * x0 - 1 + 36 / (4 * x0 - 1 + 49 / (4 * x0 - 1 + 64 / (4 * x0
+    - 1 + 81 / (4 * x0 - 1))))))))))))) * x0_dot."""
     count = load_i64(frame, COUNT)
     scratch = stack_words(1024)
     x0_dot = load_i64(frame, X_BAR + 0)
@@ -1150,12 +1152,22 @@ def lgamma_half_step_tangent_f32(frame: int, loops: int) -> int:
                     t3_i = load_f32(t3, i)
                     x0_i = load_f32(x0, i)
                     value = (
-                        where(x0_i < float32(20.0), (t2_i - t3_i) - (float32(0.5) / x0_i),
-                        square(float32(1.0) / x0_i) * ((float32(1.0) / float32(8.0)) +
-                        (square(float32(1.0) / x0_i) * ((-float32(1.0) / float32(64.0)) +
-                        (square(float32(1.0) / x0_i) * ((float32(1.0) / float32(128.0)) +
-                        (square(float32(1.0) / x0_i) * ((-float32(17.0) / float32(2048.0)) +
-                        (square(float32(1.0) / x0_i) * (float32(31.0) / float32(2048.0)))))))))))
+                        where(x0_i < float32(8.0), (t2_i - t3_i) - (float32(0.5) / x0_i), (float32(1.0)
+                        - (float32(1.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(4.0) /
+                        (((float32(4.0) * x0_i) - float32(1.0)) + (float32(9.0) / (((float32(4.0) *
+                        x0_i) - float32(1.0)) + (float32(16.0) / (((float32(4.0) * x0_i) - float32(1.0))
+                        + (float32(25.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(36.0) /
+                        (((float32(4.0) * x0_i) - float32(1.0)) + (float32(49.0) / (((float32(4.0) *
+                        x0_i) - float32(1.0)) + (float32(64.0) / (((float32(4.0) * x0_i) - float32(1.0))
+                        + (float32(81.0) / ((float32(4.0) * x0_i) - float32(1.0)))))))))))))))))))) /
+                        ((float32(2.0) * x0_i) * (((float32(4.0) * x0_i) - float32(1.0)) + (float32(1.0)
+                        / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(4.0) / (((float32(4.0) *
+                        x0_i) - float32(1.0)) + (float32(9.0) / (((float32(4.0) * x0_i) - float32(1.0))
+                        + (float32(16.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(25.0) /
+                        (((float32(4.0) * x0_i) - float32(1.0)) + (float32(36.0) / (((float32(4.0) *
+                        x0_i) - float32(1.0)) + (float32(49.0) / (((float32(4.0) * x0_i) - float32(1.0))
+                        + (float32(64.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(81.0) /
+                        ((float32(4.0) * x0_i) - float32(1.0))))))))))))))))))))))
                     )
                     store_f32(partial, i, value)
                 p0 = partial
@@ -1179,12 +1191,23 @@ def lgamma_half_step_tangent_f32(frame: int, loops: int) -> int:
                 t3_i = load_f32(t3, i)
                 x0_i = load_f32(x0, i)
                 value = (
-                    masked_multiply(where(x0_i < float32(20.0), (t2_i - t3_i) - (float32(0.5) / x0_i),
-                    square(float32(1.0) / x0_i) * ((float32(1.0) / float32(8.0)) + (square(float32(1.0)
-                    / x0_i) * ((-float32(1.0) / float32(64.0)) + (square(float32(1.0) / x0_i) *
-                    ((float32(1.0) / float32(128.0)) + (square(float32(1.0) / x0_i) * ((-float32(17.0) /
-                    float32(2048.0)) + (square(float32(1.0) / x0_i) * (float32(31.0) /
-                    float32(2048.0))))))))))), d0_i)
+                    masked_multiply(where(x0_i < float32(8.0), (t2_i - t3_i) - (float32(0.5) / x0_i),
+                    (float32(1.0) - (float32(1.0) / (((float32(4.0) * x0_i) - float32(1.0)) +
+                    (float32(4.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(9.0) /
+                    (((float32(4.0) * x0_i) - float32(1.0)) + (float32(16.0) / (((float32(4.0) * x0_i) -
+                    float32(1.0)) + (float32(25.0) / (((float32(4.0) * x0_i) - float32(1.0)) +
+                    (float32(36.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(49.0) /
+                    (((float32(4.0) * x0_i) - float32(1.0)) + (float32(64.0) / (((float32(4.0) * x0_i) -
+                    float32(1.0)) + (float32(81.0) / ((float32(4.0) * x0_i) -
+                    float32(1.0)))))))))))))))))))) / ((float32(2.0) * x0_i) * (((float32(4.0) * x0_i) -
+                    float32(1.0)) + (float32(1.0) / (((float32(4.0) * x0_i) - float32(1.0)) +
+                    (float32(4.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(9.0) /
+                    (((float32(4.0) * x0_i) - float32(1.0)) + (float32(16.0) / (((float32(4.0) * x0_i) -
+                    float32(1.0)) + (float32(25.0) / (((float32(4.0) * x0_i) - float32(1.0)) +
+                    (float32(36.0) / (((float32(4.0) * x0_i) - float32(1.0)) + (float32(49.0) /
+                    (((float32(4.0) * x0_i) - float32(1.0)) + (float32(64.0) / (((float32(4.0) * x0_i) -
+                    float32(1.0)) + (float32(81.0) / ((float32(4.0) * x0_i) -
+                    float32(1.0)))))))))))))))))))))), d0_i)
                 )
                 store_f32(target, i, value)
             tangent_finish(block, y_dot, scratch + 4096, float32(0.0))

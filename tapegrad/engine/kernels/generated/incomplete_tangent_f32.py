@@ -7,7 +7,7 @@ from math import inf
 
 from numba import float32
 
-from tapegrad.engine.kernels.arithmetic import masked_multiply, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import masked_multiply, maximum, minimum, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f32, whole_f32
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -26,6 +26,7 @@ BETALN = entry("betaln", "f")
 DIGAMMA = entry("digamma", "f")
 EXP = entry("exp", "f")
 IGAM_FAC = entry("igam_fac", "f")
+LGAMMA = entry("lgamma", "f")
 LOG = entry("log", "f")
 LOG1P = entry("log1p", "f")
 POCH = entry("poch", "f")
@@ -37,8 +38,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "igam_fac_tangent_f32": ("digamma", "log", "positive"),
     "gammainc_tangent_f32": ("igam_fac", "positive"),
     "gammaincc_tangent_f32": ("igam_fac", "positive"),
-    "betainc_tangent_f32": ("betaln", "exp", "positive", "xlog1py", "xlogy"),
-    "betaincc_tangent_f32": ("betaln", "exp", "positive", "xlog1py", "xlogy"),
+    "betainc_tangent_f32": ("betaln", "exp", "lgamma", "log", "log1p", "positive", "xlog1py", "xlogy"),
+    "betaincc_tangent_f32": ("betaln", "exp", "lgamma", "log", "log1p", "positive", "xlog1py", "xlogy"),
     "stdtr_tangent_f32": ("exp", "log1p", "poch", "positive"),
 }
 
@@ -262,9 +263,17 @@ def gammaincc_tangent_f32(frame: int, loops: int) -> int:
 
 
 def betainc_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (exp(xlogy(x0 - 1, x2) + xlog1py(x1 - 1, -x2) - betaln(x0, x1))) * x2_dot."""
+    """y_dot = (where((maximum(x0, x1) > 30) & (x2 > 0) & (x2 < 1), exp(x0 * log1p((x2 * x1 - (1 - x2) * x0)
+    / x0) + x1 * log1p(-(x2 * x1 - (1 - x2) * x0) / x1) + (1 / 12 + square(1 / (x0 + x1)) * (-1 / 360 +
+    square(1 / (x0 + x1)) * (1 / 1260 + square(1 / (x0 + x1)) * (-1 / 1680)))) / (x0 + x1) - (1 / 12 +
+    square(1 / maximum(x0, x1)) * (-1 / 360 + square(1 / maximum(x0, x1)) * (1 / 1260 + square(1 /
+    maximum(x0, x1)) * (-1 / 1680)))) / maximum(x0, x1) - where(minimum(x0, x1) < 30, lgamma(minimum(x0,
+    x1)) - (minimum(x0, x1) - 0.5) * log(minimum(x0, x1)) + minimum(x0, x1) - half_log_2pi, (1 / 12 +
+    square(1 / minimum(x0, x1)) * (-1 / 360 + square(1 / minimum(x0, x1)) * (1 / 1260 + square(1 /
+    minimum(x0, x1)) * (-1 / 1680)))) / minimum(x0, x1)) - half_log_2pi) * sqrt(x0 / (x0 + x1) * x1) / (x2 *
+    (1 - x2)), exp(xlogy(x0 - 1, x2) + xlog1py(x1 - 1, -x2) - betaln(x0, x1)))) * x2_dot."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(1536)
+    scratch = stack_words(2304)
     x2_dot = load_i64(frame, X_BAR + 2)
     y_dot = load_i64(frame, Y_BAR)
     if x2_dot == 0:
@@ -289,76 +298,219 @@ def betainc_tangent_f32(frame: int, loops: int) -> int:
                 t4 = scratch + 3072
                 for i in range(n):
                     x0_i = load_f32(x0, i)
-                    value = x0_i - float32(1.0)
+                    x1_i = load_f32(x1, i)
+                    x2_i = load_f32(x2, i)
+                    value = ((x2_i * x1_i) - ((float32(1.0) - x2_i) * x0_i)) / x0_i
                     store_f32(t4, i, value)
-                call_library(loops, XLOGY, n, (t4, 4, x2, 4, t4, 4))
+                call_library(loops, LOG1P, n, (t4, 4, t4, 4))
                 t5 = scratch + 4096
                 for i in range(n):
+                    x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = x1_i - float32(1.0)
+                    x2_i = load_f32(x2, i)
+                    value = -((x2_i * x1_i) - ((float32(1.0) - x2_i) * x0_i)) / x1_i
                     store_f32(t5, i, value)
+                call_library(loops, LOG1P, n, (t5, 4, t5, 4))
                 t6 = scratch + 5120
                 for i in range(n):
-                    x2_i = load_f32(x2, i)
-                    value = -x2_i
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    value = minimum(x0_i, x1_i)
                     store_f32(t6, i, value)
-                call_library(loops, XLOG1PY, n, (t5, 4, t6, 4, t5, 4))
+                call_library(loops, LGAMMA, n, (t6, 4, t6, 4))
                 t7 = scratch + 6144
-                call_library(loops, BETALN, n, (x0, 4, x1, 4, t7, 4))
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    value = minimum(x0_i, x1_i)
+                    store_f32(t7, i, value)
+                call_library(loops, LOG, n, (t7, 4, t7, 4))
                 t8 = scratch + 7168
                 for i in range(n):
                     t4_i = load_f32(t4, i)
                     t5_i = load_f32(t5, i)
+                    t6_i = load_f32(t6, i)
                     t7_i = load_f32(t7, i)
-                    value = (t4_i + t5_i) - t7_i
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    value = (
+                        (((((x0_i * t4_i) + (x1_i * t5_i)) + (((float32(1.0) / float32(12.0)) +
+                        (square(float32(1.0) / (x0_i + x1_i)) * ((-float32(1.0) / float32(360.0)) +
+                        (square(float32(1.0) / (x0_i + x1_i)) * ((float32(1.0) / float32(1260.0)) +
+                        (square(float32(1.0) / (x0_i + x1_i)) * (-float32(1.0) / float32(1680.0))))))))
+                        / (x0_i + x1_i))) - (((float32(1.0) / float32(12.0)) + (square(float32(1.0) /
+                        maximum(x0_i, x1_i)) * ((-float32(1.0) / float32(360.0)) + (square(float32(1.0)
+                        / maximum(x0_i, x1_i)) * ((float32(1.0) / float32(1260.0)) +
+                        (square(float32(1.0) / maximum(x0_i, x1_i)) * (-float32(1.0) /
+                        float32(1680.0)))))))) / maximum(x0_i, x1_i))) - where(minimum(x0_i, x1_i) <
+                        float32(30.0), ((t6_i - ((minimum(x0_i, x1_i) - float32(0.5)) * t7_i)) +
+                        minimum(x0_i, x1_i)) - float32(0.9189385332046727), ((float32(1.0) /
+                        float32(12.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) * ((-float32(1.0) /
+                        float32(360.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) * ((float32(1.0) /
+                        float32(1260.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) * (-float32(1.0)
+                        / float32(1680.0)))))))) / minimum(x0_i, x1_i))) - float32(0.9189385332046727)
+                    )
                     store_f32(t8, i, value)
                 call_library(loops, EXP, n, (t8, 4, t8, 4))
-                p2 = t8
-            apply_partials(block, p0, p1, p2, scratch + 8192, float32(0.0))
+                t9 = scratch + 8192
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    value = x0_i - float32(1.0)
+                    store_f32(t9, i, value)
+                call_library(loops, XLOGY, n, (t9, 4, x2, 4, t9, 4))
+                t10 = scratch + 9216
+                for i in range(n):
+                    x1_i = load_f32(x1, i)
+                    value = x1_i - float32(1.0)
+                    store_f32(t10, i, value)
+                t11 = scratch + 10240
+                for i in range(n):
+                    x2_i = load_f32(x2, i)
+                    value = -x2_i
+                    store_f32(t11, i, value)
+                call_library(loops, XLOG1PY, n, (t10, 4, t11, 4, t10, 4))
+                t12 = scratch + 11264
+                call_library(loops, BETALN, n, (x0, 4, x1, 4, t12, 4))
+                t13 = scratch + 12288
+                for i in range(n):
+                    t10_i = load_f32(t10, i)
+                    t12_i = load_f32(t12, i)
+                    t9_i = load_f32(t9, i)
+                    value = (t9_i + t10_i) - t12_i
+                    store_f32(t13, i, value)
+                call_library(loops, EXP, n, (t13, 4, t13, 4))
+                partial = scratch + 13312
+                for i in range(n):
+                    t13_i = load_f32(t13, i)
+                    t8_i = load_f32(t8, i)
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    x2_i = load_f32(x2, i)
+                    value = (
+                        where(((maximum(x0_i, x1_i) > float32(30.0)) & (x2_i > float32(0.0))) & (x2_i <
+                        float32(1.0)), (t8_i * sqrt((x0_i / (x0_i + x1_i)) * x1_i)) / (x2_i *
+                        (float32(1.0) - x2_i)), t13_i)
+                    )
+                    store_f32(partial, i, value)
+                p2 = partial
+            apply_partials(block, p0, p1, p2, scratch + 14336, float32(0.0))
         elif x2_dot != 0:
             t4 = scratch + 3072
             for i in range(n):
                 x0_i = load_f32(x0, i)
-                value = x0_i - float32(1.0)
+                x1_i = load_f32(x1, i)
+                x2_i = load_f32(x2, i)
+                value = ((x2_i * x1_i) - ((float32(1.0) - x2_i) * x0_i)) / x0_i
                 store_f32(t4, i, value)
-            call_library(loops, XLOGY, n, (t4, 4, x2, 4, t4, 4))
+            call_library(loops, LOG1P, n, (t4, 4, t4, 4))
             t5 = scratch + 4096
             for i in range(n):
+                x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = x1_i - float32(1.0)
+                x2_i = load_f32(x2, i)
+                value = -((x2_i * x1_i) - ((float32(1.0) - x2_i) * x0_i)) / x1_i
                 store_f32(t5, i, value)
+            call_library(loops, LOG1P, n, (t5, 4, t5, 4))
             t6 = scratch + 5120
             for i in range(n):
-                x2_i = load_f32(x2, i)
-                value = -x2_i
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = minimum(x0_i, x1_i)
                 store_f32(t6, i, value)
-            call_library(loops, XLOG1PY, n, (t5, 4, t6, 4, t5, 4))
+            call_library(loops, LGAMMA, n, (t6, 4, t6, 4))
             t7 = scratch + 6144
-            call_library(loops, BETALN, n, (x0, 4, x1, 4, t7, 4))
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = minimum(x0_i, x1_i)
+                store_f32(t7, i, value)
+            call_library(loops, LOG, n, (t7, 4, t7, 4))
             t8 = scratch + 7168
             for i in range(n):
                 t4_i = load_f32(t4, i)
                 t5_i = load_f32(t5, i)
+                t6_i = load_f32(t6, i)
                 t7_i = load_f32(t7, i)
-                value = (t4_i + t5_i) - t7_i
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    (((((x0_i * t4_i) + (x1_i * t5_i)) + (((float32(1.0) / float32(12.0)) +
+                    (square(float32(1.0) / (x0_i + x1_i)) * ((-float32(1.0) / float32(360.0)) +
+                    (square(float32(1.0) / (x0_i + x1_i)) * ((float32(1.0) / float32(1260.0)) +
+                    (square(float32(1.0) / (x0_i + x1_i)) * (-float32(1.0) / float32(1680.0)))))))) /
+                    (x0_i + x1_i))) - (((float32(1.0) / float32(12.0)) + (square(float32(1.0) /
+                    maximum(x0_i, x1_i)) * ((-float32(1.0) / float32(360.0)) + (square(float32(1.0) /
+                    maximum(x0_i, x1_i)) * ((float32(1.0) / float32(1260.0)) + (square(float32(1.0) /
+                    maximum(x0_i, x1_i)) * (-float32(1.0) / float32(1680.0)))))))) / maximum(x0_i,
+                    x1_i))) - where(minimum(x0_i, x1_i) < float32(30.0), ((t6_i - ((minimum(x0_i, x1_i)
+                    - float32(0.5)) * t7_i)) + minimum(x0_i, x1_i)) - float32(0.9189385332046727),
+                    ((float32(1.0) / float32(12.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) *
+                    ((-float32(1.0) / float32(360.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) *
+                    ((float32(1.0) / float32(1260.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) *
+                    (-float32(1.0) / float32(1680.0)))))))) / minimum(x0_i, x1_i))) -
+                    float32(0.9189385332046727)
+                )
                 store_f32(t8, i, value)
             call_library(loops, EXP, n, (t8, 4, t8, 4))
-            d2 = tangent_block(block, 2, x2_dot, scratch + 8192, float32(0.0))
-            target = tangent_target(block, y_dot, scratch + 9216, float32(0.0))
+            t9 = scratch + 8192
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                value = x0_i - float32(1.0)
+                store_f32(t9, i, value)
+            call_library(loops, XLOGY, n, (t9, 4, x2, 4, t9, 4))
+            t10 = scratch + 9216
+            for i in range(n):
+                x1_i = load_f32(x1, i)
+                value = x1_i - float32(1.0)
+                store_f32(t10, i, value)
+            t11 = scratch + 10240
+            for i in range(n):
+                x2_i = load_f32(x2, i)
+                value = -x2_i
+                store_f32(t11, i, value)
+            call_library(loops, XLOG1PY, n, (t10, 4, t11, 4, t10, 4))
+            t12 = scratch + 11264
+            call_library(loops, BETALN, n, (x0, 4, x1, 4, t12, 4))
+            t13 = scratch + 12288
+            for i in range(n):
+                t10_i = load_f32(t10, i)
+                t12_i = load_f32(t12, i)
+                t9_i = load_f32(t9, i)
+                value = (t9_i + t10_i) - t12_i
+                store_f32(t13, i, value)
+            call_library(loops, EXP, n, (t13, 4, t13, 4))
+            d2 = tangent_block(block, 2, x2_dot, scratch + 13312, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 14336, float32(0.0))
             for i in range(n):
                 d2_i = load_f32(d2, i)
+                t13_i = load_f32(t13, i)
                 t8_i = load_f32(t8, i)
-                value = masked_multiply(t8_i, d2_i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                x2_i = load_f32(x2, i)
+                value = (
+                    masked_multiply(where(((maximum(x0_i, x1_i) > float32(30.0)) & (x2_i >
+                    float32(0.0))) & (x2_i < float32(1.0)), (t8_i * sqrt((x0_i / (x0_i + x1_i)) * x1_i))
+                    / (x2_i * (float32(1.0) - x2_i)), t13_i), d2_i)
+                )
                 store_f32(target, i, value)
-            tangent_finish(block, y_dot, scratch + 9216, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 14336, float32(0.0))
         start += n
     return 0
 
 
 def betaincc_tangent_f32(frame: int, loops: int) -> int:
-    """y_dot = (-exp(xlogy(x0 - 1, x2) + xlog1py(x1 - 1, -x2) - betaln(x0, x1))) * x2_dot."""
+    """y_dot = (-where((maximum(x0, x1) > 30) & (x2 > 0) & (x2 < 1), exp(x0 * log1p((x2 * x1 - (1 - x2) *
+    x0) / x0) + x1 * log1p(-(x2 * x1 - (1 - x2) * x0) / x1) + (1 / 12 + square(1 / (x0 + x1)) * (-1 / 360 +
+    square(1 / (x0 + x1)) * (1 / 1260 + square(1 / (x0 + x1)) * (-1 / 1680)))) / (x0 + x1) - (1 / 12 +
+    square(1 / maximum(x0, x1)) * (-1 / 360 + square(1 / maximum(x0, x1)) * (1 / 1260 + square(1 /
+    maximum(x0, x1)) * (-1 / 1680)))) / maximum(x0, x1) - where(minimum(x0, x1) < 30, lgamma(minimum(x0,
+    x1)) - (minimum(x0, x1) - 0.5) * log(minimum(x0, x1)) + minimum(x0, x1) - half_log_2pi, (1 / 12 +
+    square(1 / minimum(x0, x1)) * (-1 / 360 + square(1 / minimum(x0, x1)) * (1 / 1260 + square(1 /
+    minimum(x0, x1)) * (-1 / 1680)))) / minimum(x0, x1)) - half_log_2pi) * sqrt(x0 / (x0 + x1) * x1) / (x2 *
+    (1 - x2)), exp(xlogy(x0 - 1, x2) + xlog1py(x1 - 1, -x2) - betaln(x0, x1)))) * x2_dot."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(1664)
+    scratch = stack_words(2304)
     x2_dot = load_i64(frame, X_BAR + 2)
     y_dot = load_i64(frame, Y_BAR)
     if x2_dot == 0:
@@ -383,73 +535,203 @@ def betaincc_tangent_f32(frame: int, loops: int) -> int:
                 t4 = scratch + 3072
                 for i in range(n):
                     x0_i = load_f32(x0, i)
-                    value = x0_i - float32(1.0)
+                    x1_i = load_f32(x1, i)
+                    x2_i = load_f32(x2, i)
+                    value = ((x2_i * x1_i) - ((float32(1.0) - x2_i) * x0_i)) / x0_i
                     store_f32(t4, i, value)
-                call_library(loops, XLOGY, n, (t4, 4, x2, 4, t4, 4))
+                call_library(loops, LOG1P, n, (t4, 4, t4, 4))
                 t5 = scratch + 4096
                 for i in range(n):
+                    x0_i = load_f32(x0, i)
                     x1_i = load_f32(x1, i)
-                    value = x1_i - float32(1.0)
+                    x2_i = load_f32(x2, i)
+                    value = -((x2_i * x1_i) - ((float32(1.0) - x2_i) * x0_i)) / x1_i
                     store_f32(t5, i, value)
+                call_library(loops, LOG1P, n, (t5, 4, t5, 4))
                 t6 = scratch + 5120
                 for i in range(n):
-                    x2_i = load_f32(x2, i)
-                    value = -x2_i
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    value = minimum(x0_i, x1_i)
                     store_f32(t6, i, value)
-                call_library(loops, XLOG1PY, n, (t5, 4, t6, 4, t5, 4))
+                call_library(loops, LGAMMA, n, (t6, 4, t6, 4))
                 t7 = scratch + 6144
-                call_library(loops, BETALN, n, (x0, 4, x1, 4, t7, 4))
+                for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    value = minimum(x0_i, x1_i)
+                    store_f32(t7, i, value)
+                call_library(loops, LOG, n, (t7, 4, t7, 4))
                 t8 = scratch + 7168
                 for i in range(n):
                     t4_i = load_f32(t4, i)
                     t5_i = load_f32(t5, i)
+                    t6_i = load_f32(t6, i)
                     t7_i = load_f32(t7, i)
-                    value = (t4_i + t5_i) - t7_i
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    value = (
+                        (((((x0_i * t4_i) + (x1_i * t5_i)) + (((float32(1.0) / float32(12.0)) +
+                        (square(float32(1.0) / (x0_i + x1_i)) * ((-float32(1.0) / float32(360.0)) +
+                        (square(float32(1.0) / (x0_i + x1_i)) * ((float32(1.0) / float32(1260.0)) +
+                        (square(float32(1.0) / (x0_i + x1_i)) * (-float32(1.0) / float32(1680.0))))))))
+                        / (x0_i + x1_i))) - (((float32(1.0) / float32(12.0)) + (square(float32(1.0) /
+                        maximum(x0_i, x1_i)) * ((-float32(1.0) / float32(360.0)) + (square(float32(1.0)
+                        / maximum(x0_i, x1_i)) * ((float32(1.0) / float32(1260.0)) +
+                        (square(float32(1.0) / maximum(x0_i, x1_i)) * (-float32(1.0) /
+                        float32(1680.0)))))))) / maximum(x0_i, x1_i))) - where(minimum(x0_i, x1_i) <
+                        float32(30.0), ((t6_i - ((minimum(x0_i, x1_i) - float32(0.5)) * t7_i)) +
+                        minimum(x0_i, x1_i)) - float32(0.9189385332046727), ((float32(1.0) /
+                        float32(12.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) * ((-float32(1.0) /
+                        float32(360.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) * ((float32(1.0) /
+                        float32(1260.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) * (-float32(1.0)
+                        / float32(1680.0)))))))) / minimum(x0_i, x1_i))) - float32(0.9189385332046727)
+                    )
                     store_f32(t8, i, value)
                 call_library(loops, EXP, n, (t8, 4, t8, 4))
-                partial = scratch + 8192
+                t9 = scratch + 8192
                 for i in range(n):
+                    x0_i = load_f32(x0, i)
+                    value = x0_i - float32(1.0)
+                    store_f32(t9, i, value)
+                call_library(loops, XLOGY, n, (t9, 4, x2, 4, t9, 4))
+                t10 = scratch + 9216
+                for i in range(n):
+                    x1_i = load_f32(x1, i)
+                    value = x1_i - float32(1.0)
+                    store_f32(t10, i, value)
+                t11 = scratch + 10240
+                for i in range(n):
+                    x2_i = load_f32(x2, i)
+                    value = -x2_i
+                    store_f32(t11, i, value)
+                call_library(loops, XLOG1PY, n, (t10, 4, t11, 4, t10, 4))
+                t12 = scratch + 11264
+                call_library(loops, BETALN, n, (x0, 4, x1, 4, t12, 4))
+                t13 = scratch + 12288
+                for i in range(n):
+                    t10_i = load_f32(t10, i)
+                    t12_i = load_f32(t12, i)
+                    t9_i = load_f32(t9, i)
+                    value = (t9_i + t10_i) - t12_i
+                    store_f32(t13, i, value)
+                call_library(loops, EXP, n, (t13, 4, t13, 4))
+                partial = scratch + 13312
+                for i in range(n):
+                    t13_i = load_f32(t13, i)
                     t8_i = load_f32(t8, i)
-                    value = -t8_i
+                    x0_i = load_f32(x0, i)
+                    x1_i = load_f32(x1, i)
+                    x2_i = load_f32(x2, i)
+                    value = (
+                        -where(((maximum(x0_i, x1_i) > float32(30.0)) & (x2_i > float32(0.0))) & (x2_i <
+                        float32(1.0)), (t8_i * sqrt((x0_i / (x0_i + x1_i)) * x1_i)) / (x2_i *
+                        (float32(1.0) - x2_i)), t13_i)
+                    )
                     store_f32(partial, i, value)
                 p2 = partial
-            apply_partials(block, p0, p1, p2, scratch + 9216, float32(0.0))
+            apply_partials(block, p0, p1, p2, scratch + 14336, float32(0.0))
         elif x2_dot != 0:
             t4 = scratch + 3072
             for i in range(n):
                 x0_i = load_f32(x0, i)
-                value = x0_i - float32(1.0)
+                x1_i = load_f32(x1, i)
+                x2_i = load_f32(x2, i)
+                value = ((x2_i * x1_i) - ((float32(1.0) - x2_i) * x0_i)) / x0_i
                 store_f32(t4, i, value)
-            call_library(loops, XLOGY, n, (t4, 4, x2, 4, t4, 4))
+            call_library(loops, LOG1P, n, (t4, 4, t4, 4))
             t5 = scratch + 4096
             for i in range(n):
+                x0_i = load_f32(x0, i)
                 x1_i = load_f32(x1, i)
-                value = x1_i - float32(1.0)
+                x2_i = load_f32(x2, i)
+                value = -((x2_i * x1_i) - ((float32(1.0) - x2_i) * x0_i)) / x1_i
                 store_f32(t5, i, value)
+            call_library(loops, LOG1P, n, (t5, 4, t5, 4))
             t6 = scratch + 5120
             for i in range(n):
-                x2_i = load_f32(x2, i)
-                value = -x2_i
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = minimum(x0_i, x1_i)
                 store_f32(t6, i, value)
-            call_library(loops, XLOG1PY, n, (t5, 4, t6, 4, t5, 4))
+            call_library(loops, LGAMMA, n, (t6, 4, t6, 4))
             t7 = scratch + 6144
-            call_library(loops, BETALN, n, (x0, 4, x1, 4, t7, 4))
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = minimum(x0_i, x1_i)
+                store_f32(t7, i, value)
+            call_library(loops, LOG, n, (t7, 4, t7, 4))
             t8 = scratch + 7168
             for i in range(n):
                 t4_i = load_f32(t4, i)
                 t5_i = load_f32(t5, i)
+                t6_i = load_f32(t6, i)
                 t7_i = load_f32(t7, i)
-                value = (t4_i + t5_i) - t7_i
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                value = (
+                    (((((x0_i * t4_i) + (x1_i * t5_i)) + (((float32(1.0) / float32(12.0)) +
+                    (square(float32(1.0) / (x0_i + x1_i)) * ((-float32(1.0) / float32(360.0)) +
+                    (square(float32(1.0) / (x0_i + x1_i)) * ((float32(1.0) / float32(1260.0)) +
+                    (square(float32(1.0) / (x0_i + x1_i)) * (-float32(1.0) / float32(1680.0)))))))) /
+                    (x0_i + x1_i))) - (((float32(1.0) / float32(12.0)) + (square(float32(1.0) /
+                    maximum(x0_i, x1_i)) * ((-float32(1.0) / float32(360.0)) + (square(float32(1.0) /
+                    maximum(x0_i, x1_i)) * ((float32(1.0) / float32(1260.0)) + (square(float32(1.0) /
+                    maximum(x0_i, x1_i)) * (-float32(1.0) / float32(1680.0)))))))) / maximum(x0_i,
+                    x1_i))) - where(minimum(x0_i, x1_i) < float32(30.0), ((t6_i - ((minimum(x0_i, x1_i)
+                    - float32(0.5)) * t7_i)) + minimum(x0_i, x1_i)) - float32(0.9189385332046727),
+                    ((float32(1.0) / float32(12.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) *
+                    ((-float32(1.0) / float32(360.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) *
+                    ((float32(1.0) / float32(1260.0)) + (square(float32(1.0) / minimum(x0_i, x1_i)) *
+                    (-float32(1.0) / float32(1680.0)))))))) / minimum(x0_i, x1_i))) -
+                    float32(0.9189385332046727)
+                )
                 store_f32(t8, i, value)
             call_library(loops, EXP, n, (t8, 4, t8, 4))
-            d2 = tangent_block(block, 2, x2_dot, scratch + 8192, float32(0.0))
-            target = tangent_target(block, y_dot, scratch + 9216, float32(0.0))
+            t9 = scratch + 8192
+            for i in range(n):
+                x0_i = load_f32(x0, i)
+                value = x0_i - float32(1.0)
+                store_f32(t9, i, value)
+            call_library(loops, XLOGY, n, (t9, 4, x2, 4, t9, 4))
+            t10 = scratch + 9216
+            for i in range(n):
+                x1_i = load_f32(x1, i)
+                value = x1_i - float32(1.0)
+                store_f32(t10, i, value)
+            t11 = scratch + 10240
+            for i in range(n):
+                x2_i = load_f32(x2, i)
+                value = -x2_i
+                store_f32(t11, i, value)
+            call_library(loops, XLOG1PY, n, (t10, 4, t11, 4, t10, 4))
+            t12 = scratch + 11264
+            call_library(loops, BETALN, n, (x0, 4, x1, 4, t12, 4))
+            t13 = scratch + 12288
+            for i in range(n):
+                t10_i = load_f32(t10, i)
+                t12_i = load_f32(t12, i)
+                t9_i = load_f32(t9, i)
+                value = (t9_i + t10_i) - t12_i
+                store_f32(t13, i, value)
+            call_library(loops, EXP, n, (t13, 4, t13, 4))
+            d2 = tangent_block(block, 2, x2_dot, scratch + 13312, float32(0.0))
+            target = tangent_target(block, y_dot, scratch + 14336, float32(0.0))
             for i in range(n):
                 d2_i = load_f32(d2, i)
+                t13_i = load_f32(t13, i)
                 t8_i = load_f32(t8, i)
-                value = masked_multiply(-t8_i, d2_i)
+                x0_i = load_f32(x0, i)
+                x1_i = load_f32(x1, i)
+                x2_i = load_f32(x2, i)
+                value = (
+                    masked_multiply(-where(((maximum(x0_i, x1_i) > float32(30.0)) & (x2_i >
+                    float32(0.0))) & (x2_i < float32(1.0)), (t8_i * sqrt((x0_i / (x0_i + x1_i)) * x1_i))
+                    / (x2_i * (float32(1.0) - x2_i)), t13_i), d2_i)
+                )
                 store_f32(target, i, value)
-            tangent_finish(block, y_dot, scratch + 9216, float32(0.0))
+            tangent_finish(block, y_dot, scratch + 14336, float32(0.0))
         start += n
     return 0
 

@@ -5,7 +5,7 @@ Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit.
 
 from math import inf
 
-from tapegrad.engine.kernels.arithmetic import masked_multiply, sqrt, square, where
+from tapegrad.engine.kernels.arithmetic import masked_multiply, maximum, minimum, sqrt, square, where
 from tapegrad.engine.kernels.blocks import BLOCK, Block, call_library, operand_f64, whole_f64
 from tapegrad.engine.kernels.frame import COUNT, X_BAR, Y_BAR
 from tapegrad.engine.kernels.library import entry
@@ -24,6 +24,7 @@ BETALN = entry("betaln", "d")
 DIGAMMA = entry("digamma", "d")
 EXP = entry("exp", "d")
 IGAM_FAC = entry("igam_fac", "d")
+LGAMMA = entry("lgamma", "d")
 LOG = entry("log", "d")
 LOG1P = entry("log1p", "d")
 POCH = entry("poch", "d")
@@ -35,8 +36,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     "igam_fac_tangent_f64": ("digamma", "log", "positive"),
     "gammainc_tangent_f64": ("igam_fac", "positive"),
     "gammaincc_tangent_f64": ("igam_fac", "positive"),
-    "betainc_tangent_f64": ("betaln", "exp", "positive", "xlog1py", "xlogy"),
-    "betaincc_tangent_f64": ("betaln", "exp", "positive", "xlog1py", "xlogy"),
+    "betainc_tangent_f64": ("betaln", "exp", "lgamma", "log", "log1p", "positive", "xlog1py", "xlogy"),
+    "betaincc_tangent_f64": ("betaln", "exp", "lgamma", "log", "log1p", "positive", "xlog1py", "xlogy"),
     "stdtr_tangent_f64": ("exp", "log1p", "poch", "positive"),
 }
 
@@ -259,9 +260,17 @@ def gammaincc_tangent_f64(frame: int, loops: int) -> int:
 
 
 def betainc_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (exp(xlogy(x0 - 1, x2) + xlog1py(x1 - 1, -x2) - betaln(x0, x1))) * x2_dot."""
+    """y_dot = (where((maximum(x0, x1) > 30) & (x2 > 0) & (x2 < 1), exp(x0 * log1p((x2 * x1 - (1 - x2) * x0)
+    / x0) + x1 * log1p(-(x2 * x1 - (1 - x2) * x0) / x1) + (1 / 12 + square(1 / (x0 + x1)) * (-1 / 360 +
+    square(1 / (x0 + x1)) * (1 / 1260 + square(1 / (x0 + x1)) * (-1 / 1680)))) / (x0 + x1) - (1 / 12 +
+    square(1 / maximum(x0, x1)) * (-1 / 360 + square(1 / maximum(x0, x1)) * (1 / 1260 + square(1 /
+    maximum(x0, x1)) * (-1 / 1680)))) / maximum(x0, x1) - where(minimum(x0, x1) < 30, lgamma(minimum(x0,
+    x1)) - (minimum(x0, x1) - 0.5) * log(minimum(x0, x1)) + minimum(x0, x1) - half_log_2pi, (1 / 12 +
+    square(1 / minimum(x0, x1)) * (-1 / 360 + square(1 / minimum(x0, x1)) * (1 / 1260 + square(1 /
+    minimum(x0, x1)) * (-1 / 1680)))) / minimum(x0, x1)) - half_log_2pi) * sqrt(x0 / (x0 + x1) * x1) / (x2 *
+    (1 - x2)), exp(xlogy(x0 - 1, x2) + xlog1py(x1 - 1, -x2) - betaln(x0, x1)))) * x2_dot."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(3072)
+    scratch = stack_words(4608)
     x2_dot = load_i64(frame, X_BAR + 2)
     y_dot = load_i64(frame, Y_BAR)
     if x2_dot == 0:
@@ -286,76 +295,208 @@ def betainc_tangent_f64(frame: int, loops: int) -> int:
                 t4 = scratch + 6144
                 for i in range(n):
                     x0_i = load_f64(x0, i)
-                    value = x0_i - 1.0
+                    x1_i = load_f64(x1, i)
+                    x2_i = load_f64(x2, i)
+                    value = ((x2_i * x1_i) - ((1.0 - x2_i) * x0_i)) / x0_i
                     store_f64(t4, i, value)
-                call_library(loops, XLOGY, n, (t4, 8, x2, 8, t4, 8))
+                call_library(loops, LOG1P, n, (t4, 8, t4, 8))
                 t5 = scratch + 8192
                 for i in range(n):
+                    x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
-                    value = x1_i - 1.0
+                    x2_i = load_f64(x2, i)
+                    value = -((x2_i * x1_i) - ((1.0 - x2_i) * x0_i)) / x1_i
                     store_f64(t5, i, value)
+                call_library(loops, LOG1P, n, (t5, 8, t5, 8))
                 t6 = scratch + 10240
                 for i in range(n):
-                    x2_i = load_f64(x2, i)
-                    value = -x2_i
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = minimum(x0_i, x1_i)
                     store_f64(t6, i, value)
-                call_library(loops, XLOG1PY, n, (t5, 8, t6, 8, t5, 8))
+                call_library(loops, LGAMMA, n, (t6, 8, t6, 8))
                 t7 = scratch + 12288
-                call_library(loops, BETALN, n, (x0, 8, x1, 8, t7, 8))
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = minimum(x0_i, x1_i)
+                    store_f64(t7, i, value)
+                call_library(loops, LOG, n, (t7, 8, t7, 8))
                 t8 = scratch + 14336
                 for i in range(n):
                     t4_i = load_f64(t4, i)
                     t5_i = load_f64(t5, i)
+                    t6_i = load_f64(t6, i)
                     t7_i = load_f64(t7, i)
-                    value = (t4_i + t5_i) - t7_i
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = (
+                        (((((x0_i * t4_i) + (x1_i * t5_i)) + (((1.0 / 12.0) + (square(1.0 / (x0_i +
+                        x1_i)) * ((-1.0 / 360.0) + (square(1.0 / (x0_i + x1_i)) * ((1.0 / 1260.0) +
+                        (square(1.0 / (x0_i + x1_i)) * (-1.0 / 1680.0))))))) / (x0_i + x1_i))) - (((1.0
+                        / 12.0) + (square(1.0 / maximum(x0_i, x1_i)) * ((-1.0 / 360.0) + (square(1.0 /
+                        maximum(x0_i, x1_i)) * ((1.0 / 1260.0) + (square(1.0 / maximum(x0_i, x1_i)) *
+                        (-1.0 / 1680.0))))))) / maximum(x0_i, x1_i))) - where(minimum(x0_i, x1_i) <
+                        30.0, ((t6_i - ((minimum(x0_i, x1_i) - 0.5) * t7_i)) + minimum(x0_i, x1_i)) -
+                        0.9189385332046727, ((1.0 / 12.0) + (square(1.0 / minimum(x0_i, x1_i)) * ((-1.0
+                        / 360.0) + (square(1.0 / minimum(x0_i, x1_i)) * ((1.0 / 1260.0) + (square(1.0 /
+                        minimum(x0_i, x1_i)) * (-1.0 / 1680.0))))))) / minimum(x0_i, x1_i))) -
+                        0.9189385332046727
+                    )
                     store_f64(t8, i, value)
                 call_library(loops, EXP, n, (t8, 8, t8, 8))
-                p2 = t8
-            apply_partials(block, p0, p1, p2, scratch + 16384, 0.0)
+                t9 = scratch + 16384
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i - 1.0
+                    store_f64(t9, i, value)
+                call_library(loops, XLOGY, n, (t9, 8, x2, 8, t9, 8))
+                t10 = scratch + 18432
+                for i in range(n):
+                    x1_i = load_f64(x1, i)
+                    value = x1_i - 1.0
+                    store_f64(t10, i, value)
+                t11 = scratch + 20480
+                for i in range(n):
+                    x2_i = load_f64(x2, i)
+                    value = -x2_i
+                    store_f64(t11, i, value)
+                call_library(loops, XLOG1PY, n, (t10, 8, t11, 8, t10, 8))
+                t12 = scratch + 22528
+                call_library(loops, BETALN, n, (x0, 8, x1, 8, t12, 8))
+                t13 = scratch + 24576
+                for i in range(n):
+                    t10_i = load_f64(t10, i)
+                    t12_i = load_f64(t12, i)
+                    t9_i = load_f64(t9, i)
+                    value = (t9_i + t10_i) - t12_i
+                    store_f64(t13, i, value)
+                call_library(loops, EXP, n, (t13, 8, t13, 8))
+                partial = scratch + 26624
+                for i in range(n):
+                    t13_i = load_f64(t13, i)
+                    t8_i = load_f64(t8, i)
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    x2_i = load_f64(x2, i)
+                    value = (
+                        where(((maximum(x0_i, x1_i) > 30.0) & (x2_i > 0.0)) & (x2_i < 1.0), (t8_i *
+                        sqrt((x0_i / (x0_i + x1_i)) * x1_i)) / (x2_i * (1.0 - x2_i)), t13_i)
+                    )
+                    store_f64(partial, i, value)
+                p2 = partial
+            apply_partials(block, p0, p1, p2, scratch + 28672, 0.0)
         elif x2_dot != 0:
             t4 = scratch + 6144
             for i in range(n):
                 x0_i = load_f64(x0, i)
-                value = x0_i - 1.0
+                x1_i = load_f64(x1, i)
+                x2_i = load_f64(x2, i)
+                value = ((x2_i * x1_i) - ((1.0 - x2_i) * x0_i)) / x0_i
                 store_f64(t4, i, value)
-            call_library(loops, XLOGY, n, (t4, 8, x2, 8, t4, 8))
+            call_library(loops, LOG1P, n, (t4, 8, t4, 8))
             t5 = scratch + 8192
             for i in range(n):
+                x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = x1_i - 1.0
+                x2_i = load_f64(x2, i)
+                value = -((x2_i * x1_i) - ((1.0 - x2_i) * x0_i)) / x1_i
                 store_f64(t5, i, value)
+            call_library(loops, LOG1P, n, (t5, 8, t5, 8))
             t6 = scratch + 10240
             for i in range(n):
-                x2_i = load_f64(x2, i)
-                value = -x2_i
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = minimum(x0_i, x1_i)
                 store_f64(t6, i, value)
-            call_library(loops, XLOG1PY, n, (t5, 8, t6, 8, t5, 8))
+            call_library(loops, LGAMMA, n, (t6, 8, t6, 8))
             t7 = scratch + 12288
-            call_library(loops, BETALN, n, (x0, 8, x1, 8, t7, 8))
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = minimum(x0_i, x1_i)
+                store_f64(t7, i, value)
+            call_library(loops, LOG, n, (t7, 8, t7, 8))
             t8 = scratch + 14336
             for i in range(n):
                 t4_i = load_f64(t4, i)
                 t5_i = load_f64(t5, i)
+                t6_i = load_f64(t6, i)
                 t7_i = load_f64(t7, i)
-                value = (t4_i + t5_i) - t7_i
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = (
+                    (((((x0_i * t4_i) + (x1_i * t5_i)) + (((1.0 / 12.0) + (square(1.0 / (x0_i + x1_i)) *
+                    ((-1.0 / 360.0) + (square(1.0 / (x0_i + x1_i)) * ((1.0 / 1260.0) + (square(1.0 /
+                    (x0_i + x1_i)) * (-1.0 / 1680.0))))))) / (x0_i + x1_i))) - (((1.0 / 12.0) +
+                    (square(1.0 / maximum(x0_i, x1_i)) * ((-1.0 / 360.0) + (square(1.0 / maximum(x0_i,
+                    x1_i)) * ((1.0 / 1260.0) + (square(1.0 / maximum(x0_i, x1_i)) * (-1.0 /
+                    1680.0))))))) / maximum(x0_i, x1_i))) - where(minimum(x0_i, x1_i) < 30.0, ((t6_i -
+                    ((minimum(x0_i, x1_i) - 0.5) * t7_i)) + minimum(x0_i, x1_i)) - 0.9189385332046727,
+                    ((1.0 / 12.0) + (square(1.0 / minimum(x0_i, x1_i)) * ((-1.0 / 360.0) + (square(1.0 /
+                    minimum(x0_i, x1_i)) * ((1.0 / 1260.0) + (square(1.0 / minimum(x0_i, x1_i)) * (-1.0
+                    / 1680.0))))))) / minimum(x0_i, x1_i))) - 0.9189385332046727
+                )
                 store_f64(t8, i, value)
             call_library(loops, EXP, n, (t8, 8, t8, 8))
-            d2 = tangent_block(block, 2, x2_dot, scratch + 16384, 0.0)
-            target = tangent_target(block, y_dot, scratch + 18432, 0.0)
+            t9 = scratch + 16384
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t9, i, value)
+            call_library(loops, XLOGY, n, (t9, 8, x2, 8, t9, 8))
+            t10 = scratch + 18432
+            for i in range(n):
+                x1_i = load_f64(x1, i)
+                value = x1_i - 1.0
+                store_f64(t10, i, value)
+            t11 = scratch + 20480
+            for i in range(n):
+                x2_i = load_f64(x2, i)
+                value = -x2_i
+                store_f64(t11, i, value)
+            call_library(loops, XLOG1PY, n, (t10, 8, t11, 8, t10, 8))
+            t12 = scratch + 22528
+            call_library(loops, BETALN, n, (x0, 8, x1, 8, t12, 8))
+            t13 = scratch + 24576
+            for i in range(n):
+                t10_i = load_f64(t10, i)
+                t12_i = load_f64(t12, i)
+                t9_i = load_f64(t9, i)
+                value = (t9_i + t10_i) - t12_i
+                store_f64(t13, i, value)
+            call_library(loops, EXP, n, (t13, 8, t13, 8))
+            d2 = tangent_block(block, 2, x2_dot, scratch + 26624, 0.0)
+            target = tangent_target(block, y_dot, scratch + 28672, 0.0)
             for i in range(n):
                 d2_i = load_f64(d2, i)
+                t13_i = load_f64(t13, i)
                 t8_i = load_f64(t8, i)
-                value = masked_multiply(t8_i, d2_i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                x2_i = load_f64(x2, i)
+                value = (
+                    masked_multiply(where(((maximum(x0_i, x1_i) > 30.0) & (x2_i > 0.0)) & (x2_i < 1.0),
+                    (t8_i * sqrt((x0_i / (x0_i + x1_i)) * x1_i)) / (x2_i * (1.0 - x2_i)), t13_i), d2_i)
+                )
                 store_f64(target, i, value)
-            tangent_finish(block, y_dot, scratch + 18432, 0.0)
+            tangent_finish(block, y_dot, scratch + 28672, 0.0)
         start += n
     return 0
 
 
 def betaincc_tangent_f64(frame: int, loops: int) -> int:
-    """y_dot = (-exp(xlogy(x0 - 1, x2) + xlog1py(x1 - 1, -x2) - betaln(x0, x1))) * x2_dot."""
+    """y_dot = (-where((maximum(x0, x1) > 30) & (x2 > 0) & (x2 < 1), exp(x0 * log1p((x2 * x1 - (1 - x2) *
+    x0) / x0) + x1 * log1p(-(x2 * x1 - (1 - x2) * x0) / x1) + (1 / 12 + square(1 / (x0 + x1)) * (-1 / 360 +
+    square(1 / (x0 + x1)) * (1 / 1260 + square(1 / (x0 + x1)) * (-1 / 1680)))) / (x0 + x1) - (1 / 12 +
+    square(1 / maximum(x0, x1)) * (-1 / 360 + square(1 / maximum(x0, x1)) * (1 / 1260 + square(1 /
+    maximum(x0, x1)) * (-1 / 1680)))) / maximum(x0, x1) - where(minimum(x0, x1) < 30, lgamma(minimum(x0,
+    x1)) - (minimum(x0, x1) - 0.5) * log(minimum(x0, x1)) + minimum(x0, x1) - half_log_2pi, (1 / 12 +
+    square(1 / minimum(x0, x1)) * (-1 / 360 + square(1 / minimum(x0, x1)) * (1 / 1260 + square(1 /
+    minimum(x0, x1)) * (-1 / 1680)))) / minimum(x0, x1)) - half_log_2pi) * sqrt(x0 / (x0 + x1) * x1) / (x2 *
+    (1 - x2)), exp(xlogy(x0 - 1, x2) + xlog1py(x1 - 1, -x2) - betaln(x0, x1)))) * x2_dot."""
     count = load_i64(frame, COUNT)
-    scratch = stack_words(3328)
+    scratch = stack_words(4608)
     x2_dot = load_i64(frame, X_BAR + 2)
     y_dot = load_i64(frame, Y_BAR)
     if x2_dot == 0:
@@ -380,73 +521,192 @@ def betaincc_tangent_f64(frame: int, loops: int) -> int:
                 t4 = scratch + 6144
                 for i in range(n):
                     x0_i = load_f64(x0, i)
-                    value = x0_i - 1.0
+                    x1_i = load_f64(x1, i)
+                    x2_i = load_f64(x2, i)
+                    value = ((x2_i * x1_i) - ((1.0 - x2_i) * x0_i)) / x0_i
                     store_f64(t4, i, value)
-                call_library(loops, XLOGY, n, (t4, 8, x2, 8, t4, 8))
+                call_library(loops, LOG1P, n, (t4, 8, t4, 8))
                 t5 = scratch + 8192
                 for i in range(n):
+                    x0_i = load_f64(x0, i)
                     x1_i = load_f64(x1, i)
-                    value = x1_i - 1.0
+                    x2_i = load_f64(x2, i)
+                    value = -((x2_i * x1_i) - ((1.0 - x2_i) * x0_i)) / x1_i
                     store_f64(t5, i, value)
+                call_library(loops, LOG1P, n, (t5, 8, t5, 8))
                 t6 = scratch + 10240
                 for i in range(n):
-                    x2_i = load_f64(x2, i)
-                    value = -x2_i
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = minimum(x0_i, x1_i)
                     store_f64(t6, i, value)
-                call_library(loops, XLOG1PY, n, (t5, 8, t6, 8, t5, 8))
+                call_library(loops, LGAMMA, n, (t6, 8, t6, 8))
                 t7 = scratch + 12288
-                call_library(loops, BETALN, n, (x0, 8, x1, 8, t7, 8))
+                for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = minimum(x0_i, x1_i)
+                    store_f64(t7, i, value)
+                call_library(loops, LOG, n, (t7, 8, t7, 8))
                 t8 = scratch + 14336
                 for i in range(n):
                     t4_i = load_f64(t4, i)
                     t5_i = load_f64(t5, i)
+                    t6_i = load_f64(t6, i)
                     t7_i = load_f64(t7, i)
-                    value = (t4_i + t5_i) - t7_i
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    value = (
+                        (((((x0_i * t4_i) + (x1_i * t5_i)) + (((1.0 / 12.0) + (square(1.0 / (x0_i +
+                        x1_i)) * ((-1.0 / 360.0) + (square(1.0 / (x0_i + x1_i)) * ((1.0 / 1260.0) +
+                        (square(1.0 / (x0_i + x1_i)) * (-1.0 / 1680.0))))))) / (x0_i + x1_i))) - (((1.0
+                        / 12.0) + (square(1.0 / maximum(x0_i, x1_i)) * ((-1.0 / 360.0) + (square(1.0 /
+                        maximum(x0_i, x1_i)) * ((1.0 / 1260.0) + (square(1.0 / maximum(x0_i, x1_i)) *
+                        (-1.0 / 1680.0))))))) / maximum(x0_i, x1_i))) - where(minimum(x0_i, x1_i) <
+                        30.0, ((t6_i - ((minimum(x0_i, x1_i) - 0.5) * t7_i)) + minimum(x0_i, x1_i)) -
+                        0.9189385332046727, ((1.0 / 12.0) + (square(1.0 / minimum(x0_i, x1_i)) * ((-1.0
+                        / 360.0) + (square(1.0 / minimum(x0_i, x1_i)) * ((1.0 / 1260.0) + (square(1.0 /
+                        minimum(x0_i, x1_i)) * (-1.0 / 1680.0))))))) / minimum(x0_i, x1_i))) -
+                        0.9189385332046727
+                    )
                     store_f64(t8, i, value)
                 call_library(loops, EXP, n, (t8, 8, t8, 8))
-                partial = scratch + 16384
+                t9 = scratch + 16384
                 for i in range(n):
+                    x0_i = load_f64(x0, i)
+                    value = x0_i - 1.0
+                    store_f64(t9, i, value)
+                call_library(loops, XLOGY, n, (t9, 8, x2, 8, t9, 8))
+                t10 = scratch + 18432
+                for i in range(n):
+                    x1_i = load_f64(x1, i)
+                    value = x1_i - 1.0
+                    store_f64(t10, i, value)
+                t11 = scratch + 20480
+                for i in range(n):
+                    x2_i = load_f64(x2, i)
+                    value = -x2_i
+                    store_f64(t11, i, value)
+                call_library(loops, XLOG1PY, n, (t10, 8, t11, 8, t10, 8))
+                t12 = scratch + 22528
+                call_library(loops, BETALN, n, (x0, 8, x1, 8, t12, 8))
+                t13 = scratch + 24576
+                for i in range(n):
+                    t10_i = load_f64(t10, i)
+                    t12_i = load_f64(t12, i)
+                    t9_i = load_f64(t9, i)
+                    value = (t9_i + t10_i) - t12_i
+                    store_f64(t13, i, value)
+                call_library(loops, EXP, n, (t13, 8, t13, 8))
+                partial = scratch + 26624
+                for i in range(n):
+                    t13_i = load_f64(t13, i)
                     t8_i = load_f64(t8, i)
-                    value = -t8_i
+                    x0_i = load_f64(x0, i)
+                    x1_i = load_f64(x1, i)
+                    x2_i = load_f64(x2, i)
+                    value = (
+                        -where(((maximum(x0_i, x1_i) > 30.0) & (x2_i > 0.0)) & (x2_i < 1.0), (t8_i *
+                        sqrt((x0_i / (x0_i + x1_i)) * x1_i)) / (x2_i * (1.0 - x2_i)), t13_i)
+                    )
                     store_f64(partial, i, value)
                 p2 = partial
-            apply_partials(block, p0, p1, p2, scratch + 18432, 0.0)
+            apply_partials(block, p0, p1, p2, scratch + 28672, 0.0)
         elif x2_dot != 0:
             t4 = scratch + 6144
             for i in range(n):
                 x0_i = load_f64(x0, i)
-                value = x0_i - 1.0
+                x1_i = load_f64(x1, i)
+                x2_i = load_f64(x2, i)
+                value = ((x2_i * x1_i) - ((1.0 - x2_i) * x0_i)) / x0_i
                 store_f64(t4, i, value)
-            call_library(loops, XLOGY, n, (t4, 8, x2, 8, t4, 8))
+            call_library(loops, LOG1P, n, (t4, 8, t4, 8))
             t5 = scratch + 8192
             for i in range(n):
+                x0_i = load_f64(x0, i)
                 x1_i = load_f64(x1, i)
-                value = x1_i - 1.0
+                x2_i = load_f64(x2, i)
+                value = -((x2_i * x1_i) - ((1.0 - x2_i) * x0_i)) / x1_i
                 store_f64(t5, i, value)
+            call_library(loops, LOG1P, n, (t5, 8, t5, 8))
             t6 = scratch + 10240
             for i in range(n):
-                x2_i = load_f64(x2, i)
-                value = -x2_i
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = minimum(x0_i, x1_i)
                 store_f64(t6, i, value)
-            call_library(loops, XLOG1PY, n, (t5, 8, t6, 8, t5, 8))
+            call_library(loops, LGAMMA, n, (t6, 8, t6, 8))
             t7 = scratch + 12288
-            call_library(loops, BETALN, n, (x0, 8, x1, 8, t7, 8))
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = minimum(x0_i, x1_i)
+                store_f64(t7, i, value)
+            call_library(loops, LOG, n, (t7, 8, t7, 8))
             t8 = scratch + 14336
             for i in range(n):
                 t4_i = load_f64(t4, i)
                 t5_i = load_f64(t5, i)
+                t6_i = load_f64(t6, i)
                 t7_i = load_f64(t7, i)
-                value = (t4_i + t5_i) - t7_i
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                value = (
+                    (((((x0_i * t4_i) + (x1_i * t5_i)) + (((1.0 / 12.0) + (square(1.0 / (x0_i + x1_i)) *
+                    ((-1.0 / 360.0) + (square(1.0 / (x0_i + x1_i)) * ((1.0 / 1260.0) + (square(1.0 /
+                    (x0_i + x1_i)) * (-1.0 / 1680.0))))))) / (x0_i + x1_i))) - (((1.0 / 12.0) +
+                    (square(1.0 / maximum(x0_i, x1_i)) * ((-1.0 / 360.0) + (square(1.0 / maximum(x0_i,
+                    x1_i)) * ((1.0 / 1260.0) + (square(1.0 / maximum(x0_i, x1_i)) * (-1.0 /
+                    1680.0))))))) / maximum(x0_i, x1_i))) - where(minimum(x0_i, x1_i) < 30.0, ((t6_i -
+                    ((minimum(x0_i, x1_i) - 0.5) * t7_i)) + minimum(x0_i, x1_i)) - 0.9189385332046727,
+                    ((1.0 / 12.0) + (square(1.0 / minimum(x0_i, x1_i)) * ((-1.0 / 360.0) + (square(1.0 /
+                    minimum(x0_i, x1_i)) * ((1.0 / 1260.0) + (square(1.0 / minimum(x0_i, x1_i)) * (-1.0
+                    / 1680.0))))))) / minimum(x0_i, x1_i))) - 0.9189385332046727
+                )
                 store_f64(t8, i, value)
             call_library(loops, EXP, n, (t8, 8, t8, 8))
-            d2 = tangent_block(block, 2, x2_dot, scratch + 16384, 0.0)
-            target = tangent_target(block, y_dot, scratch + 18432, 0.0)
+            t9 = scratch + 16384
+            for i in range(n):
+                x0_i = load_f64(x0, i)
+                value = x0_i - 1.0
+                store_f64(t9, i, value)
+            call_library(loops, XLOGY, n, (t9, 8, x2, 8, t9, 8))
+            t10 = scratch + 18432
+            for i in range(n):
+                x1_i = load_f64(x1, i)
+                value = x1_i - 1.0
+                store_f64(t10, i, value)
+            t11 = scratch + 20480
+            for i in range(n):
+                x2_i = load_f64(x2, i)
+                value = -x2_i
+                store_f64(t11, i, value)
+            call_library(loops, XLOG1PY, n, (t10, 8, t11, 8, t10, 8))
+            t12 = scratch + 22528
+            call_library(loops, BETALN, n, (x0, 8, x1, 8, t12, 8))
+            t13 = scratch + 24576
+            for i in range(n):
+                t10_i = load_f64(t10, i)
+                t12_i = load_f64(t12, i)
+                t9_i = load_f64(t9, i)
+                value = (t9_i + t10_i) - t12_i
+                store_f64(t13, i, value)
+            call_library(loops, EXP, n, (t13, 8, t13, 8))
+            d2 = tangent_block(block, 2, x2_dot, scratch + 26624, 0.0)
+            target = tangent_target(block, y_dot, scratch + 28672, 0.0)
             for i in range(n):
                 d2_i = load_f64(d2, i)
+                t13_i = load_f64(t13, i)
                 t8_i = load_f64(t8, i)
-                value = masked_multiply(-t8_i, d2_i)
+                x0_i = load_f64(x0, i)
+                x1_i = load_f64(x1, i)
+                x2_i = load_f64(x2, i)
+                value = (
+                    masked_multiply(-where(((maximum(x0_i, x1_i) > 30.0) & (x2_i > 0.0)) & (x2_i < 1.0),
+                    (t8_i * sqrt((x0_i / (x0_i + x1_i)) * x1_i)) / (x2_i * (1.0 - x2_i)), t13_i), d2_i)
+                )
                 store_f64(target, i, value)
-            tangent_finish(block, y_dot, scratch + 18432, 0.0)
+            tangent_finish(block, y_dot, scratch + 28672, 0.0)
         start += n
     return 0
 
