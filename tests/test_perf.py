@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perf import workloads
-from perf.figures import FIGURES, Figure, Outcome, Settings, Target, function_table
+from perf.figures import FIGURES, Figure, Outcome, Settings, Target, distributions, function_table
 from perf.figures import functions as function_figures
 from perf.figures.derivatives import DERIVATIVES
 from perf.figures.fits import _pass, _sample, _scaled
@@ -222,6 +222,14 @@ def test_slope_of_a_straight_line():
     each, fixed = slope([timing(f"{n} instructions on 8", 2e-6 + 20e-9 * n) for n in LENGTHS])
     assert each == pytest.approx(20e-9)
     assert fixed == pytest.approx(2e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [distributions.mixture_model(20), distributions.regression_model(20), distributions.process_model(8)[0]],
+)
+def test_answers_for_likelihoods_are_right(model):
+    check(Contender("tapegrad", distributions.LIBRARIES["tapegrad"][1](model)), model.answer)
 
 
 def test_quantities_are_scaled():

@@ -5,6 +5,7 @@ from perf.figures.base import Outcome as Outcome
 from perf.figures.base import Settings as Settings
 from perf.figures.base import Target as Target
 from perf.figures.derivatives import DERIVATIVES
+from perf.figures.distributions import DISTRIBUTIONS
 from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
 from perf.figures.linear_algebra import LINEAR_ALGEBRA
@@ -24,6 +25,7 @@ FIGURES: dict[str, Figure] = {
         *DERIVATIVES,
         *FITS,
         *LINEAR_ALGEBRA,
+        *DISTRIBUTIONS,
         *START,
         *MEMORY,
     )

@@ -124,36 +124,10 @@ def _measure_stacks(settings: Settings) -> Outcome:
     return Outcome(found, timings)
 
 
-# --- Gaussian processes ----------------------------------------------------------------------------------------
-
-
-def likelihood(xp: Any, p: Any, x: Array, y: Array) -> Any:
-    """The log-likelihood of a Gaussian process, without its constant: logarithms of variance, length and noise."""
-    distances = (x[:, None] - x[None, :]) ** 2
-    kernel = xp.exp(p[0] - 0.5 * distances * xp.exp(-2.0 * p[1])) + xp.exp(p[2]) * np.eye(len(x))
-    factor = xp.linalg.cholesky(kernel)
-    whitened = xp.linalg.solve_triangular(factor, y, lower=True)
-    return -0.5 * xp.sum(whitened * whitened) - xp.sum(xp.log(xp.linalg.diagonal(factor)))
-
-
-def _measure_likelihood(settings: Settings) -> Outcome:
-    _need(settings)
-    library, p = tapegrad(), np.array([0.0, 0.0, -2.0])
-    timings: list[Timing] = []
-    for n in (40, 500)[: settings.fewer(2, 1)]:
-        x = np.linspace(0.0, 3.0, n)
-        function = partial(likelihood, library, x=x, y=np.sin(x))
-        call = partial(library.value_and_grad(library.jit(function)), p)
-        answer = library.value_and_grad(function)(p)
-        timings += race([Contender(f"{n} points", call)], answer, settings.budget)
-    return Outcome([Target("40 points", timings[0].median, 60e-6, "s")], timings)
-
-
 LINEAR_ALGEBRA = (
     *(
         Figure(f"linalg-{name}", f"{name} beside LAPACK, n = 4, 40, 500", partial(_measure_routine, name))
         for name in ROUTINES
     ),
     Figure("linalg-stacks", "Stacks of 10,000 matrices of 4 x 4 beside NumPy", _measure_stacks),
-    Figure("gaussian-process", "Log-likelihood of a Gaussian process with its gradient", _measure_likelihood),
 )

@@ -8,6 +8,7 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep import bind_recording, replay
+from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_view import TapeView
@@ -79,29 +80,36 @@ class ReverseProgram(Program):
         tape = self.tape
         touched = set(self._seeded)
         for i, operands in self._backwards.items():
-            store, taken_over = 0, self._takes_over.get(i)
-            done = taken_over is not None and not self._is_in_place(i)
-            if done and len(operands) == 1:
-                touched.add(tape.read[i][taken_over])
+            store, passed_on = self._stored(i, operands, touched), self._passed_on(i)
+            if operands == [passed_on]:
                 continue
-            for j in operands:
-                buffer = tape.read[i][j]
-                if buffer in touched:
-                    continue
-                touched.add(buffer)
-                if j == taken_over:
-                    continue
-                if bind_recording.can_store(self._header, i, j):
-                    store |= 1 << j
-                else:
-                    self.reverse.fill(int(self._cotangent[buffer]), tape.bytes(buffer))
             frame = self._bound(self.reverse, i, RUN_REVERSE, store)
-            if done:
-                frame[word.X_BAR + taken_over] = 0
+            if passed_on != NONE:
+                frame[word.X_BAR + passed_on] = 0
             self._add(self.reverse, i, RUN_REVERSE, frame)
         for buffer in dict.fromkeys(self._wrt):
             if buffer not in touched:
                 self.reverse.fill(int(self._cotangent[buffer]), tape.bytes(buffer))
+
+    def _stored(self, i: int, operands: list[int], touched: set[int]) -> int:
+        """Return the operands that instruction `i` writes the cotangents of, as bits; others are filled with zeros."""
+        store = 0
+        for j in operands:
+            buffer = self.tape.read[i][j]
+            if buffer in touched:
+                continue
+            touched.add(buffer)
+            if j == self._takes_over.get(i):
+                continue
+            if bind_recording.can_store(self._header, i, j):
+                store |= 1 << j
+            else:
+                self.reverse.fill(int(self._cotangent[buffer]), self.tape.bytes(buffer))
+        return store
+
+    def _passed_on(self, i: int) -> int:
+        """Return the operand whose cotangent is in its place without a kernel."""
+        return NONE if self._is_in_place(i) else self._takes_over.get(i, NONE)
 
 
 def _is_passed_on(tape: TapeView, i: int, j: int) -> bool:

@@ -21,7 +21,9 @@ def _function(name: str) -> Callable[..., Any]:
 
     def function(*operands: Any) -> Any:
         if all(map(is_number, operands)):
-            return float(evaluate_numpy(row.primal, **{f"x{j}": np.float64(x) for j, x in enumerate(operands)}))
+            return float(
+                evaluate_numpy(row.primal, **{f"x{j}": np.float64(x) for j, x in enumerate(operands)})
+            )
         return as_plain_number(of_tensors(*operands), operands)
 
     return function
