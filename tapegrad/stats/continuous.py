@@ -90,8 +90,9 @@ class Continuous:
             loc, scale = parameters
             return less(self.exponent(variable(x, self._full("logpdf")), loc, scale), log(scale))
         z, shapes, scale = self._standard(x, parameters, "logpdf")
-        density = self._inside(z, shapes, self.log_density(z, *shapes), -math.inf, -math.inf)
-        return less(density, log(scale))
+        density = less(self.log_density(z, *shapes), log(scale))
+        result: Tensor = self._inside(z, shapes, density, -math.inf, -math.inf)
+        return result
 
     def pdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
         """Compute the density.

@@ -260,7 +260,7 @@ def _log_mass(a: Any, b: Any) -> Any:
     right = a > 0
     low, high = where(right, -b, a), where(right, -a, b)
     below = log_ndtr(high)
-    left = below + log1mexp(below - log_ndtr(low))
+    left = where(below == -math.inf, below, below + log1mexp(below - log_ndtr(low)))
     return where(high <= 0, left, log1p(-ndtr(low) - ndtr(-high)))
 
 

@@ -51,9 +51,9 @@ class _Dirichlet:
         weights, shares = _shares(variable(x, "dirichlet.logpdf"), variable(alpha, "dirichlet.logpdf"))
         outside = (smallest(shares, 0) < 0) | (absolute(sum(shares, 0) - 1.0) > _NEAR_1)
         column = reshape(weights - 1.0, (-1,) + (1,) * (shares.ndim - 1))
-        density = where(outside, -math.inf, sum(xlogy(column, shares), 0))
         normalizer = sum(gammaln(weights)) - gammaln(sum(weights))
-        return density - valid_or_nan(normalizer, smallest(weights) > 0)  # type: ignore[no-any-return]
+        density = where(outside, -math.inf, sum(xlogy(column, shares), 0) - normalizer)
+        return valid_or_nan(density, smallest(weights) > 0)  # type: ignore[no-any-return]
 
     def pdf(self, x: Any, alpha: Any) -> Tensor:
         """Compute the density.

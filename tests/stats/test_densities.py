@@ -89,8 +89,8 @@ def test_outside_of_the_support_derivatives_are_0(name):
     x = np.array([-60.0, 60.0, *points(name, 1)])
     outside = theirs(name).pdf(x, *shapes_of(name), loc=LOC, scale=SCALE) == 0
     outside &= np.isneginf(theirs(name).logpdf(x, *shapes_of(name), loc=LOC, scale=SCALE))
-    leaves = [tg.tensor(x), *[tg.tensor(np.full(3, p)) for p in shapes_of(name)]]
-    y = ours(name).logpdf(*leaves, loc=LOC, scale=SCALE)
+    leaves = [tg.tensor(x), *[tg.tensor(np.full(3, p)) for p in (*shapes_of(name), LOC, SCALE)]]
+    y = ours(name).logpdf(*leaves)
     assert np.isneginf(y.data[outside]).all()
     y.backward()
     for leaf in leaves:
@@ -225,6 +225,12 @@ def test_vonmises_without_concentration_is_differentiable():
         kappa = tg.tensor(np.zeros(3))
         getattr(tg.stats.vonmises, method)(z, kappa).backward()
         np.testing.assert_allclose(kappa.grad, expected, rtol=1e-13)
+
+
+def test_truncated_normal_without_an_end_is_certain_at_infinity():
+    for x, value in ((-np.inf, 0.0), (-1e300, 0.0), (np.inf, 1.0)):
+        assert tg.stats.truncnorm.cdf(x, -np.inf, np.inf).data == value
+        assert tg.stats.truncnorm.sf(-x, -np.inf, np.inf).data == value
 
 
 # --- calls -------------------------------------------------------------------------------------------------------

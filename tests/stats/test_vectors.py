@@ -33,11 +33,12 @@ def test_derivatives_of_dirichlet():
 
 
 def test_what_is_no_vector_of_shares():
-    x = tg.tensor([[1.2, 0.2], [-0.2, 0.2]])
-    y = tg.stats.dirichlet.logpdf(x, [2.0, 3.0])
+    x, alpha = tg.tensor([[1.2, 0.2], [-0.2, 0.2]]), tg.tensor([2.0, 3.0])
+    y = tg.stats.dirichlet.logpdf(x, alpha)
     assert np.isneginf(y.data).all()
     y.backward()
     assert not x.grad.any()
+    assert not alpha.grad.any()
     assert np.isnan(tg.stats.dirichlet.logpdf([0.5, 0.5], [0.0, 1.0]).data)
     with pytest.raises(ValueError, match=r"\(4,\) and \(2,\)"):
         tg.stats.dirichlet.logpdf(np.ones(4), [1.0, 2.0])
