@@ -155,7 +155,7 @@ def _variances(residuals: Tensor, points: int, order: int) -> Tensor:
 def polyfit(
     x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:
-    """Fit a polynomial to points by least squares.
+    """Compute the polynomial that fits points best by least squares.
 
     Parameters
     ----------
