@@ -168,6 +168,16 @@ class TapeView:
         return {i: self.slots[self.instructions[i].result].buffer for i in self.live}
 
     @cached_property
+    def read_in_reverse(self) -> dict[int, set[str]]:
+        """For each live instruction the primals that its reverse rule reads, by their names in the row."""
+        found: dict[int, set[str]] = {}
+        for i, operands in self.read.items():
+            reads = kernel_table.row(self.instructions[i].op).reads
+            flowing = (reads[j] for j, buffer in enumerate(operands) if self.buffers[buffer].differentiable)
+            found[i] = {name for names in flowing for name in names or ()}
+        return found
+
+    @cached_property
     def differentiated(self) -> dict[int, list[int]]:
         """For each live instruction the operands that its result has a derivative by."""
         return {

@@ -1,7 +1,7 @@
 """Hold a tape, or what a pass has made of it, against the rules; refuse what breaks any."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from weakref import WeakKeyDictionary
 
 from tapegrad.engine import kernel_table
@@ -21,18 +21,22 @@ SLOT_RULES: tuple[Rule, ...] = (
     rules.slot_has_a_geometry,
     rules.slot_stays_inside_its_buffer,
 )
-INSTRUCTION_RULES: tuple[Rule, ...] = (
+PLACE_RULES: tuple[Rule, ...] = (
     rules.op_is_known,
     rules.arity_matches_the_row,
     rules.slots_are_live,
     rules.no_mark_is_left,
     rules.operands_are_written_before,
+)
+# What depends on nothing but the form of an instruction.
+FORM_RULES: tuple[Rule, ...] = (
     rules.kernel_has_the_dtype,
     rules.operands_have_the_dtypes_of_the_row,
     rules.result_has_the_dtype_of_the_row,
     rules.shapes_fit,
     rules.parameters_fit,
 )
+INSTRUCTION_RULES = (*PLACE_RULES, *FORM_RULES)
 DERIVATIVE_RULES: tuple[Rule, ...] = (
     rules.derivatives_come_from_an_operand,
     rules.only_floats_have_derivatives,
@@ -45,6 +49,9 @@ COUNT_RULES: tuple[Rule, ...] = (
     rules.kept_primal_is_there,
 )
 RULES = (rules.lists_end, *SLOT_RULES, *INSTRUCTION_RULES, *DERIVATIVE_RULES, *COUNT_RULES)
+
+_legal_forms: set[Hashable] = set()
+_MOST_FORMS = 100_000
 
 
 class _Switch:
@@ -130,9 +137,27 @@ def check_if_enabled(tape: Tape) -> None:
 def _check_entries(t: TapeView, what: str) -> None:
     """Hold slots, instructions and derivatives against the rules for tapes and for what passes return."""
     _apply(SLOT_RULES, t, list(t.slots), "slot", what)
-    _apply(INSTRUCTION_RULES[:1], t, range(len(t.instructions)), "instruction", what)
-    _apply(INSTRUCTION_RULES[1:], t, t.live, "instruction", what)
+    _apply(PLACE_RULES[:1], t, range(len(t.instructions)), "instruction", what)
+    _apply(PLACE_RULES[1:], t, t.live, "instruction", what)
+    _check_forms(t, what)
     _apply(DERIVATIVE_RULES, t, sorted(t.slots_on), "buffer", what)
+
+
+def _check_forms(t: TapeView, what: str) -> None:
+    """Hold instructions against the rules for their forms, each form once: most programs repeat a few."""
+    forms = {i: _form(t, i) for i in t.live}
+    unknown = {form: i for i, form in forms.items() if form not in _legal_forms}
+    _apply(FORM_RULES, t, sorted(unknown.values()), "instruction", what)
+    if len(_legal_forms) > _MOST_FORMS:
+        _legal_forms.clear()
+    _legal_forms.update(unknown)
+
+
+def _form(t: TapeView, i: int) -> Hashable:
+    """The op of an instruction, its parameters, and how operands and result look."""
+    instruction, slots = t.instructions[i], t.slots
+    looks = [(slots[s].dtype, slots[s].view) for s in (*instruction.operands, instruction.result)]
+    return instruction.op, instruction.address != 0, instruction.params, *looks
 
 
 def _apply(applied: Iterable[Rule], t: TapeView, entries: Sequence[int], kind: str, what: str) -> None:

@@ -238,16 +238,10 @@ def users_are_counted(t: TapeView, b: int) -> str:
     return ""
 
 
-def _reads(t: TapeView, i: int) -> set[str]:
-    """Primals that the reverse rule of an instruction reads."""
-    flowing = (j for j, s in enumerate(t.instructions[i].operands) if _flows(t, s))
-    return {name for j in flowing for name in _row(t, i).reads[j] or ()}
-
-
 def saved_are_counted(t: TapeView, b: int) -> str:
     """The count is of the instructions whose reverse rule reads the primal."""
-    operands = sum(f"x{j}" in _reads(t, i) for i, j in t.readers.get(b, ()))
-    results = sum("y" in _reads(t, i) for i in t.writers.get(b, ()))
+    operands = sum(f"x{j}" in t.read_in_reverse[i] for i, j in t.readers.get(b, ()))
+    results = sum("y" in t.read_in_reverse[i] for i in t.writers.get(b, ()))
     saved = t.buffers[b].saved_for_backward
     return (
         ""
