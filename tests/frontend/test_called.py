@@ -53,7 +53,6 @@ CALLS: dict[str, list[Callable[[Any], Any]]] = {
     "scipy.special.ellipk": [lambda t: scipy.special.ellipk(t)],
     "scipy.special.roots_jacobi": [lambda t: scipy.special.roots_jacobi(3, t[0], t[1])],
     # asked by the protocols
-    "numpy.linalg.eig": [lambda t: np.linalg.eig(t)],
     "numpy.fft.fft": [lambda t: np.fft.fft(t)],
     "scipy.special.airy": [lambda t: scipy.special.airy(t)],
 }
