@@ -102,7 +102,7 @@ _PARAMETERS |= _by_name(
         "ArrayLike": "ar ar1 ar2 arr bins dst f fp ind indices mask p select.default src val vals values varargs xp"
         " seq_of_zeros",
         "ArrayLike | None": "left polyfit.w polyint.k right",
-        "bool | Literal['unscaled']": "polyfit.cov",
+        'bool | Literal["unscaled"]': "polyfit.cov",
         "int": "polyfit.deg",
         "Iterable[ArrayLike]": "choices choicelist",
         "Iterable[ArrayLike] | ArrayLike": "condlist",
