@@ -112,7 +112,7 @@ class SeveralPath(_Path):
         if tuple(map(type, args)) != self._kinds or not self._holds():
             return None
         if self._numbers:
-            args = as_arrays(args)
+            args = _as_arrays(args)
         free = self._free
         try:
             workspace = free.pop()
@@ -146,7 +146,7 @@ class GradientsPath(SeveralPath):
         if tuple(map(type, args)) != self._kinds or not self._holds():
             return None
         if self._numbers:
-            args = as_arrays(args)
+            args = _as_arrays(args)
         free = self._free
         try:
             workspace = free.pop()
@@ -165,7 +165,7 @@ class GradientsPath(SeveralPath):
         return (value, found) if self._valued else found
 
 
-def as_arrays(args: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
+def _as_arrays(args: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
     """Return arguments with arrays in place of floats."""
     return tuple([arg if type(arg) is _ndarray else _array(arg) for arg in args])
 

@@ -80,9 +80,8 @@ class _Switch:
 
 switch = _Switch()
 _TAPE = "illegal tape"
-_legal: WeakKeyDictionary[Tape, bytes] = (
-    WeakKeyDictionary()
-)  # the words of tapes when they were found legal last
+# The words of tapes when they were found legal last.
+_legal: WeakKeyDictionary[Tape, bytes] = WeakKeyDictionary()
 
 
 def check(tape: Tape) -> None:
@@ -94,7 +93,8 @@ def check(tape: Tape) -> None:
         Naming the entry, what is wrong with it, and the rule, a function of `engine.verify`.
     """
     words = copied(tape)
-    if _legal.get(tape) == words.tobytes():
+    content = words.tobytes()
+    if _legal.get(tape) == content:
         return
     t = read_words(tape, words.tolist())
     broken = rules.lists_end(t)
@@ -102,7 +102,7 @@ def check(tape: Tape) -> None:
         raise _refusal(_TAPE, f"{len(t.instructions)} instructions", broken, rules.lists_end)
     _check_entries(t, _TAPE)
     _apply(COUNT_RULES, t, sorted(t.slots_on), "buffer", _TAPE)
-    _legal[tape] = words.tobytes()
+    _legal[tape] = content
 
 
 def check_pass(name: str, before: TapeView, after: TapeView) -> None:

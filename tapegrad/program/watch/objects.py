@@ -104,9 +104,7 @@ class Attributes:
         holding = [k for k, namespace in enumerate(self._namespaces) if name in namespace]
         for k in holding:  # not the first alone: `super()` goes on behind it
             reach.bound(self._namespaces[k], name)
-        matters = bool(holding) or bool(self._that_matter({name}, reach))
-        searched = holding[-1] if holding else len(self._namespaces) * matters
-        for k in range(searched):
+        for k in range(holding[-1] if holding else len(self._namespaces)):
             if k not in holding:
                 missing[k].add(name)
 
