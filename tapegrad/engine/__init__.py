@@ -4,7 +4,8 @@ In reading order:
 
     tape                           the columns of a tape: instructions, slots, buffers
     kernels                        compiled loops over elements
-    codegen                        writes the elementwise kernels from the op table
+    emitter                        the elementwise kernels, made from the op table as they are needed
+    codegen                        writes the examples of the docstrings from the op table
     sweep                          instructions bound to frames; eager execution, reverse, tangent, replay
     runtime                        compiling, caching, announcing
     kernel_table, reference        from op codes to kernels; the same formulas by NumPy

@@ -9,6 +9,7 @@ In reading order:
     structural     the structural ops, whose kernels are written by hand
     codes          the number of each op on a tape
     words, special_words  what is said of an op; of special functions
+    accuracy       how right the functions are that are computed here
     documentation  what the docstring of an elementwise function says
     examples       the examples in these docstrings, generated
 

@@ -6,6 +6,7 @@ accurate everywhere; a test holds both to the same numbers.
 
 import re
 
+from tapegrad.ops.accuracy import sentence
 from tapegrad.ops.examples import EXAMPLES
 from tapegrad.ops.row import Op
 from tapegrad.ops.special_words import SPECIAL_WORDS
@@ -322,7 +323,7 @@ def _notes(row: Op, words: Words) -> str:
     partials = [in_arguments(row, text) for text in words.derivatives or row.partials]
     lines = [_derivatives(row, partials)] if partials else []
     lines += [_unknown(row)] if row.unknown else []
-    lines += [text for text in (words.domain, words.kinks, words.source) if text]
+    lines += [text for text in (words.domain, words.kinks, sentence(row.name), words.source) if text]
     return "Notes\n-----\n" + "\n\n".join(map(_wrapped, lines)) if lines else ""
 
 

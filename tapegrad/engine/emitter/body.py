@@ -1,0 +1,291 @@
+"""A function of LLVM's under construction, and its values.
+
+An instruction that has been emitted with the same operands before is not emitted again: its value is used once more.
+So common subexpressions vanish as they are written, across texts of the table and whatever was made of them, and no
+pass over the code has to look for them.
+
+Values have Python's operators for LLVM's instructions; a number beside a value stands for a constant of its type.
+Comparisons give truth values, lane by lane; with NaN they are false. `equal` compares, for ``==`` says whether two
+Python objects are the same value.
+"""
+
+import contextlib
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Union
+
+from tapegrad.engine.emitter.target import Target
+from tapegrad.engine.emitter.types import I64, Type
+
+Operand = Union["Value", float, int]
+
+
+def _operator(name: str) -> Callable[["Value", Operand], "Value"]:
+    def emit(self: "Value", other: Operand) -> "Value":
+        return self.body.arithmetic(name, self, other)
+
+    return emit
+
+
+def _swapped(name: str) -> Callable[["Value", Operand], "Value"]:
+    def emit(self: "Value", other: Operand) -> "Value":
+        return self.body.arithmetic(name, other, self)
+
+    return emit
+
+
+def _comparison(name: str) -> Callable[["Value", Operand], "Value"]:
+    def emit(self: "Value", other: Operand) -> "Value":
+        return self.body.compare(name, self, other)
+
+    return emit
+
+
+class Value:
+    """What an instruction gives, or a constant."""
+
+    __slots__ = ("body", "text", "type")
+
+    def __init__(self, body: "Body", type_: Type, text: str) -> None:
+        self.body, self.type, self.text = body, type_, text
+
+    def __str__(self) -> str:
+        """The value as an operand of an instruction."""
+        return f"{self.type} {self.text}"
+
+    __add__, __radd__ = _operator("add"), _swapped("add")
+    __sub__, __rsub__ = _operator("sub"), _swapped("sub")
+    __mul__, __rmul__ = _operator("mul"), _swapped("mul")
+    __truediv__, __rtruediv__ = _operator("div"), _swapped("div")
+    __and__, __or__, __xor__ = _operator("and"), _operator("or"), _operator("xor")
+    __lshift__, __rshift__ = _operator("shl"), _operator("lshr")
+    __lt__, __le__ = _comparison("lt"), _comparison("le")
+    __gt__, __ge__ = _comparison("gt"), _comparison("ge")
+
+    def __neg__(self) -> "Value":
+        if self.type.is_float:
+            return self.body.emit(self.type, f"fneg {self}")
+        return 0 - self
+
+    def __invert__(self) -> "Value":
+        return self ^ -1
+
+    def equal(self, other: Operand) -> "Value":
+        return self.body.compare("eq", self, other)
+
+    def unequal(self, other: Operand) -> "Value":
+        """True also where one of both is NaN."""
+        return self.body.compare("ne", self, other)
+
+    def like(self, number: float) -> "Value":
+        """A constant of the same type."""
+        return self.body.constant(self.type, number)
+
+    def __eq__(self, other: Any) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+class Body:
+    """The instructions of one function, block after block."""
+
+    def __init__(self, target: Target, head: str) -> None:
+        self.target = target
+        self.declarations: dict[
+            str, str
+        ] = {}  # functions of other modules that are called, and their declarations
+        self.loops: set[str] = set()  # library loops that are called
+        self._lines = [f"{head} {{", "entry:"]
+        self._stack: list[str] = []
+        self._known: dict[str, Value] = {}
+        self._block = "entry"
+        self._count = 0
+
+    @property
+    def text(self) -> str:
+        head, *rest = self._lines
+        return "\n".join([head, "room:", *self._stack, "  br label %entry", *rest, "}"])
+
+    def vector(self, element: str) -> Type:
+        """The type of a vector value."""
+        return Type(element, self.target.lanes)
+
+    # --- instructions --------------------------------------------------------------------------------------------
+
+    def fresh(self, kind: str) -> str:
+        self._count += 1
+        return f"{kind}{self._count}"
+
+    def named(self, type_: Type, text: str) -> Value:
+        """A value that stands under a name already: an argument, or what a phi gives."""
+        return Value(self, type_, text)
+
+    def emit(self, type_: Type, instruction: str) -> Value:
+        """The value of an instruction that has no effect beside its value."""
+        if instruction not in self._known:
+            self._known[instruction] = self.load(type_, instruction)
+        return self._known[instruction]
+
+    def load(self, type_: Type, instruction: str) -> Value:
+        """The value of an instruction that may give another one each time, as a load does."""
+        name = f"%{self.fresh('v')}"
+        self._lines.append(f"  {name} = {instruction}")
+        return Value(self, type_, name)
+
+    def do(self, instruction: str) -> None:
+        """An instruction without a value."""
+        self._lines.append(f"  {instruction}")
+
+    def call(self, result: str, name: str, arguments: Sequence[Value], convention: str = "") -> str:
+        """The text of a call, whose function is declared."""
+        types = ", ".join(str(argument.type) for argument in arguments)
+        self.declarations[name] = f"declare {convention} {result} {name}({types})"
+        return f"call {convention} {result} {name}({', '.join(map(str, arguments))})"
+
+    def intrinsic(self, name: str, *arguments: Value, result: Type | None = None) -> Value:
+        """What LLVM's function `name` for the type of the first argument gives: that type, unless `result` is."""
+        type_ = arguments[0].type
+        text = self.call(str(result or type_), f"@llvm.{name}.{type_.suffix}", arguments)
+        return self.emit(result or type_, text)
+
+    def on_stack(self, what: str) -> Value:
+        """The address of memory of the function's own."""
+        name = f"%{self.fresh('s')}"
+        self._stack.append(f"  {name} = alloca {what}, align 64")
+        return Value(self, Type("ptr"), name)
+
+    def data(self, name: str, contents: str) -> Value:
+        """The address of constant data of the module."""
+        self.declarations[f"@{name}"] = f"@{name} = private constant {contents}, align 64"
+        return Value(self, Type("ptr"), f"@{name}")
+
+    def zeros(self) -> Value:
+        """The address of as many zeros as a vector has elements."""
+        return self.data("zeros", f"[{8 * self.target.lanes} x i8] zeroinitializer")
+
+    # --- values --------------------------------------------------------------------------------------------------
+
+    def constant(self, type_: Type, number: float) -> Value:
+        if type_.is_float:
+            rounded = struct.unpack("f", struct.pack("f", number))[0] if type_.element == "float" else number
+            text = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+        elif type_.element == "i1":
+            text = "true" if number else "false"
+        else:
+            text = str(int(number))
+        return Value(self, type_, f"splat ({type_.element} {text})" if type_.lanes else text)
+
+    def _lifted(self, a: Operand, b: Operand) -> tuple[Value, Value]:
+        if isinstance(a, Value):
+            return a, b if isinstance(b, Value) else a.like(b)
+        assert isinstance(b, Value)
+        return b.like(a), b
+
+    def arithmetic(self, name: str, a: Operand, b: Operand) -> Value:
+        x, y = self._lifted(a, b)
+        return self.emit(x.type, f"{'f' if x.type.is_float else ''}{name} {x}, {y.text}")
+
+    def compare(self, name: str, a: Operand, b: Operand) -> Value:
+        """Truth values; of integers with signs. All but "ne" are false where a float is NaN."""
+        x, y = self._lifted(a, b)
+        integer = name if name in ("eq", "ne") else f"s{name}"
+        predicate = f"fcmp {'u' if name == 'ne' else 'o'}{name}" if x.type.is_float else f"icmp {integer}"
+        return self.emit(x.type.of("i1"), f"{predicate} {x}, {y.text}")
+
+    def convert(self, how: str, x: Value, element: str) -> Value:
+        """`x` in another element type, by one of LLVM's conversions."""
+        type_ = x.type.of(element)
+        return x if type_ == x.type else self.emit(type_, f"{how} {x} to {type_}")
+
+    def splat(self, x: Value, lanes: int = 0) -> Value:
+        """A vector with a scalar in each lane."""
+        type_ = Type(x.type.element, lanes or self.target.lanes)
+        if (
+            x.type.element == "i1" and type_.lanes >= 8
+        ):  # by the bits of an integer, of which processors make masks
+            bits = self.convert("sext", x, f"i{type_.lanes}")
+            return self.emit(type_, f"bitcast {bits} to {type_}")
+        first = self.emit(type_, f"insertelement {type_} poison, {x}, i32 0")
+        zeros = f"<{type_.lanes} x i32> zeroinitializer"
+        return self.emit(type_, f"shufflevector {first}, {type_} poison, {zeros}")
+
+    def lane_numbers(self, lanes: int = 0) -> Value:
+        """0, 1, 2, ... as 64-bit integers."""
+        type_ = Type("i64", lanes or self.target.lanes)
+        return self.named(type_, f"<{', '.join(f'i64 {lane}' for lane in range(type_.lanes))}>")
+
+    def any(self, mask: Value) -> Value:
+        """Whether a lane of a mask is true."""
+        bits = self.emit(Type(f"i{mask.type.lanes}"), f"bitcast {mask} to i{mask.type.lanes}")
+        return self.emit(Type("i1"), f"icmp ne {bits}, 0")
+
+    # --- blocks --------------------------------------------------------------------------------------------------
+
+    def begin(self, block: str) -> None:
+        """Begin a block. What is known must have been emitted in blocks that it cannot be reached around."""
+        self._lines.append(f"{block}:")
+        self._block = block
+
+    @property
+    def block(self) -> str:
+        """The block that instructions are emitted into."""
+        return self._block
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """Forget afterwards what was emitted inside: it may not have been executed."""
+        before = dict(self._known)
+        yield
+        self._known = before
+
+    def phi(self, type_: Type, **incoming: Value) -> Value:
+        """The value by the block that this one was reached from."""
+        pairs = ", ".join(f"[ {value.text}, %{block} ]" for block, value in incoming.items())
+        return self.load(type_, f"phi {type_} {pairs}")
+
+    @contextlib.contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        """What is emitted inside is done only if a condition holds."""
+        inside, after = self.fresh("then"), self.fresh("after")
+        self.do(f"br {condition}, label %{inside}, label %{after}")
+        self.begin(inside)
+        with self.scope():
+            yield
+        self.do(f"br label %{after}")
+        self.begin(after)
+
+    @contextlib.contextmanager
+    def when_leaving(self, condition: Value) -> Iterator[None]:
+        """The same for what leaves the function."""
+        inside, after = self.fresh("then"), self.fresh("after")
+        self.do(f"br {condition}, label %{inside}, label %{after}")
+        self.begin(inside)
+        with self.scope():
+            yield
+        self.begin(after)
+
+    def either(self, condition: Value, value: Value, other: Value) -> Value:
+        """One of two scalars or vectors by a scalar condition; both are computed."""
+        return self.emit(value.type, f"select {condition}, {value}, {other}")
+
+    @contextlib.contextmanager
+    def loop(self, start: Value, end: Value, step: Operand) -> Iterator[Value]:
+        """A loop over integers from `start` by `step` while they are below `end`; inside, the integer."""
+        before, test, inside, after = self.block, self.fresh("test"), self.fresh("loop"), self.fresh("after")
+        self.do(f"br label %{test}")
+        self.begin(test)
+        index = self.named(I64, f"%{self.fresh('i')}")
+        head = len(self._lines)
+        self._lines.append("")
+        with self.scope():
+            go_on = self.emit(Type("i1"), f"icmp slt {index}, {end.text}")
+            self.do(f"br {go_on}, label %{inside}, label %{after}")
+            self.begin(inside)
+            yield index
+            following = self.load(I64, f"add {index}, {step.text if isinstance(step, Value) else step}")
+            self.do(f"br label %{test}")
+        incoming = f"[ {start.text}, %{before} ], [ {following.text}, %{self.block} ]"
+        self._lines[head] = f"  {index.text} = phi i64 {incoming}"
+        self.begin(after)

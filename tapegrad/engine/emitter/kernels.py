@@ -1,0 +1,82 @@
+"""Kernels by name: made when they are first needed, kept on disk, loaded once in a process."""
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable
+
+from tapegrad.engine.emitter import lines, machine, objects, tangents
+from tapegrad.engine.emitter.body import Body
+from tapegrad.engine.emitter.case import Case
+from tapegrad.engine.emitter.functions import define
+from tapegrad.engine.emitter.mathematics import MATHEMATICS
+from tapegrad.engine.emitter.rows import forward, reverse
+from tapegrad.engine.emitter.several_tangents import apply_symbol, define_apply
+from tapegrad.engine.emitter.target import Target, host
+from tapegrad.engine.emitter.types import Type
+from tapegrad.engine.runtime import library_loops
+from tapegrad.ops import Op
+
+
+@functools.cache
+def _shared(target: Target) -> dict[str, Callable[[], Body]]:
+    """The functions that kernels call, by their symbols."""
+    pairs = itertools.product((1, 2, 3), (Type("double"), Type("float")))
+    return {
+        **{target.symbol(name): functools.partial(define, name, target) for name in MATHEMATICS},
+        **lines.functions(target),
+        **{apply_symbol(*pair, target): functools.partial(define_apply, target, *pair) for pair in pairs},
+    }
+
+
+def bodies(op: Op, dtype: str, direction: str, target: Target) -> list[Body]:
+    """The functions of a kernel; the kernel itself is the last of them."""
+    case = Case(op, dtype, target)
+    try:
+        return _MAKERS[direction](case)
+    except LookupError as error:
+        raise LookupError(f"{op.name}: {error}") from None
+
+
+_MAKERS: dict[str, Callable[[Case], list[Body]]] = {
+    "forward": forward,
+    "reverse": reverse,
+    "tangent": tangents.tangent,
+}
+
+
+def compiled(parts: Iterable[Body], target: Target) -> objects.Compiled:
+    """The object code of functions, and what it calls."""
+    parts = list(parts)
+    text = machine.module_text(parts)
+    called = {name.strip('@"') for part in parts for name in part.declarations}
+    loops = {loop for part in parts for loop in part.loops}
+    known = _shared(target).keys()
+    return objects.Compiled(
+        machine.compile_text(text, target), tuple(sorted(called & known)), tuple(sorted(loops))
+    )
+
+
+@functools.cache
+def address(op: Op, dtype: str, direction: str, target: Target | None = None) -> int:
+    """The address of a kernel, for this processor or another kind that it can stand for."""
+    target = target or host()
+    symbol = Case(op, dtype, target).symbol(direction)
+    return _load(symbol, target, lambda: compiled(bodies(op, dtype, direction, target), target))
+
+
+@functools.cache
+def _shared_address(symbol: str, target: Target) -> int:
+    return _load(symbol, target, lambda: compiled([_shared(target)[symbol]()], target))
+
+
+def _load(symbol: str, target: Target, make: Callable[[], objects.Compiled]) -> int:
+    found = objects.obtain(symbol, target, make)
+    for each in found.calls:
+        _shared_address(each, target)
+    library_loops.ensure(found.loops)
+    return machine.load(found.code, symbol)
+
+
+def is_kept(op: Op, dtype: str, direction: str) -> bool:
+    """Whether a kernel is on disk."""
+    return objects.is_kept(Case(op, dtype, host()).symbol(direction), host())

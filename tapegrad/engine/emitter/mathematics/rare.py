@@ -1,0 +1,30 @@
+"""Lanes for which vector code is not worth its while: the C library computes them, one after the other."""
+
+from tapegrad.engine.emitter.body import Value
+from tapegrad.engine.emitter.operations import select
+from tapegrad.engine.emitter.types import Type
+
+
+def by_library(name: str, rare: Value, x: Value, value: Value) -> Value:
+    """`value`, but in the lanes where `rare` holds what the C library's function `name` gives for `x`."""
+    body, before = x.body, x.body.block
+    inside, after = body.fresh("rare"), body.fresh("common")
+    body.do(f"br {body.any(rare)}, label %{inside}, label %{after}")
+    body.begin(inside)
+    with body.scope():
+        other = select(rare, _each(name, x), value)
+    ended = body.block
+    body.do(f"br label %{after}")
+    body.begin(after)
+    return body.phi(value.type, **{before: value, ended: other})
+
+
+def _each(name: str, x: Value) -> Value:
+    """The C library's function of every lane."""
+    body, result = x.body, x
+    scalar = Type(x.type.element)
+    for lane in range(x.type.lanes):
+        element = body.emit(scalar, f"extractelement {x}, i32 {lane}")
+        computed = body.emit(scalar, body.call(str(scalar), f"@{name}", [element]))
+        result = body.emit(x.type, f"insertelement {result}, {computed}, i32 {lane}")
+    return result

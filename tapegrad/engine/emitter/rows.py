@@ -1,0 +1,108 @@
+"""The forward and the reverse kernel of a row: ``int64 kernel(frame, loops)``."""
+
+from tapegrad.engine.emitter.blocks import Elements
+from tapegrad.engine.emitter.body import Body, Value
+from tapegrad.engine.emitter.case import Case, frame_of, leave_for, quoted
+from tapegrad.engine.emitter.expressions import Expressions, parse
+from tapegrad.engine.emitter.loops import Lines, Loop, functions_of, primals_read
+from tapegrad.engine.emitter.mathematics import MATHEMATICS
+from tapegrad.engine.emitter.memory import POINTER, Cotangent, word
+from tapegrad.engine.emitter.stages import Stages
+from tapegrad.engine.emitter.types import I64
+from tapegrad.engine.kernels.frame import STORE, X_BAR
+from tapegrad.ops import Op
+
+
+def primal_of(op: Op) -> str:
+    """The text of the primal: where the mathematics has the row's function, the function itself."""
+    arguments = ", ".join(f"x{j}" for j in range(op.arity))
+    return f"{op.name}({arguments})" if op.name in MATHEMATICS else op.primal
+
+
+def forward(case: Case) -> list[Body]:
+    """The functions of the kernel of the primal."""
+    stages = Stages()
+    node = stages.cut(parse(primal_of(case.op)))
+
+    def lines(body: Body) -> Lines:
+        reads = {name: case.primal(body, name) for name in primals_read(stages, [node])}
+        return Lines(reads, {"y": case.primal(body, "y")}, {})
+
+    def emit(expressions: Expressions, elements: Elements) -> None:
+        elements.write("y", expressions.value(node))
+
+    return functions_of(Loop(case, stages, [node], lines, emit), case.symbol("forward"))
+
+
+def reverse(case: Case) -> list[Body]:
+    """The functions of the kernel that adds the result's cotangent, by each partial, to those that are wanted.
+
+    Where all are wanted and adjacent, they are computed in one loop, otherwise in one after the other.
+    """
+    wanted = case.op.differentiable_operands
+    name = case.symbol("reverse")
+    if len(wanted) == 1:
+        return functions_of(_contributions(case, wanted), name)
+    each = {_part(name, j): _contributions(case, (j,)) for j in wanted}
+    parts = [function for part, loop in each.items() for function in functions_of(loop, part)]
+    if not wanted:
+        return [_one_after_the_other(case, name)]
+    together, apart = f"{name}.together", f"{name}.apart"
+    joint = _contributions(case, wanted)
+    if joint.stages.steps:
+        return [*parts, _one_after_the_other(case, name)]
+    functions = [*parts, *functions_of(joint, together, apart)]
+    return [*functions, _one_after_the_other(case, apart), _choice(case, name, together, apart)]
+
+
+def _part(name: str, j: int) -> str:
+    return f"{name}.{j}"
+
+
+def _is_wanted(body: Body, j: int) -> Value:
+    return word(frame_of(body), X_BAR + j).unequal(0)
+
+
+def _choice(case: Case, name: str, together: str, apart: str) -> Body:
+    """The kernel that looks whether all cotangents are wanted."""
+    body = case.begin(name)
+    first, *others = (_is_wanted(body, j) for j in case.op.differentiable_operands)
+    for each in others:
+        first = first & each
+    with body.when_leaving(first):
+        leave_for(body, together)
+    leave_for(body, apart)
+    return body
+
+
+def _one_after_the_other(case: Case, name: str) -> Body:
+    """The kernel that adds to one cotangent after the other, where it is wanted."""
+    body = case.begin(name)
+    kernel = name.removesuffix(".apart")
+    for j in case.op.differentiable_operands:
+        with body.when(_is_wanted(body, j)):
+            arguments = [frame_of(body), body.named(POINTER, "%loops")]
+            body.load(I64, body.call("i64", quoted(_part(kernel, j)), arguments))
+    body.do("ret i64 0")
+    return body
+
+
+def _contributions(case: Case, wanted: tuple[int, ...]) -> Loop:
+    """The loop that adds to the cotangents of some operands."""
+    stages = Stages()
+    nodes = {j: stages.cut(parse(case.op.partials[j])) for j in wanted}
+
+    def lines(body: Body) -> Lines:
+        stored = word(frame_of(body), STORE)
+        reads = {name: case.primal(body, name) for name in primals_read(stages, nodes.values())}
+        targets = {
+            f"x{j}_bar": Cotangent(case.second(body, f"x{j}"), (stored & (1 << j)).unequal(0)) for j in wanted
+        }
+        return Lines(reads | {"bar": case.second(body, "y")}, {}, targets)
+
+    def emit(expressions: Expressions, elements: Elements) -> None:
+        bar = elements.read("bar")
+        for j, node in nodes.items():
+            elements.add(f"x{j}_bar", expressions.times(node, bar))
+
+    return Loop(case, stages, list(nodes.values()), lines, emit)

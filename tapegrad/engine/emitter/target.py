@@ -1,0 +1,58 @@
+"""What code is made for: a processor, and how many elements are computed at once."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba
+
+_MASKED, _WIDE, _NARROW = 16, 8, 4
+
+
+@dataclass(frozen=True)
+class Target:
+    """A processor, by LLVM's names for it.
+
+    Attributes
+    ----------
+    lanes
+        Elements of a vector value of whatever type: as many float64 as two of the processor's registers hold. One
+        register would leave it waiting for results, more than two would not fit beside one another.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    lanes: int
+
+    def symbol(self, *parts: object) -> str:
+        """What a function for this processor is called in machine code."""
+        return ".".join(map(str, ("tapegrad", *parts, self.lanes)))
+
+    def machine(self) -> Any:
+        """What LLVM writes code with; level 1 of four, for the code that it is given is as it should be."""
+        return llvm.Target.from_triple(self.triple).create_target_machine(
+            cpu=self.cpu, features=self.features, opt=1, reloc="default", codemodel="jitdefault"
+        )
+
+
+@functools.cache
+def host() -> Target:
+    """The processor that this process runs on, or that the environment tells Numba to compile for."""
+    chosen, features = numba.config.CPU_FEATURES, llvm.get_host_cpu_features().flatten()
+    features = features if chosen is None else chosen
+    lanes = _MASKED if "+avx512f" in features else _WIDE if "+avx2" in features else _NARROW
+    return Target(
+        llvm.get_process_triple(), numba.config.CPU_NAME or llvm.get_host_cpu_name(), features, lanes
+    )
+
+
+def x86_64_v3() -> Target:
+    """The processors of the x86-64-v3 level: AVX2 and FMA, without AVX-512."""
+    return Target(llvm.get_process_triple(), "x86-64-v3", "", _WIDE)
+
+
+def aarch64() -> Target:
+    """Any 64-bit ARM processor, by its NEON registers."""
+    return Target("aarch64-unknown-linux-gnu", "generic", "+neon", _NARROW)
