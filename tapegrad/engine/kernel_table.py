@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.engine import guard_pages, threads
+from tapegrad.engine.emitter import kernels as emitter
 from tapegrad.engine.kernels.fill import zero_fill
 from tapegrad.engine.runtime import cache, compiler, library_loops
 from tapegrad.engine.runtime.announcer import announcer
@@ -18,7 +19,7 @@ from tapegrad.engine.sweep.control_words import CONTROL_WORDS, DRIVER, LOCK, POO
 from tapegrad.engine.sweep.parallel import parallel_driver
 from tapegrad.engine.sweep.pool import help_out
 from tapegrad.engine.tape import layout
-from tapegrad.ops import CODES, KINDS, ROWS, Row
+from tapegrad.ops import CODES, KINDS, ROWS, Op, Row, Structural
 from tapegrad.ops.params import words_of
 
 DTYPE_NAMES = ("f64", "f32", "i64", "b8")
@@ -128,9 +129,10 @@ def _has(row: Row, dtype: str, direction: str) -> bool:
     return row.differentiable and dtype in ("f64", "f32")
 
 
-def _place(name: KernelName) -> tuple[str, str]:
-    """Module and function of a kernel."""
-    return _ROWS[name.op].kernel(name.dtype, name.direction)
+def _place(name: KernelName) -> tuple[str, str] | None:
+    """Module and function of a kernel that is written by hand; `None` where the emitter makes it."""
+    row = _ROWS[name.op]
+    return row.kernel(name.dtype, name.direction) if isinstance(row, Structural) else None
 
 
 def kernels() -> list[KernelName]:
@@ -141,8 +143,10 @@ def kernels() -> list[KernelName]:
 
 def is_cached(name: KernelName) -> bool:
     """Whether a kernel's machine code is in the cache folder."""
-    module, function = _place(name)
-    return cache.holds(module, function)
+    row, place = _ROWS[name.op], _place(name)
+    if isinstance(row, Op):
+        return emitter.is_kept(row, name.dtype, name.direction)
+    return place is not None and cache.holds(*place)
 
 
 def load(name: KernelName) -> int:
@@ -151,11 +155,20 @@ def load(name: KernelName) -> int:
     at = (code, DTYPE_NAMES.index(name.dtype), DIRECTIONS.index(name.direction))
     with compiler.compiling:
         if _kernels[at] == 0:
-            module_name, function = _place(name)
-            module = importlib.import_module(module_name)
-            library_loops.ensure(getattr(module, "LIBRARY", {}).get(function, ()))
-            _kernels[at] = compiler.compile_kernel(getattr(module, function), **getattr(module, "FLAGS", {}))
+            _kernels[at] = _address(name)
     return int(_kernels[at])
+
+
+def _address(name: KernelName) -> int:
+    """Address of a kernel, made or taken from the cache."""
+    row, place = _ROWS[name.op], _place(name)
+    if isinstance(row, Op):
+        return emitter.address(row, name.dtype, name.direction)
+    assert place is not None
+    module_name, function = place
+    module = importlib.import_module(module_name)
+    library_loops.ensure(getattr(module, "LIBRARY", {}).get(function, ()))
+    return compiler.compile_kernel(getattr(module, function), **getattr(module, "FLAGS", {}))
 
 
 def engine() -> dict[str, Callable[[], Any]]:
@@ -184,7 +197,8 @@ def expect(kernels_: Iterable[tuple[int, int, int]]) -> None:
     """These kernels will be needed, each given as for `load_code`: what of them must be compiled is counted."""
     missing = {key for key in kernels_ if _kernels[key] == 0}
     with compiler.compiling:
-        announcer.expect(_place(_name(*key)) for key in missing)
+        places = [_place(_name(*key)) for key in missing]
+        announcer.expect(place for place in places if place is not None)
 
 
 def _name(code: int, dtype: int, direction: int) -> KernelName:

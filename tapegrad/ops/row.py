@@ -127,9 +127,6 @@ class Row(Protocol):
     def differentiable(self) -> bool:
         """Whether there is a reverse kernel."""
 
-    def kernel(self, dtype: str, direction: str) -> tuple[str, str]:
-        """Module and function of the kernel for a dtype and a direction."""
-
 
 # How an instruction is bound to a frame. The first five go through loops, the others do it all at once.
 KINDS = {
@@ -151,7 +148,7 @@ class Op:
     Attributes
     ----------
     family
-        Names the generated file that the row's kernels stand in.
+        What kind of function it is.
     domains
         For each operand the interval from which tests draw it.
     ufunc
@@ -248,14 +245,6 @@ class Op:
         """Operands whose primal some partial reads."""
         read = frozenset[str]().union(*map(_needs, self.partials))
         return frozenset(j for j in range(self.arity) if f"x{j}" in read)
-
-    def module(self, dtype: str, direction: str) -> str:
-        """The module of this row's kernel for `dtype` ("f64" or "f32") and a direction."""
-        part = "_tangent" if direction == "tangent" else ""
-        return f"{_KERNELS}.generated.{self.family}{part}_{dtype}"
-
-    def kernel(self, dtype: str, direction: str) -> tuple[str, str]:
-        return self.module(dtype, direction), f"{self.name}_{direction}_{dtype}"
 
 
 def _needs(text: str) -> frozenset[str]:
@@ -356,5 +345,6 @@ class Structural:
         return tuple(self.fixed_dtypes.get(j) for j in range(self.arity))
 
     def kernel(self, dtype: str, direction: str) -> tuple[str, str]:
+        """Module and function of the kernel for a dtype and a direction."""
         module, _, function = self.functions.format(dtype=dtype, direction=direction).rpartition(".")
         return f"{_KERNELS}.{module}", function

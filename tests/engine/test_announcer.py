@@ -106,14 +106,14 @@ def test_entry_points_of_a_group_are_announced_together(
 
 def test_a_program_says_which_kernels_it_will_need(monkeypatch) -> None:
     x = tg.tensor(np.ones(3))
-    tg.sum(tg.sin(x) * tg.exp(x)).backward()  # while recording, the eager engine looks into its own table
+    tg.prod(x).backward()  # while recording, the eager engine looks into its own table
     expected: set[tuple[str, str]] = set()
     monkeypatch.setattr(kernel_table.announcer, "expect", expected.update)
     monkeypatch.setattr(kernel_table, "_kernels", np.zeros_like(kernel_table._kernels))
-    f = tg.jit(lambda x: tg.sin(x) * tg.exp(x))
-    tg.value_and_grad(tg.jit(lambda x: tg.sum(tg.sin(x) * tg.exp(x))))(np.ones(3))
+    f = tg.jit(tg.prod)
+    tg.value_and_grad(tg.jit(lambda x: tg.prod(x)))(np.ones(3))
     tg.jvp(f, (np.ones(3),), (np.ones(3),))
-    kernels = {f"{op}_{direction}_f64" for op in ("sin", "exp") for direction in ("reverse", "tangent")}
+    kernels = {f"prod_reduce_{direction}_f64" for direction in ("reverse", "tangent")}
     assert {name for _, name in expected} >= kernels
 
 

@@ -23,15 +23,17 @@ with_params = pytest.mark.parametrize(
 # --- kernels ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", kernel_table.kernels(), ids=str)
+WRITTEN = [name for name in kernel_table.kernels() if isinstance(ROWS[CODES[name.op]], Structural)]
+
+
+@pytest.mark.parametrize("name", WRITTEN, ids=str)
 def test_every_kernel_that_a_row_promises_is_written(name: kernel_table.KernelName) -> None:
     module, function = ROWS[CODES[name.op]].kernel(name.dtype, name.direction)
     assert importlib.util.find_spec(module), (
         f"{name.op}: its kernels should be in {module}, which is not there"
     )
     assert hasattr(importlib.import_module(module), function), (
-        f"{name.op}: {module} has no {function}(frame, loops); `make gen` writes those of elementwise ops, those of"
-        " structural ops are written by hand"
+        f"{name.op}: {module} has no {function}(frame, loops), which is written by hand"
     )
 
 

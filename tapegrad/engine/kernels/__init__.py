@@ -6,9 +6,7 @@ In reading order:
     inlining, llvm_types           how kernels' functions are compiled; types for intrinsics
     raw_memory                     loads, stores and calls by address
     strided, odometer              order and bounds of strided arrays; a walk over their elements
-    arithmetic, library            functions of elements: in line, and of libraries
-    blocks, cotangents, tangents   what the generated kernels share
-    generated                      the elementwise kernels, written by `codegen`
+    library, library_calls         functions of libraries, called by address
     reduce, prod, accumulate, scan  reductions and running sums along a line
     deviations, logsumexp          variances; sums of exponentials
     recurrence, sorting            linear recurrences along a line; the order of a line

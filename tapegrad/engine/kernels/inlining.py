@@ -10,7 +10,5 @@ _SMALL: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "n
 always_inline = numba.njit(error_model="numpy", inline="always")
 # A function of its own, compiled once for each combination of argument types.
 noinline = numba.njit(**_SMALL)
-# The same, where a product and a sum may become one instruction.
-noinline_contracted = numba.njit(fastmath={"contract"}, **_SMALL)
 # The same, where sums may also be reordered, so that they are taken in lanes. Nothing is assumed of nan and inf.
 noinline_reordered = numba.njit(fastmath={"reassoc", "contract"}, **_SMALL)

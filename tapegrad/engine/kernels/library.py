@@ -5,18 +5,10 @@ SciPy's own inner loops, which are several times faster than the C library's fun
 loop. Entries of BLAS and LAPACK are plain functions; their second word is 0.
 """
 
-# NumPy's functions by name. A function that a text of the table calls stands here or among SciPy's, and nowhere else.
-_UNARY = (
-    "positive", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
-    "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "floor", "ceil",
-    "rint", "trunc", "sign", "spacing",
-)  # fmt: skip
-_BINARY = (
-    "add", "power", "arctan2", "hypot", "logaddexp", "logaddexp2", "remainder", "fmod", "floor_divide", "copysign",
-    "nextafter",
-)  # fmt: skip
-_TESTS = ("isnan", "isinf", "isfinite")
-_COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+# NumPy's functions by name. A function that a text of the table calls stands here, among SciPy's, or in the emitter's
+# mathematics.
+_UNARY = ("exp", "log1p", "spacing")
+_BINARY = ("logaddexp2", "remainder", "fmod", "floor_divide", "nextafter")
 
 # SciPy's functions by the names that texts use, with their names in `scipy.special._ufuncs`.
 _SCIPY_UNARY = {
@@ -41,9 +33,6 @@ SIGNATURES: dict[str, str] = {
     **dict.fromkeys((*_UNARY, *_SCIPY_UNARY), "d->d"),
     **dict.fromkeys((*_BINARY, *_SCIPY_BINARY), "dd->d"),
     **dict.fromkeys(_SCIPY_TERNARY, "ddd->d"),
-    **dict.fromkeys(_TESTS, "d->?"),
-    **dict.fromkeys(_COMPARISONS, "dd->?"),
-    "absolute": "?->?",  # copies booleans
 }
 BLAS: tuple[str, ...] = (
     "dgemm", "sgemm", "ddot", "sdot", "dgemv", "sgemv", "dtrsm", "strsm", "dtrsv", "strsv",

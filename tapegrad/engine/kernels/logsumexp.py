@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.engine.kernels.accumulate import block_sum
-from tapegrad.engine.kernels.blocks import call_library
 from tapegrad.engine.kernels.frame import COUNT, OUTER, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.library_calls import call_library
 from tapegrad.engine.kernels.raw_memory import (
     load_at,
     load_f64,

@@ -1,0 +1,71 @@
+"""Kernels for other processors than this one: the same numbers to the last bit, and code for what cannot run here."""
+
+import ctypes
+import itertools
+
+import numpy as np
+import pytest
+
+from helpers.elementwise_kernels import DTYPES, Strided, kernel, random_operands, run, text_values
+from tapegrad.engine.emitter import kernels
+from tapegrad.engine.emitter.target import aarch64, host, x86_64_v3
+from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.ops import BY_NAME, Op
+
+# One of every kind: in line, with mathematics, with both of sine and cosine, with a library, with booleans.
+NAMES = (
+    "multiply",
+    "divide",
+    "where",
+    "clip",
+    "sin",
+    "power",
+    "sinc",
+    "erf",
+    "xlogy",
+    "lgamma",
+    "floor_divide",
+    "isnan",
+)
+OPS = [pytest.param(BY_NAME[name], id=name) for name in NAMES]
+LAYOUTS = ("adjacent", "double", "broadcast")
+DIRECTIONS = ("forward", "reverse", "tangent")
+
+
+def directions_of(op: Op) -> tuple[str, ...]:
+    return DIRECTIONS[:1] if op.predicate else DIRECTIONS
+
+
+def results(op: Op, dtype: str, direction: str, count: int, layout: str, wide: bool) -> list[np.ndarray]:
+    """What a kernel writes, for this processor or for x86-64-v3."""
+    operands = [Strided.of(x, layout) for x in random_operands(op, dtype, count)]
+    y_values = text_values(op, [x.view for x in operands])["y"]
+    y = Strided.of(
+        np.broadcast_to(y_values, (count,)).astype(bool if op.predicate else DTYPES[dtype]), "adjacent"
+    )
+    seconds = [Strided.of(np.full(count, 0.75, DTYPES[dtype]), layout) for _ in operands]
+    y_bar = Strided.of(np.linspace(1, 2, count).astype(DTYPES[dtype]), "adjacent")
+    words = {COUNT: count, Y: y.address, Y_STRIDE: y.stride, Y_BAR: y_bar.address}
+    for j, operand in enumerate(operands):
+        words |= {X + j: operand.address, STRIDE + j: operand.stride}
+        words |= {X_BAR + j: seconds[j].address} if j in op.differentiable_operands else {}
+    run(kernel(op, direction, dtype, None if wide else x86_64_v3()), words)
+    return [line.view.copy() for line in (y, y_bar, *seconds)]
+
+
+@pytest.mark.skipif(host().lanes <= 8, reason="this processor has no wider registers")
+@pytest.mark.parametrize("op", OPS)
+def test_results_do_not_depend_on_the_width_of_registers(op: Op) -> None:
+    for dtype, direction in itertools.product(DTYPES, directions_of(op)):
+        for count, layout in itertools.product((1, 13, 300), LAYOUTS):
+            pair = [results(op, dtype, direction, count, layout, wide) for wide in (True, False)]
+            for one, other in zip(*pair, strict=True):
+                np.testing.assert_array_equal(one, other, err_msg=f"{dtype} {direction} {count} {layout}")
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_kernels_are_compiled_for_aarch64(op: Op) -> None:
+    for dtype, direction in itertools.product(DTYPES, directions_of(op)):
+        made = kernels.compiled(kernels.bodies(op, dtype, direction, aarch64()), aarch64())
+        machine = ctypes.c_uint16.from_buffer_copy(made.code, 18).value
+        assert (made.code[:4], machine) == (b"\x7fELF", 183)
