@@ -80,7 +80,10 @@ def check(contender: Contender, reference: Answer, tolerance: float = 1e-9) -> N
 
 
 def race(
-    contenders: Sequence[Contender], references: Sequence[Answer] | Answer, budget: Budget | None = None
+    contenders: Sequence[Contender],
+    references: Sequence[Answer] | Answer,
+    budget: Budget | None = None,
+    tolerance: float = 1e-9,
 ) -> list[Timing]:
     """Check, then time `contenders` in turns.
 
@@ -92,6 +95,8 @@ def race(
         The right answer: one for all, or a list with one for each contender.
     budget : Budget, optional
         How long to measure.
+    tolerance : float, optional
+        How far an answer may be off, by its largest element.
 
     Returns
     -------
@@ -101,7 +106,7 @@ def race(
     budget = budget or Budget()
     answers = references if isinstance(references, list) else [references] * len(contenders)
     for contender, answer in zip(contenders, answers, strict=True):
-        check(contender, answer)
+        check(contender, answer, tolerance)
     gc.collect()
     calls = [_calibrate(contender, budget.batch) for contender in contenders]
     rounds = _rounds(contenders, calls, budget)

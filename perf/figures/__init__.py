@@ -9,6 +9,7 @@ from perf.figures.distributions import DISTRIBUTIONS
 from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
 from perf.figures.linear_algebra import LINEAR_ALGEBRA
+from perf.figures.mathematics import MATHEMATICS_FIGURES
 from perf.figures.memory import MEMORY
 from perf.figures.operations import OPERATION
 from perf.figures.races import RACES
@@ -22,6 +23,7 @@ FIGURES: dict[str, Figure] = {
         *OPERATION,
         *FUNCTIONS,
         *RACES,
+        *MATHEMATICS_FIGURES,
         *DERIVATIVES,
         *FITS,
         *LINEAR_ALGEBRA,
