@@ -9,6 +9,7 @@ In reading order:
     sweep                          instructions bound to frames; eager execution, reverse, tangent, replay
     runtime                        compiling, caching, announcing
     kernel_table, reference        from op codes to kernels; the same formulas by NumPy
+    plain_arrays                   an elementwise op on NumPy arrays, past any tape
     status                         from error numbers to exceptions
     tape_view                      a tape at one moment, as Python reads it
     verify                         what a legal tape is

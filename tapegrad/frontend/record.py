@@ -8,6 +8,7 @@ from typing import cast as cast_type
 import numpy as np
 
 from tapegrad.engine import kernel_table
+from tapegrad.engine.plain_arrays import compute
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep import eager
@@ -272,7 +273,7 @@ def _is_read(row: Op, operand: int) -> bool:
 
 
 def _without_tape(row: Op, values: list[Any]) -> Tensor:
-    """The op on integers and booleans, which are constants: NumPy computes it, in float64 if not in integers.
+    """The op on integers and booleans, which are constants: NumPy computes it in integers, the kernel in float64.
 
     Of indices that each replay computes it is an instruction.
     """
@@ -284,8 +285,10 @@ def _without_tape(row: Op, values: list[Any]) -> Tensor:
         if result is not None:
             return result
     arrays = [value if type(value) is int else read_now(value) for value in values]
-    if _gives_floats(row):  # NumPy would take float16 for small integers, and objects for very large ones
-        arrays = [x if j in row.boolean_operands else np.asarray(x, float) for j, x in enumerate(arrays)]
+    if _gives_floats(
+        row
+    ):  # in float64, whatever the integers are, and to the bit as an instruction of them would
+        return from_array(compute(row, arrays), constant=True)
     return from_array(_by_numpy(row, arrays), constant=True)
 
 

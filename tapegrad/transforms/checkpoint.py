@@ -129,6 +129,6 @@ def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
     ...         u = step(u)
     ...     return u
     >>> tg.grad(final)(0.5)
-    np.float64(1.1543555728334653)
+    np.float64(1.1543555728334658)
     """
     return Checkpointed(function)

@@ -47,5 +47,5 @@ def logaddexp(x: Value, y: Value) -> Value:
     rest = _log_of_one_and(_decay(size, low))
     larger = select(x < y, y, x)
     s = two_sum(larger, rest.high)
-    limit = select(is_nan(x) | is_nan(y), x + y, larger)
+    limit = select(is_nan(x) | is_nan(y), x + y, larger + 0.0)  # the logarithm of 1 is 0, not -0
     return select(size < INFINITY, s.high + (s.low + rest.low), limit)
