@@ -41,12 +41,10 @@ def reverse(case: Case) -> list[Body]:
     """
     wanted = case.op.differentiable_operands
     name = case.symbol("reverse")
-    if len(wanted) == 1:
-        return functions_of(_contributions(case, wanted), name)
     each = {_part(name, j): _contributions(case, (j,)) for j in wanted}
     parts = [function for part, loop in each.items() for function in functions_of(loop, part)]
-    if not wanted:
-        return [_one_after_the_other(case, name)]
+    if len(wanted) < 2:
+        return [*parts, _one_after_the_other(case, name)]
     together, apart = f"{name}.together", f"{name}.apart"
     joint = _contributions(case, wanted)
     if joint.stages.steps:
