@@ -233,7 +233,7 @@ del lent, hooked, shown
 garbage += [lost_recording, lambda: lost(held.pop()), lambda: lost(held.pop()), lambda: lost(held.pop()),
             lambda: lost(held.pop())]
 tg.sum(tg.tanh(x) * tg.exp(x)).backward()
-tg.log1p(x)
+tg.cumsum(tg.sort(tg.log1p(x)))
 assert garbage == [], (len(garbage), rounds)
 print(x.grad.size)
 """
