@@ -268,8 +268,8 @@ def params_words(code: int, params: Any) -> tuple[int, ...]:
     return () if params is None else tuple(words_of(params))
 
 
-def op_words(code: int) -> np.ndarray:
-    """What the engine knows of an op."""
+def op_words(code: int | np.ndarray) -> np.ndarray:
+    """What the engine knows of an op, or of each of several."""
     return _op_table[code]
 
 

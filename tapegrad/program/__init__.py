@@ -9,8 +9,9 @@ In reading order:
     liveness                       which instructions a program needs
     passes                         common subexpressions and dead code
     spec, kinds                    what a program is made for; the class of each kind
-    memory_plan, in_place          when a buffer is in use, and its offset in the workspace; writes in place
-    stream, program                instructions bound to frames, in the order of execution
+    in_place                       writes to where the old contents are
+    stream, edited_stream          instructions bound to frames, in the order of execution
+    memory_plan, program           when a block is in use, and its offset in the workspace; the two streams
     gradient, pullback             programs with a reverse stream
     tangents, jacobian_columns     programs with tangents
     tangent_frames, seed_sparsity  frames of tangents; which seeds a tangent depends on

@@ -6,18 +6,15 @@ from typing import ClassVar
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep import bind_recording, replay
-from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import Op
 from tapegrad.program import in_place
-from tapegrad.program.liveness import active_buffers, active_operands, live_instructions
-from tapegrad.program.memory_plan import END
-from tapegrad.program.program import RUN_REVERSE, Program
-from tapegrad.program.stream import binding_address
+from tapegrad.program.liveness import active_buffers, active_operands, bits, live_instructions
+from tapegrad.program.program import Program
+from tapegrad.program.stream import RUN_REVERSE, binding_address, bound, fills
 
 
 class ReverseProgram(Program):
@@ -28,6 +25,9 @@ class ReverseProgram(Program):
     _backwards: dict[int, list[int]]
     # The operand that takes over the cotangent of an instruction's result, for those that have one
     _takes_over: dict[int, int]
+    # For each of them the operands whose cotangent it is the first to write, as bits
+    _first: dict[int, int]
+    _untouched: list[int]  # the buffers differentiated by that no instruction reaches
 
     def _select_backwards(self) -> None:
         """Select the instructions of both streams."""
@@ -39,77 +39,63 @@ class ReverseProgram(Program):
     def _saved_bounds(self) -> dict[int, in_place.Bounds]:
         return in_place.saved_bounds(self.tape, self._backwards)
 
-    def _plan_backwards(self, keep: bool) -> None:
-        """Plan the reverse stream. With `keep` it can run again: what it reads stays."""
-        tape, memory = self.tape, self._memory
-        elsewhere = {*self._wrt, *self._seeded}
-        self._takes_over = {}
-        for step, (i, operands) in enumerate(self._backwards.items(), len(self._live)):
-            written = tape.written[i]
-            memory.use(("cotangent", written), step)
+    def _allocate_cotangents(self) -> None:
+        """Allocate cotangents, but for those that are bound or seeded; note who reaches each of them first."""
+        tape, elsewhere = self.tape, {*self._wrt, *self._seeded}
+        touched, fresh = set(self._seeded), []
+        self._takes_over, self._first = {}, {}
+        for i, operands in self._backwards.items():
+            first = 0
             for j in operands:
                 operand = tape.read[i][j]
+                if operand in touched:
+                    continue
+                touched.add(operand)
                 if i not in self._takes_over and self._hands_on(i, j, elsewhere):
-                    memory.share(("cotangent", operand), ("cotangent", written))
                     self._takes_over[i] = j
-                elif operand not in elsewhere:
-                    memory.begin(("cotangent", operand), tape.bytes(operand), step)
-                for buffer in tape.saved_for_backward(i, j):
-                    memory.use(("primal", buffer), END if keep else step)
+                    continue
+                first |= 1 << j
+                if operand not in elsewhere:
+                    fresh.append(operand)
+            self._first[i] = first
+        self._cotangent[fresh] = self._blocks.new(map(tape.bytes, fresh))
+        for i, j in self._takes_over.items():
+            self._cotangent[tape.read[i][j]] = self._cotangent[tape.written[i]]
+        self._untouched = [buffer for buffer in dict.fromkeys(self._wrt) if buffer not in touched]
 
     def _hands_on(self, i: int, j: int, elsewhere: set[int]) -> bool:
-        """Whether the cotangent of a result becomes that of operand `j`, in the same block."""
-        old, new = self.tape.read[i][j], self.tape.written[i]
-        if {old, new} & elsewhere or not (
-            (j == 0 and self._is_in_place(i)) or _is_passed_on(self.tape, i, j)
-        ):
+        """Whether the cotangent of a result becomes that of operand `j`, which has none yet, in the same block."""
+        if self.tape.read[i][j] in elsewhere or self.tape.written[i] in elsewhere:
             return False
-        blocks = self._memory.blocks
-        return ("cotangent", old) not in blocks and ("cotangent", new) in blocks
+        return (j == 0 and self._is_in_place(i)) or _is_passed_on(self.tape, i, j)
 
     def _is_in_place(self, i: int) -> bool:
         return kernel_table.row(self.tape.instructions[i].op).in_place
 
     def _bind(self) -> None:
-        self._expect(self._backwards, RUN_REVERSE)
         super()._bind()
         self._bind_backwards()
 
     def _bind_backwards(self) -> None:
         """Bind the reverse stream. The first instruction to reach a cotangent writes it, or adds to zeros."""
-        tape = self.tape
-        touched = set(self._seeded)
-        for i, operands in self._backwards.items():
-            store, passed_on = self._stored(i, operands, touched), self._passed_on(i)
-            if operands == [passed_on]:
-                continue
-            frame = self._bound(self.reverse, i, RUN_REVERSE, store)
-            if passed_on != NONE:
-                frame[word.X_BAR + passed_on] = 0
-            self._add(self.reverse, i, RUN_REVERSE, frame)
-        for buffer in dict.fromkeys(self._wrt):
-            if buffer not in touched:
-                self.reverse.fill(int(self._cotangent[buffer]), tape.bytes(buffer))
-
-    def _stored(self, i: int, operands: list[int], touched: set[int]) -> int:
-        """Return the operands that instruction `i` writes the cotangents of, as bits; others are filled with zeros."""
-        store = 0
-        for j in operands:
-            buffer = self.tape.read[i][j]
-            if buffer in touched:
-                continue
-            touched.add(buffer)
-            if j == self._takes_over.get(i):
-                continue
-            if bind_recording.can_store(self._header, i, j):
-                store |= 1 << j
-            else:
-                self.reverse.fill(int(self._cotangent[buffer]), self.tape.bytes(buffer))
-        return store
+        chosen = [
+            (i, RUN_REVERSE, wanted, self._first[i])
+            for i, operands in self._backwards.items()
+            if (wanted := bits(operands) & ~self._passed_on(i))
+        ]
+        rows = np.zeros((len(chosen), bind_recording.ROW_WORDS), np.int64)
+        rows[:, : bind_recording.ROW_FIRST + 1] = np.array(chosen, np.int64).reshape(-1, 4)
+        stream = bound(self._header, self._ops, rows)
+        before, operands = np.nonzero(rows[:, bind_recording.ROW_FIRST, None] >> np.arange(3) & 1)
+        numbers = stream.number[before].tolist()
+        buffers = [self.tape.read[i][j] for i, j in zip(numbers, operands.tolist(), strict=True)]
+        buffers += self._untouched
+        cleared = fills(self._cotangent[buffers], [self.tape.bytes(buffer) for buffer in buffers])
+        self.reverse = stream.inserting(cleared, [*before, *[len(stream)] * len(self._untouched)])
 
     def _passed_on(self, i: int) -> int:
-        """Return the operand whose cotangent is in its place without a kernel."""
-        return NONE if self._is_in_place(i) else self._takes_over.get(i, NONE)
+        """Return the operand whose cotangent is in its place without a kernel, as a bit."""
+        return 0 if self._is_in_place(i) else bits([self._takes_over[i]] if i in self._takes_over else ())
 
 
 def _is_passed_on(tape: TapeView, i: int, j: int) -> bool:
@@ -135,14 +121,11 @@ class GradientProgram(ReverseProgram):
         self._seeded = self._outputs[:1]
         self._select_backwards()
 
-    def _plan(self) -> None:
+    def _allocate(self) -> None:
+        self._allocate_primals()
         output = self._outputs[0]
-        self._plan_forward()
-        self._memory.use(("primal", output), END)
-        self._memory.begin(("cotangent", output), self.tape.bytes(output), len(self._live))
-        self._plan_backwards(self._runs_again)
-        for buffer in self._others:
-            self._memory.blocks.pop(("primal", buffer), None)  # bindings
+        self._cotangent[output] = self._blocks.new([self.tape.bytes(output)])[0]
+        self._allocate_cotangents()
 
     @property
     def _others(self) -> list[int]:
@@ -163,16 +146,23 @@ class GradientProgram(ReverseProgram):
         for k, buffer in enumerate(self._wrt, self.given + len(self._others)):
             cotangent[buffer] = binding_address(k)
 
+    def _keep_blocks(self) -> None:
+        output, second = self._outputs[0], len(self.forward)
+        self._blocks.keep([self._primal[output]], second, self._end)
+        self._blocks.keep([self._cotangent[output]], second, second)
+        if self._runs_again:
+            self._blocks.keep_over(second, self._end)
+
     def workspace_words(self, base: int) -> dict[int, int]:
         output = self.outputs[0]
         return {
-            replay.SEED: base + self._memory.blocks["cotangent", self._outputs[0]].offset,
+            replay.SEED: base + self._offset(self._cotangent[self._outputs[0]]),
             replay.SEED_COUNT: math.prod(output.shape),
             replay.SEED_DTYPE: DTYPE_CODES[output.dtype],
         }
 
     def workspace_outputs(self) -> list[tuple[int, View]]:
-        return [(self._memory.blocks["primal", self._outputs[0]].offset, self.outputs[0])]
+        return [(self._offset(self._primal[self._outputs[0]]), self.outputs[0])]
 
 
 class ReverseJacobianProgram(GradientProgram):

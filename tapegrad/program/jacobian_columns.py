@@ -13,11 +13,12 @@ from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.program import seed_sparsity
-from tapegrad.program.memory_plan import END
+from tapegrad.program.edited_stream import EditedStream
+from tapegrad.program.liveness import bits
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.seed_sparsity import SeedRanges
 from tapegrad.program.spec import ProgramSpec
-from tapegrad.program.stream import InstructionStream, binding_address
+from tapegrad.program.stream import RUN_TANGENT, binding_address, empty_stream, joined
 from tapegrad.program.tangents import TangentProgram
 
 _FEW_SEEDS = 64  # that go through one stream whatever the size of the buffers
@@ -98,24 +99,18 @@ class ForwardJacobianProgram(TangentProgram):
 
     # --- planning ------------------------------------------------------------------------------------------------
 
-    def _plan(self) -> None:
-        if self.chunk:
-            self._plan_chunks()
-        else:
-            self._plan_together()
-        if self.spec.values:
-            self._bind_outputs("primal")
-        self._memory.use(("tangent", self._outputs[0]), END)
+    def _allocate(self) -> None:
+        if not self.chunk:
+            super()._allocate()
+            return
+        self._allocate_primals()
+        self._allocate_tangents()
+        sizes = [self.chunk * self.tape.bytes(buffer) for buffer in self._wrt]
+        self._cotangent[self._wrt] = self._blocks.new(sizes)
 
-    def _plan_chunks(self) -> None:
-        """Plan a second stream, which runs again and again: all primals that it reads stay, and so do the seeds."""
-        self._plan_forward()
-        for step, i in enumerate(self._tangents, len(self._live)):
-            self._plan_tangent(i, step, END)
-        for buffer in self._wrt:
-            name = ("tangent", buffer)
-            self._memory.begin(name, self.chunk * self.tape.bytes(buffer), len(self._live))
-            self._memory.use(name, END)
+    def _keep_blocks(self) -> None:
+        if self.chunk:
+            self._blocks.keep_over(len(self.forward), self._end)
 
     # --- bindings ------------------------------------------------------------------------------------------------
 
@@ -146,42 +141,45 @@ class ForwardJacobianProgram(TangentProgram):
     # --- binding instructions ------------------------------------------------------------------------------------
 
     def _bind(self) -> None:
-        self._expect_tangents()
+        edges = EditedStream(empty_stream())
         if self.chunk:
-            for i in self._live:
-                self._bind_forward(i)
-            self._bind_seeds(self.reverse)
-            for i in self._tangents:
-                self._bind_tangent(self.reverse, i)
+            self._bind_forward()
+            self._add_seeds(edges)
+            tangents = [(i, RUN_TANGENT, bits(operands)) for i, operands in self._tangents.items()]
+            streams = [edges.made(), self._bound(tangents)]
         else:
-            self._bind_together()
+            streams = [self._bound_together()]
+        edges = EditedStream(empty_stream())
         for k, buffer in enumerate(self._wrt, len(self.bindings) - len(self._wrt)):
-            self._take_columns(self.reverse if self.chunk else self.forward, binding_address(k), buffer)
+            self._take_columns(edges, binding_address(k), buffer)
+        stream = joined([*streams, edges.made()])
+        if self.chunk:
+            self.reverse = stream
+        else:
+            self.forward = stream
 
-    def _bind_seeds(self, stream: InstructionStream) -> None:
-        """Begin a stream with what seeds each input's tangents: the replay tells which seeds of a chunk."""
+    def _add_seeds(self, edited: EditedStream) -> None:
+        """Add what seeds each input's tangents: the replay tells which seeds of a chunk."""
         for buffer in self._wrt:
-            frame = stream.next_frame()
-            frame[:] = 0
-            frame[word.COUNT], frame[word.Y] = self.chunk, self._cotangent[buffer]
-            self.parameters(frame, [self._by[buffer].size, self._first_seed[buffer]])
-            stream.add(kernel_table.address_of(_SEEDERS[DTYPE_CODES[self._by[buffer].dtype]]), 0)
+            params = edited.parameters([self._by[buffer].size, self._first_seed[buffer]])
+            words = {word.COUNT: self.chunk, word.Y: int(self._cotangent[buffer]), word.PARAMS: params}
+            edited.add_plain(words, kernel_table.address_of(_SEEDERS[DTYPE_CODES[self._by[buffer].dtype]]))
 
-    def _take_columns(self, stream: InstructionStream, address: int, wrt: int) -> None:
+    def _take_columns(self, edited: EditedStream, address: int, wrt: int) -> None:
         """Write the output's tangents along an input's seeds to the columns of that Jacobian; the others are zeros."""
         rows, columns = math.prod(self.outputs[0].shape), self._by[wrt]
         ranges = self._columns_of(wrt)
         if sum(count for *_, count in ranges) < columns.size and not self.chunk:
-            stream.fill(address, rows * columns.nbytes)
-        frame = stream.next_frame()
-        frame[:] = 0
-        frame[word.COUNT] = self.chunk or self.seed_count
-        frame[word.X], frame[word.Y] = self._cotangent[self._outputs[0]], address
-        self.parameters(
-            frame, [rows, columns.size, len(ranges), *(value for each in ranges for value in each)]
-        )
+            edited.fill(address, rows * columns.nbytes)
+        params = [rows, columns.size, len(ranges), *(value for each in ranges for value in each)]
+        words = {
+            word.COUNT: self.chunk or self.seed_count,
+            word.X: int(self._cotangent[self._outputs[0]]),
+            word.Y: address,
+            word.PARAMS: edited.parameters(params),
+        }
         codes = DTYPE_CODES[self.outputs[0].dtype], DTYPE_CODES[columns.dtype]
-        stream.add(kernel_table.address_of(_TAKERS[codes]), 0)
+        edited.add_plain(words, kernel_table.address_of(_TAKERS[codes]))
 
     def _columns_of(self, wrt: int) -> list[tuple[int, int, int, int]]:
         """For each range of an input's seeds that the output has: first seed, column, index among all, how many."""

@@ -58,3 +58,8 @@ def _check_known(tape: TapeView, i: int, operands: list[int]) -> None:
     if isinstance(row, Op):
         for j in row.unknown.intersection(operands):
             raise no_derivative(row, j)
+
+
+def bits(operands: Iterable[int]) -> int:
+    """Numbers of operands, a bit each."""
+    return sum(1 << j for j in operands)

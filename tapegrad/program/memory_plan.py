@@ -1,98 +1,186 @@
-"""The memory plan of a program: when each block is in use, and at which offset in one workspace it lies."""
+"""The memory plan of a program: which blocks there are, when each is in use, and at which offset it lies.
 
-from dataclasses import dataclass, field
+Instructions are bound before it is known where a block will lie: each block has made-up addresses of its own, which
+no other has. When all instructions are bound, and in their final order, the frames say from where to where a block is
+in use; then it gets its place in the workspace, and the frames the addresses there.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+
+import numpy as np
 
 from tapegrad.engine.guard_pages import PAGE
+from tapegrad.engine.kernels import frame as word
+from tapegrad.program.stream import RANGE_SHIFT, WORKSPACE
 
-END = 1 << 60
+NEVER = -1  # the last step of a block that nothing uses
 _ALIGNMENT = 64
 
 
-@dataclass
-class Block:
-    """Memory in use from one step of a program to another, both included."""
+class Blocks:
+    """The blocks of a workspace.
 
-    bytes: int
-    start: int
-    stop: int
-    offset: int = field(default=-1)
+    Attributes
+    ----------
+    bytes
+        Size of each.
+    start, stop
+        The first and the last row, counted over both streams, in which each is in use.
+    offset
+        Where each lies in the workspace.
+    """
 
+    def __init__(self) -> None:
+        self.bytes = np.zeros(0, np.int64)
+        self._addresses = np.zeros(0, np.int64)
+        self.start = self.stop = self.offset = self.bytes
 
-@dataclass
-class MemoryPlan:
-    """The blocks of a program by name: ("primal" or "cotangent", buffer)."""
-
-    blocks: dict[tuple[str, int], Block] = field(default_factory=dict)
-
-    def begin(self, name: tuple[str, int], bytes_: int, step: int) -> None:
-        """The block is in use from `step` on, if it is not already."""
-        if name not in self.blocks:
-            self.blocks[name] = Block(bytes_, step, step)
-
-    def share(self, name: tuple[str, int], other: tuple[str, int]) -> None:
-        """The block of another name is this one's too."""
-        self.blocks[name] = self.blocks[other]
+    def new(self, sizes: Iterable[int]) -> np.ndarray:
+        """Add blocks of these sizes; their made-up addresses."""
+        bytes_ = np.fromiter(sizes, np.int64)
+        # A cache line apart, so that an empty view at the end of one is not at the beginning of the next
+        room = rounded(bytes_) + _ALIGNMENT
+        begin: np.ndarray = self._end + np.cumsum(room) - room
+        self.bytes = np.concatenate([self.bytes, bytes_])
+        self._addresses = np.concatenate([self._addresses, begin])
+        return begin
 
     @property
-    def distinct(self) -> list[Block]:
-        """Each block once, however many names it has."""
-        return list({id(block): block for block in self.blocks.values()}.values())
+    def _end(self) -> int:
+        """The first address behind all blocks."""
+        if len(self.bytes) == 0:
+            return WORKSPACE + _ALIGNMENT
+        return int(self._addresses[-1] + rounded(self.bytes[-1])) + _ALIGNMENT
 
-    def use(self, name: tuple[str, int], step: int) -> None:
-        """The block is still in use at `step`."""
-        block = self.blocks.get(name)
-        if block is not None:
-            block.stop = max(block.stop, step)
+    def number(self, addresses: np.ndarray) -> np.ndarray:
+        """The block that each made-up address of the workspace lies in."""
+        return np.maximum(np.searchsorted(self._addresses, addresses, "right") - 1, 0)
+
+    def find_uses(self, frames: np.ndarray) -> None:
+        """Find from the frames of all rows, in order, when each block is in use."""
+        self.start = np.zeros(len(self.bytes), np.int64)
+        self.stop = np.full(len(self.bytes), NEVER, np.int64)
+        rows, words = np.nonzero(in_workspace(frames))
+        blocks = self.number(frames[rows, words])
+        # Of several rows that use a block the last one stays
+        self.start[blocks[::-1]] = rows[::-1]
+        self.stop[blocks] = rows
+
+    def keep(self, addresses: Iterable[int], first: int, last: int) -> None:
+        """Keep the blocks at these made-up addresses from row `first`, if they are not in use before, to `last`."""
+        blocks = self.number(np.fromiter(addresses, np.int64))
+        begun = self.stop[blocks] != NEVER
+        self.start[blocks] = np.where(begun, np.minimum(self.start[blocks], first), first)
+        self.stop[blocks] = np.maximum(self.stop[blocks], last)
+
+    def keep_over(self, row: int, last: int) -> None:
+        """Keep what is in use before a row, and from there on, to row `last`."""
+        self.stop[(self.start < row) & (self.stop >= row)] = last
+
+    def places(self, addresses: np.ndarray) -> np.ndarray:
+        """The offsets in the workspace of what lies at made-up addresses."""
+        blocks = self.number(addresses)
+        found: np.ndarray = self.offset[blocks] + (addresses - self._addresses[blocks])
+        return found
+
+    def relocate(self, frames: np.ndarray) -> None:
+        """Put the places in the workspace into frames."""
+        at = in_workspace(frames)
+        frames[at] = WORKSPACE + self.places(frames[at])
+
+    def assign_offsets(self) -> int:
+        """Give each block an offset such that no two in use at one time overlap; return the bytes of the workspace."""
+        self.offset = np.zeros(len(self.bytes), np.int64)
+        used = np.flatnonzero(self.stop != NEVER)
+        self.offset[used], size = assign_offsets(self.bytes[used], self.start[used], self.stop[used])
+        return size
+
+    def assign_fenced_offsets(self) -> tuple[int, list[int]]:
+        """Lay the blocks apart, with fences; return the bytes of the workspace, and the offsets of the fences."""
+        self.offset, size, fences = assign_fenced_offsets(self.bytes)
+        return size, fences
 
 
-def assign_offsets(plan: MemoryPlan) -> int:
-    """Give each block an offset such that no two in use at one time overlap; return the bytes of the workspace.
+def in_workspace(frames: np.ndarray) -> np.ndarray:
+    """Which words of frames are addresses in the workspace."""
+    found = np.zeros(frames.shape, np.bool_)
+    found[:, word.X : word.Y_BAR + 1] = frames[:, word.X : word.Y_BAR + 1] >> RANGE_SHIFT == 1
+    return found
+
+
+def assign_offsets(bytes_: np.ndarray, start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, int]:
+    """Offsets of blocks such that no two in use at one time overlap, and the bytes that they take together.
 
     A linear scan in the order of the starts, in which a block takes the smallest gap that it fits into.
     """
-    order = sorted(plan.distinct, key=lambda block: block.start)
-    ends = sorted(plan.distinct, key=lambda block: block.stop)
-    gaps: dict[int, int] = {}  # offset -> bytes
-    size = done = 0
+    offsets, wanted = [0] * len(bytes_), rounded(bytes_).tolist()
+    order, ends = np.argsort(start, kind="stable").tolist(), np.argsort(stop, kind="stable").tolist()
+    starts, stops = start.tolist(), stop.tolist()
+    gaps, size, done = _Gaps(), 0, 0
     for block in order:
-        while done < len(ends) and ends[done].stop < block.start:
-            _give_back(gaps, ends[done].offset, _rounded(ends[done].bytes))
+        while done < len(ends) and stops[ends[done]] < starts[block]:
+            gaps.give_back(offsets[ends[done]], wanted[ends[done]])
             done += 1
-        wanted = _rounded(block.bytes)
-        fitting = [(length, offset) for offset, length in gaps.items() if length >= wanted]
-        if fitting:
-            length, block.offset = min(fitting)
-            del gaps[block.offset]
-            if length > wanted:
-                gaps[block.offset + wanted] = length - wanted
-        else:
-            block.offset = size
-            size += wanted
-    return size
+        offset = gaps.take(wanted[block])
+        if offset < 0:
+            offset = size
+            size += wanted[block]
+        offsets[block] = offset
+    return np.array(offsets, np.int64), size
 
 
-def assign_fenced_offsets(plan: MemoryPlan) -> tuple[int, list[int]]:
-    """Give each block pages of its own with a fence behind them; return the bytes of the workspace, and the fences.
+def assign_fenced_offsets(bytes_: np.ndarray) -> tuple[np.ndarray, int, list[int]]:
+    """Offsets of blocks with pages of their own and a fence behind each; their bytes together, and the fences.
 
     A block ends at its fence, but for what it lacks to a multiple of eight bytes.
     """
-    fences = [0]
-    for block in plan.distinct:
-        end = fences[-1] + PAGE + _rounded(block.bytes, PAGE)
-        block.offset = end - _rounded(block.bytes, 8)
-        fences.append(end)
-    return fences[-1] + PAGE, fences
+    ends = np.cumsum(PAGE + rounded(bytes_, PAGE))
+    fences = [0, *ends.tolist()]
+    return ends - rounded(bytes_, 8), fences[-1] + PAGE, fences
 
 
-def _rounded(bytes_: int, unit: int = _ALIGNMENT) -> int:
-    return -(-max(bytes_, 1) // unit) * unit
+class _Gaps:
+    """Gaps between blocks in use, none of which touch."""
+
+    def __init__(self) -> None:
+        self._end: dict[int, int] = {}  # offset -> one past the last byte
+        self._begin: dict[int, int] = {}  # and back
+        self._by_length: list[tuple[int, int]] = []  # length and offset, in order
+
+    def take(self, bytes_: int) -> int:
+        """The offset of so many bytes in the smallest gap that has them, -1 if none has."""
+        at = bisect_left(self._by_length, (bytes_, 0))
+        if at == len(self._by_length):
+            return -1
+        length, offset = self._by_length.pop(at)
+        del self._end[offset], self._begin[offset + length]
+        if length > bytes_:
+            self._add(offset + bytes_, offset + length)
+        return offset
+
+    def give_back(self, offset: int, bytes_: int) -> None:
+        """Add a gap, merged with its neighbours."""
+        end = offset + bytes_
+        if offset in self._begin:
+            offset = self._remove(self._begin[offset])
+        if end in self._end:
+            following, end = end, self._end[end]
+            self._remove(following)
+        self._add(offset, end)
+
+    def _add(self, offset: int, end: int) -> None:
+        self._end[offset], self._begin[end] = end, offset
+        insort(self._by_length, (end - offset, offset))
+
+    def _remove(self, offset: int) -> int:
+        end = self._end.pop(offset)
+        del self._begin[end]
+        del self._by_length[bisect_left(self._by_length, (end - offset, offset))]
+        return offset
 
 
-def _give_back(gaps: dict[int, int], offset: int, length: int) -> None:
-    """Add a gap, merged with its neighbours."""
-    following = gaps.pop(offset + length, 0)
-    for other, bytes_ in gaps.items():
-        if other + bytes_ == offset:
-            gaps[other] = bytes_ + length + following
-            return
-    gaps[offset] = length + following
+def rounded(bytes_: np.ndarray, unit: int = _ALIGNMENT) -> np.ndarray:
+    """Sizes rounded up to multiples of a unit, at least one."""
+    found: np.ndarray = -(-np.maximum(bytes_, 1) // unit) * unit
+    return found

@@ -10,38 +10,41 @@ from typing import ClassVar
 
 import numpy as np
 
-from tapegrad.engine import guard_pages, kernel_table
+from tapegrad.engine import guard_pages
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.sweep import bind_recording
-from tapegrad.engine.sweep.bind import OUTER_WORDS
+from tapegrad.engine.sweep.bind_recording import ROW_DIRECTION, ROW_INSTRUCTION, ROW_WORDS
 from tapegrad.engine.tape.columns import COLUMNS
 from tapegrad.engine.tape.layout import (
     BUFFERS,
     DIFFERENTIABLE,
     NONE,
-    OP_THRESHOLD,
     SLOTS,
 )
-from tapegrad.engine.tape.tape import words_at
 from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_view import Instruction, TapeView
 from tapegrad.ops import GUARDS
 from tapegrad.program import in_place
 from tapegrad.program.liveness import live_instructions
-from tapegrad.program.memory_plan import MemoryPlan, assign_fenced_offsets, assign_offsets
+from tapegrad.program.memory_plan import Blocks
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.spec import ProgramSpec
-from tapegrad.program.stream import WORKSPACE, InstructionStream, binding_address
-
-RUN_FORWARD, RUN_REVERSE, RUN_TANGENT = range(3)  # directions of kernels, as in `kernel_table.DIRECTIONS`
+from tapegrad.program.stream import (
+    RUN_FORWARD,
+    binding_address,
+    bound,
+    empty_stream,
+    fills,
+    is_one_line,
+    sums,
+)
 
 
 class Program(Uncopied):
     """What a replay executes: made once for a recording and a spec. This one computes the outputs.
 
-    A subclass adds streams and bindings of its own by overriding `_select`, `_plan`, `_add_bindings`,
-    `_set_addresses` and `_bind`, which are called once, in this order.
+    A subclass adds streams and bindings of its own by overriding `_select`, `_add_bindings`, `_allocate`,
+    `_set_addresses`, `_bind` and `_keep_blocks`, which are called once, in this order.
 
     Parameters
     ----------
@@ -83,21 +86,26 @@ class Program(Uncopied):
         self._input_bindings = [_as_binding(tape.slots[slot].view) for slot in tape.inputs]
         self._live: list[int] = []  # the instructions of the forward stream
         self._active: set[int] = set()  # the buffers that derivatives flow through
-        self._kept: list[np.ndarray] = []  # memory that frames point to
-        self._zeros: dict[int, int] = {}
-        self._memory = MemoryPlan()
+        self._kept: list[np.ndarray] = []  # memory that the header points to
         self._select()
-        self._plan()
-        self.bytes, self.fences = (
-            assign_fenced_offsets(self._memory) if guard_pages.on else (assign_offsets(self._memory), [])
-        )
         self.bindings: list[View] = [*self._input_bindings]
         self.given = len(self.bindings)
         self._add_bindings()
-        self.forward, self.reverse = InstructionStream(len(self._live) + 8), InstructionStream(8)
-        self.guards: dict[int, int] = {}
+        self._blocks = Blocks()
+        self._primal = recording.column("primal")  # made-up addresses by buffer
+        self._cotangent = np.zeros_like(self._primal)
+        for k, buffer in enumerate(self._inputs):
+            self._primal[buffer] = binding_address(k)
+        self._allocate()
+        self._set_addresses(self._primal, self._cotangent)
         self._make_header()
+        self.forward, self.reverse = empty_stream(), empty_stream()
         self._bind()
+        self._rewrite()
+        self._load_kernels()
+        guards = np.flatnonzero(np.isin(self.forward.op, list(GUARDS)))
+        self.guards = dict(zip(guards.tolist(), range(len(guards)), strict=True))
+        self.bytes, self.fences = self._place()
 
     # --- what each kind of program does in its own way -----------------------------------------------------------
 
@@ -105,15 +113,13 @@ class Program(Uncopied):
         """Select the instructions."""
         self._live = live_instructions(self.tape, self._outputs)
 
-    def _plan(self) -> None:
-        """Plan how long each block of the workspace lives."""
-        self._plan_forward()
-        for buffer in self._outputs:
-            self._memory.blocks.pop(("primal", buffer), None)  # outputs are bindings
-
     def _add_bindings(self) -> None:
         """Add the bindings of the results."""
         self.bindings += map(_as_binding, self.outputs)
+
+    def _allocate(self) -> None:
+        """Give what lies in the workspace blocks of its own."""
+        self._allocate_primals()
 
     def _set_addresses(self, primal: np.ndarray, cotangent: np.ndarray) -> None:
         """Enter the made-up addresses of bindings into the columns by buffer."""
@@ -122,8 +128,10 @@ class Program(Uncopied):
 
     def _bind(self) -> None:
         """Bind the instructions."""
-        for i in self._live:
-            self._bind_forward(i)
+        self._bind_forward()
+
+    def _keep_blocks(self) -> None:
+        """Keep the blocks that are in use where no frame says so."""
 
     def row_bytes(self, binding: int) -> int:
         """Of a Jacobian that is written row by row, bytes from one row to the next; 0 for other bindings."""
@@ -139,37 +147,33 @@ class Program(Uncopied):
 
     # --- common parts ----------------------------------------------------------------------------------------------
 
-    def _plan_forward(self) -> None:
-        """Primals live from the instruction that writes them to the last one that reads them."""
+    def _rewrite(self) -> None:
+        """Make other rows of the bound ones.
+
+        Each block of the workspace has made-up addresses that no other has. Rows may go, come, and change places as
+        what they read and write allows, but for guards, whose order stays. When each block is in use is found later.
+        """
+
+    def _allocate_primals(self) -> None:
+        """Allocate what the forward stream writes; a write in place to where the old contents are, if it can."""
         elsewhere = (*self._inputs, *self._outputs)
         taken = in_place.taken_over(self.tape, self._live, elsewhere, self._saved_bounds())
-        for step, i in enumerate(self._live):
-            written = self.tape.written[i]
-            if written in taken:
-                self._memory.share(("primal", written), ("primal", taken[written]))
-            self._plan_primal(i, step)
+        self._allocate_results(taken)
+        for new, old in taken.items():
+            self._primal[new] = self._primal[old]
+
+    def _allocate_results(self, but_for: Iterable[int] = ()) -> None:
+        written = dict.fromkeys(self.tape.written[i] for i in self._live)
+        for buffer in but_for:
+            del written[buffer]
+        self._primal[list(written)] = self._blocks.new(map(self.tape.bytes, written))
 
     def _saved_bounds(self) -> dict[int, in_place.Bounds]:
         """Of each buffer the bytes of the primal that are read after the forward stream."""
         return {}
 
-    def _plan_primal(self, i: int, step: int) -> None:
-        written = self.tape.written[i]
-        self._memory.begin(("primal", written), self.tape.bytes(written), step)
-        for buffer in (*self.tape.read[i], written):
-            self._memory.use(("primal", buffer), step)
-
     def _make_header(self) -> None:
         """A header of our own: the tape's, but for the columns that passes change and those of addresses and flags."""
-        self._primal = self.recording.column("primal")
-        self._cotangent = np.zeros_like(self._primal)
-        columns_by_kind = {"primal": self._primal, "cotangent": self._cotangent, "tangent": self._cotangent}
-        for (kind, buffer), block in self._memory.blocks.items():
-            if kind in columns_by_kind:
-                columns_by_kind[kind][buffer] = WORKSPACE + block.offset
-        for k, buffer in enumerate(self._inputs):
-            self._primal[buffer] = binding_address(k)
-        self._set_addresses(self._primal, self._cotangent)
         flags = np.zeros(int(self.recording.words[BUFFERS]), np.int8)
         flags[list(self._active)] = DIFFERENTIABLE
         columns = {"primal": self._primal, "cotangent": self._cotangent, "flags": flags}
@@ -179,83 +183,44 @@ class Program(Uncopied):
             header[COLUMNS[name][0]] = values.ctypes.data
         self._kept += [header, *columns.values()]
         self._header = int(header.ctypes.data)
+        self._ops = np.array([instruction.op for instruction in self.tape.instructions], np.int64)
 
-    def _bind_forward(self, i: int) -> None:
-        tape, stream = self.tape, self.forward
-        op, buffer = tape.instructions[i].op, tape.written[i]
-        frame = self._bound(stream, i, RUN_FORWARD, 0)
-        if kernel_table.row(op).kind == "broadcast_sum":
-            frame = self.clear_sum(stream, frame, int(self._primal[buffer]), tape.bytes(buffer))
-        if op in GUARDS:
-            self.guards[len(stream)] = len(self.guards)
-        self._add(stream, i, RUN_FORWARD, frame)
+    def _bind_forward(self) -> None:
+        """Bind the forward stream. A sum that is not of one line is added to zeros."""
+        rows = np.zeros((len(self._live), ROW_WORDS), np.int64)
+        rows[:, ROW_INSTRUCTION], rows[:, ROW_DIRECTION] = self._live, RUN_FORWARD
+        stream = bound(self._header, self._ops, rows)
+        added = np.flatnonzero(sums(stream) & ~is_one_line(stream))
+        buffers = [self.tape.written[self._live[k]] for k in added.tolist()]
+        cleared = fills(self._primal[buffers], [self.tape.bytes(buffer) for buffer in buffers])
+        stream.frames[sums(stream) & is_one_line(stream), word.STORE] |= 1
+        self.forward = stream.inserting(cleared, added)
 
-    def clear_sum(
-        self, stream: InstructionStream, frame: np.ndarray, address: int, bytes_: int
-    ) -> np.ndarray:
-        """See to it that a sum begins at zero: a sum of one line is written, for others memory is cleared before."""
-        if frame[word.OUTER] == 0 and frame[word.COUNT] > 0:
-            frame[word.STORE] |= 1
-            return frame
-        kept = frame.copy()
-        stream.fill(address, bytes_)
-        frame = stream.next_frame()
-        frame[:] = kept
-        return frame
+    def _load_kernels(self) -> None:
+        """Load the kernels of both streams."""
+        for stream in (self.forward, self.reverse):
+            stream.expect_kernels()
+        for stream in (self.forward, self.reverse):
+            stream.load_kernels()
 
-    def _bound(self, stream: InstructionStream, i: int, direction: int, store: int) -> np.ndarray:
-        """The next frame of a stream, bound to instruction `i`; its outer loops in memory of their own."""
-        frame = stream.next_frame()
-        outer = np.empty(OUTER_WORDS, np.int64)
-        bind_recording.bind_instruction(
-            self._header, i, direction, frame.ctypes.data, outer.ctypes.data, store
-        )
-        if frame[word.OUTER]:
-            loops = outer[: 1 + 5 * int(outer[0])].copy()
-            self._kept.append(loops)
-            frame[word.OUTER] = loops.ctypes.data
-        return frame
+    def _place(self) -> tuple[int, list[int]]:
+        """Place the blocks, and let the frames know; size of the workspace, and its fences."""
+        blocks = self._blocks
+        blocks.find_uses(np.concatenate([self.forward.frames, self.reverse.frames]))
+        self._keep_blocks()
+        bytes_, fences = blocks.assign_fenced_offsets() if guard_pages.on else (blocks.assign_offsets(), [])
+        for stream in (self.forward, self.reverse):
+            blocks.relocate(stream.frames)
+        return bytes_, fences
 
-    def _add(self, stream: InstructionStream, i: int, direction: int, frame: np.ndarray) -> None:
-        """Add instruction `i`, whose frame is bound."""
-        stream.add(self.kernel(i, direction), self.parallel_threshold(i, frame))
+    @property
+    def _end(self) -> int:
+        """The row behind both streams."""
+        return len(self.forward) + len(self.reverse)
 
-    def parameters(self, frame: np.ndarray, values: list[int]) -> None:
-        """Give a frame parameters."""
-        params = np.array(values, np.int64)
-        self._kept.append(params)
-        frame[word.PARAMS] = params.ctypes.data
-
-    def zeros(self, bytes_: int) -> int:
-        """Address of zeros, for operands without a tangent."""
-        if bytes_ not in self._zeros:
-            block = np.zeros(bytes_ // 8 + 1)
-            self._kept.append(block)
-            self._zeros[bytes_] = int(block.ctypes.data)
-        return self._zeros[bytes_]
-
-    def kernel(self, i: int, direction: int) -> int:
-        """Address of a kernel of instruction `i`."""
-        return kernel_table.load_code(*self._kernel(i, direction))
-
-    def _kernel(self, i: int, direction: int) -> tuple[int, int, int]:
-        return (
-            self.tape.instructions[i].op,
-            bind_recording.instruction_variant(self._header, i),
-            direction,
-        )
-
-    def _expect(self, instructions: Iterable[int], direction: int) -> None:
-        """Say which kernels will be needed, before the first of them is compiled."""
-        kernel_table.expect({self._kernel(i, direction) for i in instructions})
-
-    def parallel_threshold(self, i: int, frame: np.ndarray) -> int:
-        """The number of elements from which instruction `i` runs on several threads, 0 if it stays below."""
-        threshold = int(kernel_table.op_words(self.tape.instructions[i].op)[OP_THRESHOLD])
-        if threshold and _elements(frame) >= abs(threshold):
-            kernel_table.load_driver()
-            return threshold
-        return 0
+    def _offset(self, address: int) -> int:
+        """Where in the workspace a made-up address is."""
+        return int(self._blocks.places(np.array([address]))[0])
 
 
 def _as_binding(view: View) -> View:
@@ -274,13 +239,3 @@ def _program_columns(tape: TapeView, slots: int) -> dict[str, np.ndarray]:
 
 def _padded(instruction: Instruction) -> tuple[int, ...]:
     return (*instruction.operands, NONE, NONE, NONE)[:3]
-
-
-def _elements(frame: np.ndarray) -> int:
-    """Number of elements that a frame goes through."""
-    count = int(frame[word.COUNT])
-    if frame[word.OUTER]:
-        address = int(frame[word.OUTER])
-        m = int(words_at(address, 1)[0])
-        count *= int(np.prod(words_at(address + 8, m)))
-    return count

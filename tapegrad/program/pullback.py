@@ -10,10 +10,7 @@ import numpy as np
 
 from tapegrad.engine.tape.view import View
 from tapegrad.program.gradient import ReverseProgram
-from tapegrad.program.memory_plan import END
-from tapegrad.program.stream import WORKSPACE, binding_address
-
-_FROZEN = "frozen"  # blocks for copies of arrays from outside
+from tapegrad.program.stream import binding_address
 
 
 class PullbackProgram(ReverseProgram):
@@ -28,19 +25,25 @@ class PullbackProgram(ReverseProgram):
         Numbers of the outputs that have cotangents: those of floats.
     """
 
+    _frozen: dict[
+        int, int
+    ]  # buffers of arrays from outside of which copies are kept, and the addresses of these
+
     def _select(self) -> None:
         self.seeded = [k for k, output in enumerate(self.outputs) if output.dtype.kind == "f"]
         self._seeded = [self._outputs[k] for k in self.seeded]
         self._select_backwards()
 
-    def _plan(self) -> None:
-        self._plan_forward()
-        for buffer in self._outputs:
-            self._memory.use(("primal", buffer), END)
-        self._plan_backwards(keep=True)
-        for buffer in self._read_outside():
-            self._memory.begin((_FROZEN, buffer), self.tape.bytes(buffer), 0)
-            self._memory.use((_FROZEN, buffer), END)
+    def _allocate(self) -> None:
+        self._allocate_primals()
+        self._allocate_cotangents()
+        outside = self._read_outside()
+        self._frozen = dict(zip(outside, self._blocks.new(map(self.tape.bytes, outside)), strict=True))
+
+    def _keep_blocks(self) -> None:
+        self._blocks.keep(self._frozen.values(), 0, self._end)
+        self._blocks.keep(self._primal[self._outputs], len(self.forward), self._end)
+        self._blocks.keep_over(len(self.forward), self._end)
 
     def _read_outside(self) -> list[int]:
         """Buffers on arrays from outside that the reverse stream reads."""
@@ -64,20 +67,16 @@ class PullbackProgram(ReverseProgram):
             cotangent[buffer] = binding_address(k)
 
     def _bind_backwards(self) -> None:
-        for buffer, offset in self._frozen():
-            self._primal[buffer] = WORKSPACE + offset
+        for buffer, address in self._frozen.items():
+            self._primal[buffer] = address
         super()._bind_backwards()
-
-    def _frozen(self) -> list[tuple[int, int]]:
-        """Buffers of which copies are kept, and their offsets in the workspace."""
-        blocks = self._memory.blocks.items()
-        return [(buffer, block.offset) for (kind, buffer), block in blocks if kind == _FROZEN]
 
     def freeze(self, base: int) -> None:
         """Copy what the reverse stream reads of arrays from outside to the workspace at an address."""
-        for buffer, offset in self._frozen():
+        for buffer, address in self._frozen.items():
+            offset = self._offset(address)
             ctypes.memmove(base + offset, self.tape.buffers[buffer].primal, self.tape.bytes(buffer))
 
     def workspace_outputs(self) -> list[tuple[int, View]]:
-        offsets = [self._memory.blocks["primal", buffer].offset for buffer in self._outputs]
+        offsets = self._blocks.places(self._primal[self._outputs]).tolist()
         return list(zip(offsets, self.outputs, strict=True))

@@ -1,14 +1,22 @@
-"""Instruction streams: kernels with their bound frames, in the order of execution."""
+"""Instruction streams: bound instructions with what each row is, in the order of execution."""
+
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.fill import zero_fill
+from tapegrad.engine.sweep import bind_recording
+from tapegrad.engine.sweep.bind import OUTER_WORDS
+from tapegrad.engine.tape.layout import BROADCAST_SUM, NONE, OP_KIND, OP_LINEAR, OP_THRESHOLD
 
 # A made-up address has the number of its range above this bit: 1 is the workspace, 2 binding 0, ...
 RANGE_SHIFT = 48
 WORKSPACE = 1 << RANGE_SHIFT
+
+RUN_FORWARD, RUN_REVERSE, RUN_TANGENT = range(3)  # directions of kernels, as in `kernel_table.DIRECTIONS`
+_COLUMNS = ("frames", "number", "op", "variant", "direction", "elements", "kernels", "thresholds")
 
 
 def binding_address(number: int) -> int:
@@ -17,35 +25,137 @@ def binding_address(number: int) -> int:
 
 
 class InstructionStream:
-    """Bound instructions: each a kernel, its frame, and its parallel threshold."""
+    """Rows: each a kernel, its frame, its parallel threshold, and what it is.
 
-    def __init__(self, capacity: int) -> None:
-        self.frames: np.ndarray = np.zeros((max(capacity, 1), word.WORDS), np.int64)
-        self.kernels: list[int] = []
-        self.thresholds: list[int] = []
+    A frame names no memory but what its kernel reads or writes.
+
+    Attributes
+    ----------
+    frames
+        Sixteen words of each row.
+    number
+        The instruction of the tape that each row was bound to, -1 for none.
+    op, variant, direction
+        Op code, dtype code and direction of each row's kernel; an op code of -1 for a kernel that is not an op's. The
+        tangent of a linear op is its forward kernel, on tangents.
+    elements
+        How many elements each row goes through.
+    kernels, thresholds
+        Address of each kernel, and the number of elements from which it runs on several threads. Those of ops are 0
+        until `load_kernels`.
+    kept
+        Memory that the frames point to.
+    """
+
+    def __init__(self, frames: np.ndarray, kept: Iterable[np.ndarray] = ()) -> None:
+        count = len(frames)
+        self.frames = frames
+        self.number, self.op = np.full(count, NONE), np.full(count, NONE)
+        self.variant, self.direction = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.elements = frames[:, word.COUNT].copy()
+        self.kernels, self.thresholds = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.kept = list(kept)
 
     def __len__(self) -> int:
-        return len(self.kernels)
+        return len(self.frames)
 
-    def next_frame(self) -> np.ndarray:
-        """The frame of the instruction that is about to be added."""
-        if len(self.kernels) == len(self.frames):
-            self.frames = np.concatenate([self.frames, np.zeros_like(self.frames)])
-        frame: np.ndarray = self.frames[len(self.kernels)]
-        return frame
+    def taking(self, rows: Sequence[int] | np.ndarray) -> "InstructionStream":
+        """The stream of these of the rows, in this order; any of them any number of times."""
+        at = np.asarray(rows, np.int64)
+        taken = InstructionStream(self.frames[at], self.kept)
+        for name in _COLUMNS:
+            setattr(taken, name, getattr(self, name)[at])
+        return taken
 
-    def add(self, kernel: int, parallel_threshold: int) -> None:
-        """Add an instruction whose frame has been filled."""
-        self.kernels.append(kernel)
-        self.thresholds.append(parallel_threshold)
+    def inserting(
+        self, other: "InstructionStream", before: Sequence[int] | np.ndarray
+    ) -> "InstructionStream":
+        """The stream with the rows of another one in between, each before the row of that number."""
+        if len(other) == 0:
+            return self
+        order = np.insert(np.arange(len(self)), before, len(self) + np.arange(len(other)))
+        return joined([self, other]).taking(order)
 
-    def fill(self, address: int, bytes_: int) -> None:
-        """Add an instruction that sets memory to zero."""
-        frame = self.next_frame()
-        frame[:] = 0
-        frame[word.COUNT], frame[word.Y_BAR] = bytes_, address
-        self.add(kernel_table.address_of(zero_fill), 0)
+    def load_kernels(self) -> None:
+        """Load the kernels of ops, and choose from how many elements on each row runs on several threads."""
+        lacking = np.flatnonzero(self.kernels == 0)
+        keys, where = np.unique(self._keys()[lacking], axis=0, return_inverse=True)
+        addresses = [kernel_table.load_code(*key) for key in keys.tolist()]
+        self.kernels[lacking] = np.array(addresses, np.int64)[where.reshape(-1)]
+        self.thresholds[lacking] = parallel_thresholds(self.op[lacking], self.elements[lacking])
+        if self.thresholds.any():
+            kernel_table.load_driver()
 
-    def trimmed(self) -> np.ndarray:
-        """The frames that are in use."""
-        return self.frames[: len(self.kernels)].copy()
+    def expect_kernels(self) -> None:
+        """Say which kernels will be loaded, before the first of them is compiled."""
+        keys = np.unique(self._keys()[self.kernels == 0], axis=0)
+        kernel_table.expect([(op, variant, direction) for op, variant, direction in keys.tolist()])
+
+    def _keys(self) -> np.ndarray:
+        """What names each row's kernel, as `kernel_table.load_code` takes it."""
+        return np.stack([self.op, self.variant, self.direction], axis=1)
+
+
+def joined(streams: Sequence[InstructionStream]) -> InstructionStream:
+    """The rows of several streams, one behind another."""
+    kept = [memory for stream in streams for memory in stream.kept]
+    found = InstructionStream(np.concatenate([stream.frames for stream in streams]), kept)
+    for name in _COLUMNS:
+        setattr(found, name, np.concatenate([getattr(stream, name) for stream in streams]))
+    return found
+
+
+def empty_stream() -> InstructionStream:
+    """A stream of no rows."""
+    return InstructionStream(np.zeros((0, word.WORDS), np.int64))
+
+
+def fills(addresses: Sequence[int] | np.ndarray, bytes_: Sequence[int] | np.ndarray) -> InstructionStream:
+    """Rows that set memory to zero."""
+    frames = np.zeros((len(addresses), word.WORDS), np.int64)
+    frames[:, word.COUNT], frames[:, word.Y_BAR] = bytes_, addresses
+    stream = InstructionStream(frames)
+    if len(frames):
+        stream.kernels[:] = kernel_table.address_of(zero_fill)
+    return stream
+
+
+def bound(header: int, op: np.ndarray, rows: np.ndarray) -> InstructionStream:
+    """Bind rows, given as `bind_recording` says, which notes in them what it has found; `op` by instruction."""
+    frames = np.zeros((len(rows), word.WORDS), np.int64)
+    kept, done = [], 0
+    while done < len(rows):
+        loops = np.empty(OUTER_WORDS + 8 * (len(rows) - done), np.int64)
+        done = bind_recording.bind_rows(
+            header, rows.ctypes.data, done, len(rows), frames.ctypes.data, loops.ctypes.data, len(loops)
+        )
+        kept.append(loops)
+    stream = InstructionStream(frames, kept)
+    stream.number = rows[:, bind_recording.ROW_INSTRUCTION]
+    stream.op = op[stream.number]
+    stream.variant = rows[:, bind_recording.ROW_VARIANT]
+    stream.elements = rows[:, bind_recording.ROW_ELEMENTS]
+    linear = kernel_table.op_words(stream.op)[:, OP_LINEAR] != 0
+    direction = rows[:, bind_recording.ROW_DIRECTION]
+    stream.direction = np.where(linear & (direction == RUN_TANGENT), RUN_FORWARD, direction)
+    return stream
+
+
+def parallel_thresholds(op: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """The number of elements from which instructions run on several threads, 0 for those that stay below."""
+    thresholds = kernel_table.op_words(op)[..., OP_THRESHOLD]
+    found: np.ndarray = np.where(elements >= np.abs(thresholds), thresholds, 0)
+    return found
+
+
+def sums(stream: InstructionStream) -> np.ndarray:
+    """Which rows are sums that a frame may only add to its result."""
+    kinds = kernel_table.op_words(stream.op)[:, OP_KIND]
+    found: np.ndarray = (kinds == BROADCAST_SUM) & (stream.op != NONE) & (stream.direction == RUN_FORWARD)
+    return found
+
+
+def is_one_line(stream: InstructionStream) -> np.ndarray:
+    """Which rows go through one line that is not empty: a sum of it can be written."""
+    found: np.ndarray = (stream.frames[:, word.OUTER] == 0) & (stream.frames[:, word.COUNT] > 0)
+    return found

@@ -1,12 +1,11 @@
 """Frames of tangents: the kernel of one instruction's tangent, for a segment of seeds."""
 
-import numpy as np
-
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep import jacobian_columns
-from tapegrad.program.program import RUN_FORWARD, RUN_TANGENT, Program
-from tapegrad.program.stream import InstructionStream
+from tapegrad.engine.tape_view import TapeView
+from tapegrad.program.edited_stream import EditedStream
+from tapegrad.program.stream import parallel_thresholds
 
 
 class TangentSegment:
@@ -14,6 +13,8 @@ class TangentSegment:
 
     Parameters
     ----------
+    k
+        The row that the instruction is bound in.
     indices
         For each operand whose tangents are not all zero, the index of the first of them among all it has.
     offset
@@ -24,67 +25,63 @@ class TangentSegment:
 
     def __init__(
         self,
-        program: Program,
-        i: int,
-        template: np.ndarray,
+        tape: TapeView,
+        edited: EditedStream,
+        k: int,
         indices: dict[int, int],
         offset: int,
         count: int,
     ) -> None:
-        self._program = program
-        self._i = i
-        self._row = kernel_table.row(program.tape.instructions[i].op)
-        self._frame = template.copy()
+        self._tape = tape
+        self._edited = edited
+        self._k = k
+        self._i = i = int(edited.bound.number[k])
+        self._row = kernel_table.row(tape.instructions[i].op)
+        self._frame: list[int] = edited.bound.frames[k].tolist()
         self._count = count
+        self._words: dict[int, int] = {}  # that differ from those of the bound row
         self._steps = [0] * word.WORDS  # from one seed to the next, for each word that is an address
-        tape = program.tape
         self._linear = self._row.linear
         self._sum = self._row.kind == "broadcast_sum"
         result = word.X_BAR if self._sum else word.Y if self._linear else word.Y_BAR
         self._result = result
-        self._frame[result] += offset
+        self._words[result] = self._frame[result] + offset
         self._steps[result] = tape.bytes(tape.written[i])
         for j in tape.differentiated[i]:
             self._set_operand(j, indices.get(j))
 
     def _set_operand(self, j: int, index: int | None) -> None:
-        slot = self._program.tape.operands(self._i)[j]
-        bytes_ = self._program.tape.bytes(slot.buffer)
+        slot = self._tape.operands(self._i)[j]
+        bytes_ = self._tape.bytes(slot.buffer)
         at = word.Y_BAR if self._sum else (word.X if self._linear else word.X_BAR) + j
         if index is not None:
-            self._frame[at] += index * bytes_
+            self._words[at] = self._frame[at] + index * bytes_
             self._steps[at] = bytes_
         elif self._linear:
-            self._frame[at] = self._program.zeros(bytes_) + slot.view.offset
+            self._words[at] = self._edited.zeros(bytes_) + slot.view.offset
         else:
-            self._frame[at] = 0
+            self._words[at] = 0
 
-    def add(self, stream: InstructionStream) -> None:
-        """Add the segment to a stream: once, or for each seed where a tangent is large enough for several threads."""
-        program, frame = self._program, stream.next_frame()
-        frame[:] = self._frame
+    def add(self) -> None:
+        """Add the segment: once, or for each seed where a tangent is large enough for several threads."""
+        edited, k, words = self._edited, self._k, self._words
         if self._sum:
-            bytes_ = self._steps[self._result]
-            frame = program.clear_sum(stream, frame, int(frame[self._result]), self._count * bytes_)
-        kernel = program.kernel(self._i, RUN_FORWARD if self._linear else RUN_TANGENT)
-        parallel_threshold = program.parallel_threshold(self._i, frame)
+            words |= edited.begun_sum(k, words[self._result], self._count * self._steps[self._result])
         if self._count == 1:
-            stream.add(kernel, parallel_threshold)
+            edited.add(k, words)
         elif self._row.takes_many_tangents:
             steps = [*self._steps[word.X_BAR : word.X_BAR + 3], self._steps[word.Y_BAR]]
-            program.parameters(frame, [self._count, *steps])
-            stream.add(kernel, parallel_threshold)
-        elif parallel_threshold:
-            self._add_each(stream, frame.copy(), kernel, parallel_threshold)
+            edited.add(k, words | {word.PARAMS: edited.parameters([self._count, *steps])})
+        elif parallel_thresholds(edited.bound.op[k], edited.bound.elements[k]):
+            for t in range(self._count):
+                edited.add(k, {at: value + t * self._steps[at] for at, value in words.items()})
         else:
-            steps = self._steps[word.X : word.Y_BAR + 1]
-            program.parameters(frame, [self._count, kernel, int(frame[word.PARAMS]), *steps])
-            stream.add(kernel_table.address_of(jacobian_columns.over_tangents), 0)
+            self._add_loop()
 
-    def _add_each(
-        self, stream: InstructionStream, bound: np.ndarray, kernel: int, parallel_threshold: int
-    ) -> None:
-        for t in range(self._count):
-            frame = stream.next_frame()
-            frame[:] = bound + t * np.array(self._steps, np.int64)
-            stream.add(kernel, parallel_threshold)
+    def _add_loop(self) -> None:
+        bound, k = self._edited.bound, self._k
+        kernel = kernel_table.load_code(int(bound.op[k]), int(bound.variant[k]), int(bound.direction[k]))
+        steps = self._steps[word.X : word.Y_BAR + 1]
+        params = self._edited.parameters([self._count, kernel, self._frame[word.PARAMS], *steps])
+        over_tangents = kernel_table.address_of(jacobian_columns.over_tangents)
+        self._edited.add(k, self._words | {word.PARAMS: params}, over_tangents)

@@ -29,16 +29,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from tapegrad.engine import kernel_table
-from tapegrad.engine.sweep import replay
+from tapegrad.engine.sweep import bind_recording, replay
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.program import in_place, seed_sparsity
-from tapegrad.program.liveness import active_buffers, active_operands, live_instructions
-from tapegrad.program.program import RUN_TANGENT, Program
+from tapegrad.program.edited_stream import EditedStream
+from tapegrad.program.liveness import active_buffers, active_operands, bits, live_instructions
+from tapegrad.program.program import Program
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.seed_sparsity import SeedRanges
 from tapegrad.program.spec import ProgramSpec
-from tapegrad.program.stream import InstructionStream, binding_address
+from tapegrad.program.stream import (
+    RUN_FORWARD,
+    RUN_TANGENT,
+    InstructionStream,
+    binding_address,
+    bound,
+    fills,
+    joined,
+)
 from tapegrad.program.tangent_frames import TangentSegment
 
 
@@ -85,37 +93,16 @@ class TangentProgram(Program):
 
     # --- planning ------------------------------------------------------------------------------------------------
 
-    def _plan(self) -> None:
-        self._plan_together()
-        if self.spec.values:
-            self._bind_outputs("primal")
-        self._bind_outputs("tangent")
+    def _allocate(self) -> None:
+        self._allocate_results()
+        self._allocate_tangents()
 
-    def _plan_together(self) -> None:
-        """Plan primals and tangents of the forward stream."""
-        live = set(self._live)
-        for i in sorted(live.union(self._tangents)):
-            if i in live:
-                self._plan_primal(i, 2 * i)
-            if i in self._tangents:
-                self._plan_tangent(i, 2 * i + 1, 2 * i + 1)
+    def _allocate_tangents(self) -> None:
+        fresh = list(dict.fromkeys(self.tape.written[i] for i in self._tangents))
+        self._cotangent[fresh] = self._blocks.new(map(self._tangent_bytes, fresh))
 
     def _saved_bounds(self) -> dict[int, in_place.Bounds]:
         return in_place.saved_bounds(self.tape, self._tangents)
-
-    def _plan_tangent(self, i: int, step: int, primal_until: int) -> None:
-        tape, memory, result = self.tape, self._memory, self.tape.written[i]
-        memory.begin(("tangent", result), self._tangent_bytes(result), step)
-        memory.use(("tangent", result), step)
-        for j in self._tangents[i]:
-            memory.use(("tangent", tape.read[i][j]), step)
-            for buffer in tape.saved_for_backward(i, j):
-                memory.use(("primal", buffer), primal_until)
-
-    def _bind_outputs(self, kind: str) -> None:
-        """Take the primals or the tangents of outputs, which are bindings, out of the workspace."""
-        for buffer in self._outputs:
-            self._memory.blocks.pop((kind, buffer), None)
 
     def _tangent_bytes(self, buffer: int) -> int:
         return seed_sparsity.count(self._seeds[buffer]) * self.tape.bytes(buffer)
@@ -151,46 +138,54 @@ class TangentProgram(Program):
     # --- binding instructions ------------------------------------------------------------------------------------
 
     def _bind(self) -> None:
-        self._expect_tangents()
-        self._bind_together()
-        for k, buffer in enumerate(self._outputs, len(self.bindings) - len(self._outputs)):
-            if buffer not in self._active:
-                self.forward.fill(binding_address(k), self.bindings[k].nbytes)
+        self.forward = self._bound_together()
+        unreached = [
+            k
+            for k, buffer in enumerate(self._outputs, len(self.bindings) - len(self._outputs))
+            if buffer not in self._active
+        ]
+        sizes = [self.bindings[k].nbytes for k in unreached]
+        self.forward = joined([self.forward, fills(list(map(binding_address, unreached)), sizes)])
 
-    def _expect_tangents(self) -> None:
-        instructions = self.tape.instructions
-        linear = {i for i in self._tangents if kernel_table.row(instructions[i].op).linear}
-        self._expect(set(self._tangents) - linear, RUN_TANGENT)
+    def _bound_together(self) -> InstructionStream:
+        """Primals and tangents bound to one stream."""
+        both = [(i, RUN_FORWARD, 0) for i in self._live]
+        both += [(i, RUN_TANGENT, bits(operands)) for i, operands in self._tangents.items()]
+        return self._bound(sorted(both))
 
-    def _bind_together(self) -> None:
-        """Bind primals and tangents to the forward stream."""
-        live = set(self._live)
-        for i in sorted(live.union(self._tangents)):
-            if i in live:
-                self._bind_forward(i)
-            if i in self._tangents:
-                self._bind_tangent(self.forward, i)
+    def _bound(self, chosen: list[tuple[int, int, int]]) -> InstructionStream:
+        """Bind instructions, each with a direction and the operands that have tangents, as bits."""
+        rows = np.zeros((len(chosen), bind_recording.ROW_WORDS), np.int64)
+        rows[:, : bind_recording.ROW_WANTED + 1] = np.array(chosen, np.int64).reshape(-1, 3)
+        edited = EditedStream(bound(self._header, self._ops, rows))
+        for k, (i, direction, _) in enumerate(chosen):
+            if direction == RUN_TANGENT:
+                self._add_tangent(edited, k)
+            else:
+                result = self.tape.written[i]
+                edited.add(k, edited.begun_sum(k, int(self._primal[result]), self.tape.bytes(result)))
+        return edited.made()
 
-    def _bind_tangent(self, stream: InstructionStream, i: int) -> None:
-        """Bind the tangent of instruction `i`, once for each segment of its result's seeds."""
-        tape, result = self.tape, self.tape.written[i]
-        seeds, bytes_ = self._seeds[result], tape.bytes(result)
-        cleared = self._clear_pieces(stream, result)
-        template = self._bound(stream, i, RUN_TANGENT, 0).copy()
+    def _add_tangent(self, edited: EditedStream, k: int) -> None:
+        """Add the tangent that is bound in row `k`, once for each segment of its result's seeds."""
+        tape, i = self.tape, int(edited.bound.number[k])
+        result = tape.written[i]
+        seeds, bytes_, address = self._seeds[result], tape.bytes(result), int(self._cotangent[result])
+        cleared = self._clear_pieces(edited, result)
         for first, last, operands in self._segments(i):
             offset = seed_sparsity.index_of(seeds, first) * bytes_
             if operands:
                 indices = {j: seed_sparsity.index_of(self._seeds[tape.read[i][j]], first) for j in operands}
-                TangentSegment(self, i, template, indices, offset, last - first).add(stream)
+                TangentSegment(tape, edited, k, indices, offset, last - first).add()
             elif not cleared:
-                stream.fill(int(self._cotangent[result]) + offset, (last - first) * bytes_)
+                edited.fill(address + offset, (last - first) * bytes_)
 
     def _segments(self, i: int) -> list[tuple[int, int, tuple[int, ...]]]:
         """The segments of the seeds of instruction i's result."""
         operands = {j: self._operand_seeds(i, j, self._seeds) for j in self._tangents.get(i, ())}
         return list(seed_sparsity.segments(self._seeds[self.tape.written[i]], operands))
 
-    def _clear_pieces(self, stream: InstructionStream, result: int) -> bool:
+    def _clear_pieces(self, edited: EditedStream, result: int) -> bool:
         """Clear the tangents of a buffer that several instructions write, if one of them does not write them all.
 
         Return whether there are several.
@@ -201,5 +196,5 @@ class TangentProgram(Program):
         if result not in self._begun:
             self._begun.add(result)
             if not all(operands for i in writers for *_, operands in self._segments(i)):
-                stream.fill(int(self._cotangent[result]), self._tangent_bytes(result))
+                edited.fill(int(self._cotangent[result]), self._tangent_bytes(result))
         return True

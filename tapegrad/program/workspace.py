@@ -38,14 +38,13 @@ class Workspace(Uncopied):
 
     def __init__(self, program: Program) -> None:
         memory, base = _memory(program)
-        forward, reverse = program.forward.trimmed(), program.reverse.trimmed()
-        frames = np.concatenate([forward, reverse]).reshape(-1, word.WORDS)
+        frames = np.concatenate([program.forward.frames, program.reverse.frames])
         places = _relocations(frames, 1 + len(program.bindings))
         flat = frames.reshape(-1)
         flat[places[0][0]] = base + places[0][1]
         streams = [
             _rows(stream, frames[start : start + len(stream)])
-            for stream, start in ((program.forward, 0), (program.reverse, len(forward)))
+            for stream, start in ((program.forward, 0), (program.reverse, len(program.forward)))
         ]
         bindings, kept = _bindings(program, frames, places[1:])
         self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
@@ -106,7 +105,7 @@ def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.n
 
 def _rows(stream: InstructionStream, frames: np.ndarray) -> np.ndarray:
     """The rows of a stream as the replay reads them: kernel, frame, parallel threshold."""
-    rows = np.empty((len(stream.kernels), replay.STREAM_WORDS), np.int64)
+    rows = np.empty((len(stream), replay.STREAM_WORDS), np.int64)
     rows[:, 0] = stream.kernels
     rows[:, 1] = frames.ctypes.data + 8 * word.WORDS * np.arange(len(rows), dtype=np.int64)
     rows[:, 2] = stream.thresholds

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tapegrad.engine.guard_pages import PAGE
-from tapegrad.program.memory_plan import Block, MemoryPlan, assign_fenced_offsets
+from tapegrad.program.memory_plan import assign_fenced_offsets
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
 
@@ -136,11 +136,10 @@ def test_random_programs_and_replays():
 
 def test_blocks_of_a_workspace_end_at_fences():
     sizes = [0, 8, 12, PAGE, PAGE + 8]
-    lifetimes = MemoryPlan({("primal", k): Block(size, 0, 9) for k, size in enumerate(sizes)})
-    bytes_, fences = assign_fenced_offsets(lifetimes)
+    offsets, bytes_, fences = assign_fenced_offsets(np.array(sizes))
     assert all(offset % PAGE == 0 for offset in (bytes_, *fences))
-    for block, fence in zip(lifetimes.blocks.values(), fences[1:], strict=True):
-        assert block.offset + max(block.bytes, 1) <= fence < block.offset + max(block.bytes, 1) + 8
-        assert block.offset % 8 == 0
+    for offset, size, fence in zip(offsets, sizes, fences[1:], strict=True):
+        assert offset + max(size, 1) <= fence < offset + max(size, 1) + 8
+        assert offset % 8 == 0
     assert np.all(np.diff(fences) >= 2 * PAGE)
     assert bytes_ == fences[-1] + PAGE

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import tapegrad as tg
 from helpers.memory import resident_bytes
-from tapegrad.program.memory_plan import END, MemoryPlan, assign_offsets
+from tapegrad.program.memory_plan import assign_offsets
 from tapegrad.program.passes.dead_code import eliminate_dead_code
 from tapegrad.program.signature import flatten_args
 from tapegrad.program.spec import JACFWD, JVP, VALUE_AND_GRAD, ProgramSpec
@@ -178,6 +178,7 @@ def test_only_seeds_that_reach_an_instruction_are_carried():
 
 # --- lifetimes --------------------------------------------------------------------------------------------------
 
+END = 1 << 60
 BLOCKS = st.lists(
     st.tuples(st.integers(0, 300), st.integers(0, 40), st.one_of(st.integers(0, 25), st.just(END))),
     max_size=60,
@@ -185,24 +186,23 @@ BLOCKS = st.lists(
 
 
 def placed(blocks):
-    lifetimes = MemoryPlan()
-    for k, (bytes_, start, length) in enumerate(blocks):
-        lifetimes.begin(("primal", k), bytes_, start)
-        lifetimes.use(("primal", k), start + length)
-    return list(lifetimes.blocks.values()), assign_offsets(lifetimes)
+    """Offset, bytes, first and last step of each block, and the bytes of all together."""
+    bytes_, start, length = np.array(blocks, np.int64).reshape(-1, 3).T
+    offsets, size = assign_offsets(bytes_, start, start + length)
+    return list(zip(*(each.tolist() for each in (offsets, bytes_, start, start + length)), strict=True)), size
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(BLOCKS)
 def test_no_two_blocks_in_use_overlap(blocks):
     found, size = placed(blocks)
-    for k, a in enumerate(found):
-        assert a.offset >= 0
-        assert a.offset % 64 == 0
-        assert a.offset + a.bytes <= size
-        for b in found[k + 1 :]:
-            together = a.start <= b.stop and b.start <= a.stop
-            apart = a.offset + max(a.bytes, 1) <= b.offset or b.offset + max(b.bytes, 1) <= a.offset
+    for k, (offset, bytes_, start, stop) in enumerate(found):
+        assert offset >= 0
+        assert offset % 64 == 0
+        assert offset + bytes_ <= size
+        for other, its_bytes, its_start, its_stop in found[k + 1 :]:
+            together = start <= its_stop and its_start <= stop
+            apart = offset + max(bytes_, 1) <= other or other + max(its_bytes, 1) <= offset
             assert apart or not together
 
 
@@ -210,9 +210,9 @@ def test_no_two_blocks_in_use_overlap(blocks):
 @given(BLOCKS)
 def test_the_workspace_is_no_larger_than_all_blocks_and_no_smaller_than_what_lives_at_once(blocks):
     found, size = placed(blocks)
-    assert size <= sum(-(-max(b.bytes, 1) // 64) * 64 for b in found)
+    assert size <= sum(-(-max(bytes_, 1) // 64) * 64 for _, bytes_, _, _ in found)
     for step in range(70):
-        assert size >= sum(b.bytes for b in found if b.start <= step <= b.stop)
+        assert size >= sum(bytes_ for _, bytes_, start, stop in found if start <= step <= stop)
 
 
 def test_a_chain_takes_turns_in_two_blocks():

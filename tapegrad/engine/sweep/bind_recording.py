@@ -1,16 +1,29 @@
 """Bind the instructions of a recording for replay: entry points for the planner, which is Python."""
 
-from tapegrad.engine.kernels.raw_memory import load_i64
-from tapegrad.engine.runtime.compiler import EVERY_RECORDING, entry_point
-from tapegrad.engine.sweep.bind import bind_forward, bind_reverse, variant
+from tapegrad.engine.kernels.frame import BYTES, OUTER, X_BAR, X, Y
+from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
+from tapegrad.engine.runtime.compiler import EVERY_RECORDING, entry_point, inline_njit
+from tapegrad.engine.sweep.bind import OUTER_WORDS, bind_forward, bind_reverse, op_word, variant
 from tapegrad.engine.sweep.bind_tangent import bind_tangent
+from tapegrad.engine.sweep.execute import elements
 from tapegrad.engine.sweep.reverse import may_store
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.blocks import release_block
 from tapegrad.engine.tape.instruction import instruction_at
-from tapegrad.engine.tape.layout import DEAD_OP, EXTERNAL, INSTRUCTIONS
+from tapegrad.engine.tape.layout import DEAD_OP, EXTERNAL, INSTRUCTIONS, OP_LINEAR, OP_READS0, READS_Y
 from tapegrad.engine.tape.versions import covers_buffer
+
+# A row that is to be bound: what the planner says of it, and what it is told.
+(
+    ROW_INSTRUCTION,
+    ROW_DIRECTION,  # forwards (0), backwards (1), or the tangent (2)
+    ROW_WANTED,  # the operands whose cotangents are wanted, or that have tangents: a bit each
+    ROW_FIRST,  # those whose cotangent it is the first to reach; afterwards those that must be zeros before
+    ROW_VARIANT,  # afterwards the dtype code that chooses its kernel
+    ROW_ELEMENTS,  # afterwards the number of elements that it goes through
+) = range(6)
+ROW_WORDS = 6
 
 
 @entry_point(group=EVERY_RECORDING)
@@ -31,28 +44,73 @@ def forget_results(header):
             col.set_primal(header, buffer, 0)
 
 
-@entry_point(group=EVERY_RECORDING)
-def bind_instruction(header, i, direction, frame, outer, store):
-    """Bind instruction `i` to the frame at an address: forwards (0), backwards (1), or its tangent (2)."""
-    instruction = instruction_at(header, i)
+@inline_njit
+def _reads(header, instruction, wanted):
+    """Which primals a reverse or tangent kernel reads for the operands whose bits are set, as bits again."""
+    reads = 0
+    for j in range(3):
+        if (wanted >> j) & 1:
+            reads |= op_word(header, instruction.op, OP_READS0 + j)
+    return reads
+
+
+@inline_njit
+def _keep_wanted(header, instruction, wanted, frame):
+    """Leave in a frame no address but those that its kernel reads or writes."""
+    reads = _reads(header, instruction, wanted)
+    for j in range(3):
+        if (reads >> j) & 1 == 0:
+            store_i64(frame, X + j, 0)
+        if (wanted >> j) & 1 == 0:
+            store_i64(frame, X_BAR + j, 0)
+    if reads & READS_Y == 0:
+        store_i64(frame, Y, 0)
+
+
+@inline_njit
+def _storable(header, instruction, first):
+    """Of the operands whose bits are set, those whose cotangent the reverse kernel may write instead of adding."""
+    store = 0
+    for j in range(3):
+        if (first >> j) & 1 and may_store(header, instruction, j):
+            store |= 1 << j
+    return store
+
+
+@inline_njit
+def _bind_row(header, row, frame, outer):
+    instruction = instruction_at(header, load_i64(row, ROW_INSTRUCTION))
+    direction, wanted = load_i64(row, ROW_DIRECTION), load_i64(row, ROW_WANTED)
     if direction == 0:
         bind_forward(header, instruction, frame, outer)
-    elif direction == 2:
-        bind_tangent(header, instruction, frame, outer)
-    else:
+    elif direction == 1:
+        store = _storable(header, instruction, load_i64(row, ROW_FIRST))
         bind_reverse(header, instruction, frame, outer, store)
+        store_i64(row, ROW_FIRST, load_i64(row, ROW_FIRST) & ~store)
+    else:
+        bind_tangent(header, instruction, frame, outer)
+    if direction == 1 or (direction == 2 and op_word(header, instruction.op, OP_LINEAR) == 0):
+        _keep_wanted(header, instruction, wanted, frame)
+    store_i64(row, ROW_VARIANT, variant(header, instruction))
+    store_i64(row, ROW_ELEMENTS, elements(frame))
 
 
 @entry_point(group=EVERY_RECORDING)
-def instruction_variant(header, i):
-    """Dtype code that chooses the kernel of instruction `i`."""
-    return variant(header, instruction_at(header, i))
+def bind_rows(header, rows, start, count, frames, loops, room):
+    """Bind rows of a program from `start` on to frames one behind another, their outer loops packed at `loops`.
 
-
-@entry_point()
-def can_store(header, i, j):
-    """Whether the reverse kernel of instruction `i` may write to operand j's cotangent instead of adding to it."""
-    return may_store(header, instruction_at(header, i), j)
+    Returns the number of the row at which the `room` words for loops are used up, or `count`.
+    """
+    for k in range(start, count):
+        if room < OUTER_WORDS:
+            return k
+        frame = frames + BYTES * k
+        _bind_row(header, rows + 8 * ROW_WORDS * k, frame, loops)
+        if load_i64(frame, OUTER) != 0:
+            used = 1 + 5 * load_i64(loops, 0)
+            loops += 8 * used
+            room -= used
+    return count
 
 
 @entry_point(group=EVERY_RECORDING)
