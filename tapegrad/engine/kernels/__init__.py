@@ -1,9 +1,9 @@
-"""Compiled loops: modules that import numba, numpy and math only, and are called by address.
+"""Compiled loops: modules that import numba, llvmlite, numpy and math only, and are called by address.
 
 In reading order:
 
     frame, status                  the arguments of a kernel, and what it returns
-    inlining, llvm_types           how kernels' functions are compiled; types for intrinsics
+    linking, inlining, llvm_types  how functions become machine code; how kernels' are compiled; types for intrinsics
     raw_memory                     loads, stores and calls by address
     strided, odometer              order and bounds of strided arrays; a walk over their elements
     library, library_calls         functions of libraries, called by address

@@ -13,6 +13,7 @@ from numba import types
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 
+from tapegrad.engine.kernels.linking import PlainPartCompiler, PlainWholeCompiler, WholeCompiler
 from tapegrad.engine.runtime.announcer import announcer
 from tapegrad.engine.runtime.cache import cache_of
 from tapegrad.engine.runtime.fast_calls import Shape, expected, fast_call
@@ -57,13 +58,15 @@ def entry_point(
     floats: tuple[str, ...] = (),
     tuples: tuple[str, ...] = (),
     returns_tuple: bool = False,
+    returns_array: bool = False,
     group: str = "",
-    **flags: Any,
+    nogil: bool = False,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Compile an entry point: a function that Python calls with 64-bit integers, floats and tuples of integers.
 
     `floats` and `tuples` name the arguments that are such. Of a tuple the function is given the address of its words;
-    one that returns a tuple is given an address for its words last, and returns their number.
+    one that returns a tuple is given an address for its words last, and returns their number. One that returns an
+    array is called by Numba's wrapper.
 
     It is compiled, or taken from the cache, when it is first called. Then the name in its module is bound to the
     bare compiled function, which costs half as much to call as Numba's dispatcher: call it as ``module.name``.
@@ -71,13 +74,18 @@ def entry_point(
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(error_model="numpy", no_cfunc_wrapper=True, **flags)(function)
+        dispatcher = numba.njit(
+            error_model="numpy",
+            no_cfunc_wrapper=True,
+            no_cpython_wrapper=not returns_array,
+            pipeline_class=PlainWholeCompiler,
+        )(function)
         dispatcher._cache = cache_of(function)
         names = inspect.signature(function).parameters
         signature = tuple(types.float64 if name in floats else types.int64 for name in names)
         kinds = ["f" if name in floats else "t" if name in tuples else "i" for name in names]
         given = "".join(kinds[:-1] if returns_tuple else kinds)
-        shape = Shape(given, bool(flags.get("nogil")), returns_tuple)
+        shape = Shape(given, nogil, returns_tuple)
         expected.add(shape)
 
         @functools.cache
@@ -85,7 +93,8 @@ def entry_point(
             expect_group(group)
             with compiling, announcer.compiling(function):
                 dispatcher.compile(signature)
-                compiled = fast_call(dispatcher.overloads[signature], shape)
+                overload = dispatcher.overloads[signature]
+                compiled = overload.entry_point if returns_array else fast_call(overload, shape)
             setattr(sys.modules[function.__module__], function.__name__, compiled)
             return compiled
 
@@ -102,9 +111,12 @@ def entry_point(
 
 
 def register(name: str, function: Callable[..., Any]) -> Any:
-    """`entry_point` for a function that another one has made; the caller binds it to `name` in its module."""
+    """`entry_point` for a function that another one has made and that returns an array.
+
+    The caller binds it to `name` in its module.
+    """
     function.__name__ = function.__qualname__ = name
-    return entry_point()(function)
+    return entry_point(returns_array=True)(function)
 
 
 def make_ready(*functions: Callable[..., Any]) -> None:
@@ -125,7 +137,9 @@ def inline_njit(function: Callable[..., Any]) -> Any:
     Numba compiles a function anew for each combination of literal arguments. Here every integer and boolean
     argument is an int64.
     """
-    dispatcher = numba.njit(error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+    dispatcher = numba.njit(
+        error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True, pipeline_class=PlainPartCompiler
+    )(function)
     template = dispatcher.get_call_template
 
     def get_call_template(args: tuple[Any, ...], kws: Any) -> Any:
@@ -145,7 +159,7 @@ def _compile(function: Callable[..., Any], arguments: int, **flags: Any) -> int:
     """Compile a C function of so many int64 arguments that returns an int64, or take it from the cache."""
     signature = numba.types.int64(*[numba.types.int64] * arguments)
     options = {"nopython": True, "error_model": "numpy", **flags}
-    compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
+    compiled = CFunc(function, (signature.args, signature.return_type), {}, options, WholeCompiler)
     compiled._cache = cache_of(function)
     with announcer.compiling(function):
         compiled.compile()

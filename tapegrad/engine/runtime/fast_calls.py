@@ -67,9 +67,9 @@ expected: set[Shape] = set()  # shapes of all entry points: their wrappers are m
 
 
 def fast_call(compiled: Any, shape: Shape) -> Callable[..., int]:
-    """A Python function around what Numba has compiled; Numba's own where something else is returned, an array."""
+    """A Python function around what Numba has compiled."""
     if compiled.signature.return_type not in _RETURNED:
-        return compiled.entry_point
+        raise TypeError(f"{compiled.fndesc.qualname} returns {compiled.signature.return_type}, not a word")
     if shape not in _addresses:
         _compile((expected | {shape}) - _addresses.keys())
     definition = _MethodDef(compiled.fndesc.qualname.encode(), _addresses[shape], _FASTCALL, None)

@@ -2,7 +2,7 @@
 
 import numba
 
-from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.inlining import always_inline, noinline_loop
 from tapegrad.engine.kernels.odometer import begin_index, next_index, step_to_next
 from tapegrad.engine.kernels.raw_memory import load_at, load_i64, memcpy, size_of, stack_words, store_at
 from tapegrad.engine.runtime.compiler import inline_njit
@@ -13,7 +13,7 @@ from tapegrad.engine.tape.layout import F32, MAX_NDIM
 from tapegrad.engine.tape.versions import covers_buffer, shows_all_once
 
 
-@noinline
+@noinline_loop
 def _fill_with_ones(target, count, zero):
     for i in range(count):
         store_at(target, i * size_of(zero), 1, zero)
@@ -26,7 +26,7 @@ def _add_elements(target, step, seed, count, zero):
         store_at(target, i * step, load_at(target, i * step, zero) + part, zero)
 
 
-@noinline
+@noinline_loop
 def _add_row(target, step, seed, count, zero):
     """Add adjacent elements of the seed, or ones, to elements `step` bytes apart."""
     if step == size_of(zero):  # with the step a constant, the loop is vectorised

@@ -5,6 +5,7 @@ others. The two words before the data are the count and the size in bytes; a blo
 a cache line, and keeps what the allocator returned in the word before those two.
 """
 
+from tapegrad.engine.kernels.inlining import noinline_loop
 from tapegrad.engine.kernels.raw_memory import (
     calloc,
     free,
@@ -91,7 +92,7 @@ def release_block(data):
             free(load_i64(data - 24, 0))
 
 
-@inline_njit
+@noinline_loop
 def add_block(source, target, bytes_, dtype):
     """Add a block of cotangents to another of the same dtype."""
     if dtype == F32:
