@@ -167,7 +167,7 @@ def _address(name: KernelName) -> int:
     assert place is not None
     module_name, function = place
     module = importlib.import_module(module_name)
-    library_loops.ensure(getattr(module, "LIBRARY", {}).get(function, ()))
+    emitter.ensure_loops(getattr(module, "LIBRARY", {}).get(function, ()))
     return compiler.compile_kernel(getattr(module, function), **getattr(module, "FLAGS", {}))
 
 

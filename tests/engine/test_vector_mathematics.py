@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from helpers.vector_functions import loop, vectorised
-from tapegrad.engine.emitter import functions, machine
+from tapegrad.engine.emitter import adjacent_loops, functions, machine
 from tapegrad.engine.emitter.mathematics import MATHEMATICS
 from tapegrad.engine.emitter.target import Target, aarch64, host, x86_64_v3
+from tapegrad.engine.kernels import library
 from tapegrad.ops.accuracy import PLACES
 
 NAMES = [name for name in MATHEMATICS if name != "sincos"]
@@ -172,3 +173,10 @@ def test_a_function_is_compiled_for_other_processors(name: str) -> None:
     for target in (aarch64(), x86_64_v3()):
         bodies = [functions.define(name, target), loop(name, target, "float")]
         assert machine.compile_text(machine.module_text(bodies), target)[:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize("name", library.LOOPS)
+def test_a_loop_for_other_kernels_is_compiled_for_other_processors(name: str) -> None:
+    for target in (aarch64(), x86_64_v3()):
+        assert machine.compile_text(machine.module_text([adjacent_loops.define(name, target)]), target)
+    assert name in adjacent_loops.LOOPS

@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import pytest
 
+from tapegrad.engine.emitter.kernels import ensure_loops
 from tapegrad.engine.kernels import frame
 from tapegrad.engine.runtime import compiler, library_loops
 from tapegrad.ops.params import words_of
@@ -25,7 +26,7 @@ def loops():
 
 @functools.cache
 def compiled(module, name):
-    library_loops.ensure(getattr(module, "LIBRARY", {}).get(name, ()))
+    ensure_loops(getattr(module, "LIBRARY", {}).get(name, ()))
     return _SIGNATURE(compiler.compile_kernel(getattr(module, name)))
 
 

@@ -4,7 +4,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable
 
-from tapegrad.engine.emitter import lines, machine, objects, tangents
+from tapegrad.engine.emitter import adjacent_loops, lines, machine, objects, tangents
 from tapegrad.engine.emitter.body import Body
 from tapegrad.engine.emitter.case import Case
 from tapegrad.engine.emitter.functions import define
@@ -13,6 +13,7 @@ from tapegrad.engine.emitter.rows import forward, reverse
 from tapegrad.engine.emitter.several_tangents import apply_symbol, define_apply
 from tapegrad.engine.emitter.target import Target, host
 from tapegrad.engine.emitter.types import Type
+from tapegrad.engine.kernels import library
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import Op
 
@@ -23,6 +24,10 @@ def _shared(target: Target) -> dict[str, Callable[[], Body]]:
     pairs = itertools.product((1, 2, 3), (Type("double"), Type("float")))
     return {
         **{target.symbol(name): functools.partial(define, name, target) for name in MATHEMATICS},
+        **{
+            adjacent_loops.symbol(name, target): functools.partial(adjacent_loops.define, name, target)
+            for name in library.LOOPS
+        },
         **lines.functions(target),
         **{apply_symbol(*pair, target): functools.partial(define_apply, target, *pair) for pair in pairs},
     }
@@ -75,6 +80,16 @@ def _load(symbol: str, target: Target, make: Callable[[], objects.Compiled]) -> 
         _shared_address(each, target)
     library_loops.ensure(found.loops)
     return machine.load(found.code, symbol)
+
+
+def ensure_loops(names: Iterable[str]) -> None:
+    """Fill the entries of loops that kernels written by hand call: the emitter's, and those of libraries."""
+    own, others = [], []
+    for name in names:
+        (own if name in library.LOOPS else others).append(name)
+    library_loops.ensure(others)
+    for name in own:
+        library_loops.enter(name, _shared_address(adjacent_loops.symbol(name, host()), host()))
 
 
 def is_kept(op: Op, dtype: str, direction: str) -> bool:

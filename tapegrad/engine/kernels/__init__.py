@@ -6,7 +6,7 @@ In reading order:
     linking, inlining, llvm_types  how functions become machine code; how kernels' are compiled; types for intrinsics
     raw_memory                     loads, stores and calls by address
     strided, odometer              order and bounds of strided arrays; a walk over their elements
-    library, library_calls         functions of libraries, called by address
+    library, library_calls         functions of libraries and loops of the emitter, called by address
     reduce, prod, accumulate, scan  reductions and running sums along a line
     deviations, logsumexp          variances; sums of exponentials
     recurrence, sorting            linear recurrences along a line; the order of a line

@@ -24,11 +24,14 @@ from tapegrad.engine.kernels.lapack import (
     put,
     triangle_bytes,
 )
+from tapegrad.engine.kernels.library import entry
+from tapegrad.engine.kernels.library_calls import call_loop
 from tapegrad.engine.kernels.lu import invert
 from tapegrad.engine.kernels.matmul import Matrix, transposed
 from tapegrad.engine.kernels.raw_memory import (
     free,
     load_at,
+    load_f64,
     load_i32,
     load_i64,
     load_record,
@@ -36,12 +39,18 @@ from tapegrad.engine.kernels.raw_memory import (
     memcpy,
     memset,
     size_of,
+    stack_words,
     store_at,
+    store_f64,
 )
 from tapegrad.engine.kernels.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.ops.params import LuParams
 
-LIBRARY = libraries(("det", "slogdet"), "getrf", "getri")
+LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
+    f"slogdet_forward_{dtype}": ("log",) for dtype in ("f64", "f32")
+}
+_LOG, _COLUMN = entry("log"), 256  # determinants whose logarithms are taken at once
+_SCRATCH = 2 * _COLUMN
 _EPS, _SINGLE_EPS, _TINY = 2.0**-52, 2.0**-23, 1e-30
 _LEAST_PRODUCT, _MOST_PRODUCT = 2.0**-1000, 2.0**1000
 
@@ -72,8 +81,11 @@ def _det(t: Matrix, exchanges: int, zero: Any) -> Any:
 
 
 @noinline
-def _logdet(t: Matrix, zero: Any) -> float:
-    """The logarithm of the size of a determinant: of products of pivots, as long as they are of an exact size."""
+def _product_of_pivots(t: Matrix, zero: Any) -> tuple[float, float]:
+    """A number and another one whose logarithm, added to it, is that of a determinant's size.
+
+    They are the logarithm of products of pivots that would not have an exact size, and the product of the others.
+    """
     total, product = 0.0, 1.0
     for i in range(t.rows):
         pivot = abs(np.float64(at(t, i, i, zero)))
@@ -82,7 +94,7 @@ def _logdet(t: Matrix, zero: Any) -> float:
             total += np.log(product) + np.log(pivot)
             following = 1.0
         product = following
-    return total + np.log(product)
+    return total, product
 
 
 @noinline
@@ -137,15 +149,34 @@ def _det_forward(frame: int, routines: Lapack) -> int:
     return 0
 
 
-@always_inline
-def _slogdet_forward(frame: int, routines: Lapack) -> int:
-    p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
-    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
-    for i in range(p.matrices):
+@noinline
+def _write_signs_and_logarithms(
+    loops: int, factor: int, n: int, count: int, y: int, apart: int, zero: Any
+) -> None:
+    """Write what is asked for of some determinants; the logarithms so many bytes behind the signs."""
+    totals = stack_words(_SCRATCH)
+    products = totals + 8 * _COLUMN
+    for i in range(count):
         t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
         store_at(y, i * size_of(zero), _sign(t, exchanges, zero), zero)
-        store_at(y, (p.matrices + i) * size_of(zero), _logdet(t, zero), zero)
+        total, product = _product_of_pivots(t, zero)
+        store_f64(totals, i, total)
+        store_f64(products, i, product)
         factor += factor_bytes(n, zero)
+    call_loop(loops, _LOG, count, (products, products))
+    for i in range(count):
+        store_at(y, apart + i * size_of(zero), load_f64(totals, i) + load_f64(products, i), zero)
+
+
+@always_inline
+def _slogdet_forward(frame: int, loops: int, routines: Lapack) -> int:
+    p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
+    size, stride = size_of(zero), factor_bytes(n, zero)
+    for first in range(0, p.matrices, _COLUMN):
+        count = min(_COLUMN, p.matrices - first)
+        factors, place = factor + first * stride, y + first * size
+        _write_signs_and_logarithms(loops, factors, n, count, place, p.matrices * size, zero)
     return 0
 
 
@@ -244,12 +275,12 @@ def det_tangent_f32(frame: int, loops: int) -> int:
 
 def slogdet_forward_f64(frame: int, loops: int) -> int:
     """Write the signs of all determinants, then the logarithms of their sizes, to Y."""
-    return _slogdet_forward(frame, F64)
+    return _slogdet_forward(frame, loops, F64)
 
 
 def slogdet_forward_f32(frame: int, loops: int) -> int:
     """`slogdet_forward_f64` for float32."""
-    return _slogdet_forward(frame, F32)
+    return _slogdet_forward(frame, loops, F32)
 
 
 def slogdet_reverse_f64(frame: int, loops: int) -> int:

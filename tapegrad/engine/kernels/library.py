@@ -2,12 +2,12 @@
 
 An entry is two words: the function and the data that it is given. Elementwise entries are NumPy's and
 SciPy's own inner loops, which are several times faster than the C library's functions in a compiled
-loop. Entries of BLAS and LAPACK are plain functions; their second word is 0.
+loop. Entries of BLAS and LAPACK, and loops of the emitter, are plain functions; their second word is 0.
 """
 
 # NumPy's functions by name. A function that a text of the table calls stands here, among SciPy's, or in the emitter's
 # mathematics.
-_UNARY = ("exp", "log1p", "spacing")
+_UNARY = ("spacing",)
 _BINARY = ("logaddexp2", "remainder", "fmod", "floor_divide", "nextafter")
 
 # SciPy's functions by the names that texts use, with their names in `scipy.special._ufuncs`.
@@ -34,6 +34,8 @@ SIGNATURES: dict[str, str] = {
     **dict.fromkeys((*_BINARY, *_SCIPY_BINARY), "dd->d"),
     **dict.fromkeys(_SCIPY_TERNARY, "ddd->d"),
 }
+# Loops of the emitter that kernels written by hand call; `emitter.adjacent_loops` says what they do.
+LOOPS: tuple[str, ...] = ("log", "log1p", "add_exponentials", "write_shares")
 BLAS: tuple[str, ...] = (
     "dgemm", "sgemm", "ddot", "sdot", "dgemv", "sgemv", "dtrsm", "strsm", "dtrsv", "strsv",
 )  # fmt: skip
@@ -42,14 +44,14 @@ LAPACK: tuple[str, ...] = (
     "sgeqrf", "dorgqr", "sorgqr", "dgeev", "sgeev", "dtrsyl", "strsyl", "dgees", "sgees",
 )  # fmt: skip
 
-_NAMES = (*SIGNATURES, *BLAS, *LAPACK)
+_NAMES = (*SIGNATURES, *LOOPS, *BLAS, *LAPACK)
 SIZE: int = 2 * len(
     _NAMES
-)  # entries, one for each element type; a function of BLAS or LAPACK uses the first of its two
+)  # entries: of a loop of NumPy's or SciPy's one for each element type, of others the first
 
 
 def entry(name: str, dtype: str = "d") -> int:
-    """Number of library loop `name` for "d" (float64) or "f" (float32); `dtype` is not used for BLAS and LAPACK.
+    """Number of library loop `name` for "d" (float64) or "f" (float32), which only NumPy's and SciPy's have both of.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from tapegrad.engine.kernels.accumulate import block_sum
 from tapegrad.engine.kernels.frame import COUNT, OUTER, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.library import entry
-from tapegrad.engine.kernels.library_calls import call_library
+from tapegrad.engine.kernels.library_calls import call_loop
 from tapegrad.engine.kernels.raw_memory import (
     load_at,
     load_f64,
@@ -25,17 +25,20 @@ from tapegrad.engine.kernels.raw_memory import (
     stack_words,
     store_at,
     store_f64,
-    store_i64,
 )
 
-_EXP, _LOG1P = entry("exp", "d"), entry("log1p", "d")
+_ADD_EXPONENTIALS, _LOG1P, _WRITE_SHARES = entry("add_exponentials"), entry("log1p"), entry("write_shares")
 LIBRARY: dict[str, tuple[str, ...]] = {
-    f"logsumexp_{direction}_{dtype}": ("exp", "log1p")[: 2 if direction == "forward" else 1]
-    for direction in ("forward", "reverse", "tangent")
+    f"logsumexp_{direction}_{dtype}": names
+    for direction, names in (
+        ("forward", ("add_exponentials", "log1p")),
+        ("reverse", ("write_shares",)),
+        ("tangent", ("write_shares",)),
+    )
     for dtype in ("f64", "f32")
 }
 _COLUMNS = 256  # most of them, and so elements whose exponentials are taken at once, in float64
-_SCRATCH = 4 * _COLUMNS
+_SCRATCH = 4 * _COLUMNS  # words
 _SHORT = 64  # elements of a line that can be a column; such a one is summed in the same order as a row
 _FEW = 4  # lines that are not worth it
 _FIRST, _ITEM = np.int64(0), np.int64(8)  # a plain number would have the sum of a block compiled once more
@@ -107,6 +110,15 @@ def _fetch(row: int, x: int, step: int, n: int, zero: Any) -> None:
 
 
 @always_inline
+def _adjacent(row: int, x: int, step: int, n: int, zero: Any) -> int:
+    """Where a row of elements is adjacent float64: where it lies, or else in a copy."""
+    if size_of(zero) == 8 and step == 8:
+        return x
+    _fetch(row, x, step, n, zero)
+    return row
+
+
+@always_inline
 def _fill(block: int, value: float, n: int) -> None:
     for i in range(n):
         store_f64(block, i, value)
@@ -137,70 +149,49 @@ def _write(totals: int, y: int, panel: Any, zero: Any) -> None:
 
 
 @noinline
-def _keep_largest(row: int, a: int, largest: int, at: int, n: int) -> None:
-    """Keep for each column the larger element, and the row that it is of; nan stays."""
+def _keep_largest(row: int, largest: int, n: int) -> None:
+    """Keep for each column the larger element; nan stays."""
     for i in range(n):
         value, best = load_f64(row, i), load_f64(largest, i)
-        is_larger = (not value <= best) & (best == best)
-        store_f64(largest, i, value if is_larger else best)
-        store_i64(at, i, a if is_larger else load_i64(at, i))
+        store_f64(largest, i, value if (not value <= best) & (best == best) else best)
 
 
 @noinline
-def _join_largest(largest: int, at: int, n: int) -> None:
-    """Find the largest element of all columns; it is in one row of one of them."""
-    best, column = -math.inf, 0
+def _join_largest(largest: int, n: int) -> None:
+    """Find the largest element of all columns."""
+    best = -math.inf
     for i in range(n):
         value = load_f64(largest, i)
         if not value <= best:
-            best, column = value, i
+            best = value
             if math.isnan(value):
                 break
-    for i in range(n):
-        store_f64(largest, i, best)
-        store_i64(at, i, load_i64(at, i) if i == column else -1)
-
-
-@noinline
-def _distances(row: int, a: int, largest: int, at: int, n: int) -> None:
-    """Replace elements by their distances from the largest one, which itself is left out."""
-    for i in range(n):
-        distance = load_f64(row, i) - load_f64(largest, i)
-        store_f64(row, i, -math.inf if load_i64(at, i) == a else distance)
-
-
-@noinline
-def _add(totals: int, row: int, n: int) -> None:
-    for i in range(n):
-        store_f64(totals, i, load_f64(totals, i) + load_f64(row, i))
+    _fill(largest, best, n)
 
 
 @always_inline
 def _write_panel(x: int, y: int, panel: Any, loops: int, zero: Any) -> None:
-    scratch, n = stack_words(_SCRATCH), panel.columns
-    row, largest, at, totals = (
-        scratch,
-        scratch + 8 * _COLUMNS,
-        scratch + 16 * _COLUMNS,
-        scratch + 24 * _COLUMNS,
-    )
+    row, n = stack_words(_SCRATCH), panel.columns
+    largest, totals, ties = row + 8 * _COLUMNS, row + 16 * _COLUMNS, row + 24 * _COLUMNS
     _fill(largest, -math.inf, n)
     _fill(totals, 0.0, n)
-    _fill(at, 0.0, n)  # the bits of 0 as well
+    _fill(ties, 0.0, n)
     for a in range(panel.rows):
-        _fetch(row, x + a * panel.row_step, panel.step, _width(panel, a), zero)
-        _keep_largest(row, a, largest, at, _width(panel, a))
+        width = _width(panel, a)
+        _keep_largest(_adjacent(row, x + a * panel.row_step, panel.step, width, zero), largest, width)
     if panel.y_step == 0:
-        _join_largest(largest, at, n)
+        _join_largest(largest, n)
     for a in range(panel.rows):
-        _fetch(row, x + a * panel.row_step, panel.step, _width(panel, a), zero)
-        _distances(row, a, largest, at, _width(panel, a))
-        call_library(loops, _EXP, _width(panel, a), (row, _ITEM, row, _ITEM))
-        _add(totals, row, _width(panel, a))
+        width = _width(panel, a)
+        elements = _adjacent(row, x + a * panel.row_step, panel.step, width, zero)
+        call_loop(loops, _ADD_EXPONENTIALS, width, (elements, largest, totals, ties))
     if panel.y_step == 0:
         store_f64(totals, 0, _joined(totals, n))
+        store_f64(ties, 0, _joined(ties, n))
         n = 1
-    call_library(loops, _LOG1P, n, (totals, _ITEM, totals, _ITEM))
+    for i in range(n):  # the largest element itself is left out
+        store_f64(totals, i, load_f64(totals, i) + (load_f64(ties, i) - 1.0))
+    call_loop(loops, _LOG1P, n, (totals, totals))
     for i in range(n):
         best = load_f64(largest, i)
         store_at(y, i * panel.y_step, best + load_f64(totals, i) if math.isfinite(best) else best, zero)
@@ -221,19 +212,9 @@ def _logsumexp(frame: int, loops: int, zero: Any) -> int:
 
 
 @noinline
-def _weighted_shares(row: int, centres: int, weights: int, n: int, loops: int) -> None:
-    """Replace elements by their shares in their lines, times a weight each. Zero times anything is zero.
-
-    The share of -inf is zero whatever the result is.
-    """
+def _add(totals: int, row: int, n: int) -> None:
     for i in range(n):
-        value, centre = load_f64(row, i), load_f64(centres, i)
-        distance = 0.0 if value == centre else value - centre
-        store_f64(row, i, -math.inf if value == -math.inf else distance)
-    call_library(loops, _EXP, n, (row, _ITEM, row, _ITEM))
-    for i in range(n):
-        share, weight = load_f64(row, i), load_f64(weights, i)
-        store_f64(row, i, share * weight if (share != 0) & (weight != 0) else 0.0)
+        store_f64(totals, i, load_f64(totals, i) + load_f64(row, i))
 
 
 @always_inline
@@ -262,8 +243,8 @@ def _logsumexp_reverse(frame: int, loops: int, zero: Any) -> int:
         _fetch(bars, y_bar + panel.y, panel.y_step, panel.columns, zero)
         for a in range(panel.rows):
             offset, n = panel.x + a * panel.row_step, _width(panel, a)
-            _fetch(row, x + offset, panel.step, n, zero)
-            _weighted_shares(row, centres, bars, n, loops)
+            elements = _adjacent(row, x + offset, panel.step, n, zero)
+            call_loop(loops, _WRITE_SHARES, n, (elements, centres, bars, row))
             _put(row, x_bar + offset, panel.step, n, store, zero)
         k += 1
         panel = _panel(frame, k)
@@ -286,9 +267,9 @@ def _logsumexp_tangent(frame: int, loops: int, zero: Any) -> int:
         _fill(totals, 0.0, n)
         for a in range(panel.rows if x_dot != 0 else 0):
             offset, width = panel.x + a * panel.row_step, _width(panel, a)
-            _fetch(row, x + offset, panel.step, width, zero)
-            _fetch(dots, x_dot + offset, panel.step, width, zero)
-            _weighted_shares(row, centres, dots, width, loops)
+            elements = _adjacent(row, x + offset, panel.step, width, zero)
+            weights = _adjacent(dots, x_dot + offset, panel.step, width, zero)
+            call_loop(loops, _WRITE_SHARES, width, (elements, centres, weights, row))
             _add(totals, row, width)
         _write(totals, y_dot + panel.y, panel, zero)
         k += 1

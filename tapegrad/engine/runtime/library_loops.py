@@ -41,6 +41,11 @@ def ensure(names: Iterable[str]) -> None:
             _present.add(name)
 
 
+def enter(name: str, address: int) -> None:
+    """Fill the entry of a function that is made elsewhere."""
+    _table[2 * entry(name)] = address
+
+
 def ufunc(name: str) -> np.ufunc:
     """The ufunc that stands behind library loop `name`."""
     if name not in SCIPY:

@@ -1,0 +1,64 @@
+"""Loops over adjacent float64 for kernels written by hand: ``void loop(n, ...)``, then the address of each line."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tapegrad.engine.emitter.blocks import Elements, adjacent, over_vectors
+from tapegrad.engine.emitter.body import Body
+from tapegrad.engine.emitter.functions import call
+from tapegrad.engine.emitter.memory import POINTER, Line
+from tapegrad.engine.emitter.operations import select
+from tapegrad.engine.emitter.target import Target
+from tapegrad.engine.emitter.types import I64, Type
+
+
+class _Loop(NamedTuple):
+    lines: tuple[str, ...]
+    emit: Callable[[Elements], None]
+
+
+def _function(name: str) -> _Loop:
+    """A function of the mathematics."""
+    return _Loop(("x", "y"), lambda elements: elements.write("y", call(name, elements.read("x"))))
+
+
+def _add_exponentials(elements: Elements) -> None:
+    """Add ``exp(x - centre)`` to a total; where x is the centre, count it."""
+    x, centre, total, ties = map(elements.read, ("x", "centre", "total", "ties"))
+    tied = x.equal(centre)
+    elements.write("total", total + select(tied, 0.0, call("exp", x - centre)))
+    elements.write("ties", select(tied, ties + 1.0, ties))
+
+
+def _write_shares(elements: Elements) -> None:
+    """Write ``exp(x - centre)*weight``; of -inf it is zero whatever the centre is, and zero times anything is zero."""
+    x, centre, weight = map(elements.read, ("x", "centre", "weight"))
+    share = select(x.equal(centre), 1.0, call("exp", x - centre))
+    none = x.equal(-math.inf) | share.equal(0.0) | weight.equal(0.0)
+    elements.write("y", select(none, 0.0, share * weight))
+
+
+# Those that `kernels.library` names.
+LOOPS: dict[str, _Loop] = {
+    "log": _function("log"),
+    "log1p": _function("log1p"),
+    "add_exponentials": _Loop(("x", "centre", "total", "ties"), _add_exponentials),
+    "write_shares": _Loop(("x", "centre", "weight", "y"), _write_shares),
+}
+
+
+def symbol(name: str, target: Target) -> str:
+    return target.symbol("loop", name)
+
+
+def define(name: str, target: Target) -> Body:
+    """A loop. A line that is written may be one that is read."""
+    lines, emit = LOOPS[name]
+    pointers = "".join(f", ptr %{line}" for line in lines)
+    body = Body(target, f'define void @"{symbol(name, target)}"(i64 %n{pointers})')
+    element, size = Type("double"), body.constant(I64, 8)
+    blocks = {line: adjacent(Line(body.named(POINTER, f"%{line}"), size, element)) for line in lines}
+    over_vectors(body, body.named(I64, "%n"), blocks, emit)
+    body.do("ret void")
+    return body
