@@ -36,6 +36,7 @@ from tapegrad.program.stream import (
     empty_stream,
     fills,
     is_one_line,
+    is_opaque,
     sums,
 )
 
@@ -194,6 +195,8 @@ class Program(Uncopied):
         buffers = [self.tape.written[self._live[k]] for k in added.tolist()]
         cleared = fills(self._primal[buffers], [self.tape.bytes(buffer) for buffer in buffers])
         stream.frames[sums(stream) & is_one_line(stream), word.STORE] |= 1
+        read = np.array([self.tape.written[i] in self._active for i in self._live], bool)
+        stream.frames[is_opaque(stream) & ~read, word.STORE] |= word.VALUE
         self.forward = stream.inserting(cleared, added)
 
     def _load_kernels(self) -> None:

@@ -9,7 +9,7 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.fill import zero_fill
 from tapegrad.engine.sweep import bind_recording
 from tapegrad.engine.sweep.bind import OUTER_WORDS
-from tapegrad.engine.tape.layout import BROADCAST_SUM, NONE, OP_KIND, OP_LINEAR, OP_THRESHOLD
+from tapegrad.engine.tape.layout import BROADCAST_SUM, NONE, OP_KIND, OP_LINEAR, OP_THRESHOLD, OPAQUE
 
 # A made-up address has the number of its range above this bit: 1 is the workspace, 2 binding 0, ...
 RANGE_SHIFT = 48
@@ -152,6 +152,12 @@ def sums(stream: InstructionStream) -> np.ndarray:
     """Which rows are sums that a frame may only add to its result."""
     kinds = kernel_table.op_words(stream.op)[:, OP_KIND]
     found: np.ndarray = (kinds == BROADCAST_SUM) & (stream.op != NONE) & (stream.direction == RUN_FORWARD)
+    return found
+
+
+def is_opaque(stream: InstructionStream) -> np.ndarray:
+    """Which rows are of ops whose kernels go through their operands in a way of their own."""
+    found: np.ndarray = (kernel_table.op_words(stream.op)[:, OP_KIND] == OPAQUE) & (stream.op != NONE)
     return found
 
 

@@ -59,6 +59,23 @@ def test_stacks_are_as_numpy_has_them(name: str, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ROUNDINGS)
+@pytest.mark.parametrize("triangle", "LU")
+def test_replays_leave_out_eigenvectors_that_nobody_reads(triangle: Any, dtype: Any) -> None:
+    """The values are the same whether or not a derivative, which needs the vectors, is computed as well."""
+    function = tg.jit(lambda a: L.eigvalsh(a, triangle))
+    for n, count in ((1, 4), (2, 4), (3, 1), (4, 13), (8, 9), (9, 2)):
+        a = matrices(count, n, dtype)
+        expected = np.linalg.eigvalsh(a.astype(np.float64), triangle)
+        weights = np.arange(1.0, n + 1).astype(dtype)
+        summed = tg.value_and_grad(lambda a, weights=weights: tg.sum(function(a) * weights))
+        assert_close(tg.tensor(function(a)), expected, dtype)
+        value, gradient = summed(a)
+        np.testing.assert_allclose(value, np.sum(expected * weights), rtol=ROUNDINGS[dtype])
+        vectors = np.linalg.eigh(a.astype(np.float64), triangle)[1]
+        assert_close(tg.tensor(gradient), (vectors * weights) @ vectors.swapaxes(1, 2), dtype)
+
+
+@pytest.mark.parametrize("dtype", ROUNDINGS)
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (2, 6), (3, 1), (1, 3)])
 def test_singular_vectors_of_stacks(shape: tuple[int, int], dtype: Any) -> None:
     a = np.random.default_rng(3).standard_normal((21, *shape)).astype(dtype)

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.eigh_lanes import MOST_ROWS, block_bytes, decompose_block
-from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.frame import PARAMS, STORE, VALUE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.lanes import LEAST, lane_count
 from tapegrad.engine.kernels.lapack import (
     F32,
     F64,
     LOWER,
+    NO_VECTORS,
     UPPER,
     VECTORS,
     Lapack,
@@ -81,9 +82,10 @@ def _result_bytes(n: int, zero: Any) -> int:
 def _decompose_each(
     loops: int, routines: Lapack, x: int, y: int, matrices: int, work: int, words: int, p: Any
 ) -> int:
-    """Write eigenvalues and eigenvectors of matrices one by one; a status."""
+    """Write eigenvalues and eigenvectors of matrices one by one; a status. What is asked for is `p.vectors`."""
     n, zero, size, info, order = p.n, routines.zero, size_of(routines.zero), info_word(), np.int32(p.n)
     uplo, integers = LOWER if p.lower else UPPER, work + words * size
+    job = VECTORS if p.vectors else NO_VECTORS
     for _ in range(matrices):
         vectors = y + n * size
         copy(by_rows(x, n, n, zero), by_columns(vectors, n, n, zero), zero)
@@ -91,7 +93,7 @@ def _decompose_each(
             loops,
             routines.syevd,
             (
-                VECTORS,
+                job,
                 uplo,
                 order,
                 vectors,
@@ -112,8 +114,16 @@ def _decompose_each(
 
 
 @always_inline
+def _wanted(frame: int) -> Any:
+    """The parameters, where `vectors` says whether they will be read, by derivatives of eigenvalues as well."""
+    p = load_record(load_i64(frame, PARAMS), EighParams)
+    vectors = 0 if load_i64(frame, STORE) & VALUE else 1
+    return EighParams(p.matrices, p.n, p.lower, p.vectors | vectors)
+
+
+@always_inline
 def _forward(frame: int, loops: int, routines: Lapack) -> int:
-    p, x, y = load_record(load_i64(frame, PARAMS), EighParams), load_i64(frame, X), load_i64(frame, Y)
+    p, x, y = _wanted(frame), load_i64(frame, X), load_i64(frame, Y)
     n, zero, size, status = p.n, routines.zero, size_of(routines.zero), 0
     if n == 0:
         return 0

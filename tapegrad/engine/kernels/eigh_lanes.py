@@ -159,18 +159,20 @@ def _reverse(block: int, first: int, count: int, zero: Any) -> None:
 
 
 @noinline
-def _reduce(block: int, n: int, lower: int, zero: Any) -> None:
-    """Write the tridiagonal matrices, and the bases in which they are that."""
+def _reduce(block: int, n: int, lower: int, vectors: int, zero: Any) -> None:
+    """Write the tridiagonal matrices and, with vectors, the bases in which they are that."""
     for i in range(n - 1):
         _make_reflections(block, n, i, zero)
         _reflect_both_sides(block, n, i, zero)
     for i in range(n):
         put_lanes(block, _diagonal(n) + i, lanes_at(block, i + n * i, zero))
-    _write_basis(block, n, zero)
+    if vectors:
+        _write_basis(block, n, zero)
     if not lower:
         _reverse(block, _diagonal(n), n, zero)
         _reverse(block, _beside(n), n - 1, zero)
-        _reverse(block, _vectors(n), n * n, zero)
+        if vectors:
+            _reverse(block, _vectors(n), n * n, zero)
 
 
 # --- parts that fall apart -------------------------------------------------------------------------------------
@@ -186,25 +188,27 @@ def _picked(block: int, begin: int, count: int, place: Any, otherwise: Any, zero
 
 
 @noinline
-def _mirror(block: int, n: int, mask: Any, zero: Any) -> None:
+def _mirror(block: int, n: int, vectors: int, mask: Any, zero: Any) -> None:
     """Put the ends of matrices in each other's place, in the lanes where there is a 1."""
     none = spread(0, zero)
     for i in range(n // 2):
         other = n - 1 - i
         exchange(block, _diagonal(n) + i, _diagonal(n) + other, 1, none, mask, zero)
-        exchange(block, _vectors(n) + n * i, _vectors(n) + n * other, n, none, mask, zero)
+        if vectors:
+            exchange(block, _vectors(n) + n * i, _vectors(n) + n * other, n, none, mask, zero)
     for i in range((n - 1) // 2):
         exchange(block, _beside(n) + i, _beside(n) + n - 2 - i, 1, none, mask, zero)
 
 
 @noinline
-def _begin_parts(block: int, n: int, rounding: Any, zero: Any) -> None:
+def _begin_parts(block: int, n: int, vectors: int, rounding: Any, zero: Any) -> None:
     """Go on to the next part of each lane, if there is one, with its smaller end first."""
     none, one, states = spread(0, zero), spread(1, zero), _states(n)
     start, mirrored = lanes_at(block, states + _START, zero), lanes_at(block, states + _MIRRORED, zero)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
     fresh, last = less(start, spread(n, zero)), spread(n - 1, zero)
-    _mirror(block, n, mirrored, zero)
+    if anywhere(less(none, mirrored)):
+        _mirror(block, n, vectors, mirrored, zero)
     for step in range(n - 1):
         i = n - 2 - step
         one_, other = lanes_at(block, _diagonal(n) + i, zero), lanes_at(block, _diagonal(n) + i + 1, zero)
@@ -223,7 +227,7 @@ def _begin_parts(block: int, n: int, rounding: Any, zero: Any) -> None:
     put_lanes(block, states + _START, where(fresh, last + one, start))
     mirrored = where(turned, one, none)
     put_lanes(block, states + _MIRRORED, mirrored)
-    _mirror(block, n, mirrored, zero)
+    _mirror(block, n, vectors, mirrored, zero)
 
 
 @always_inline
@@ -242,23 +246,19 @@ def _split(block: int, n: int, rounding: Any, zero: Any) -> None:
     none, one, states = spread(0, zero), spread(1, zero), _states(n)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
     for i in range(n):
-        here = equal(first, spread(i, zero))
-        done = here & equal(end, spread(i, zero))
+        number = spread(i, zero)
+        done = equal(first, number) & equal(end, number)
         if i < n - 1:
-            beside = lanes_at(block, _beside(n) + i, zero)
-            apart = here & less(spread(i, zero), end) & _is_small(block, n, i, rounding, zero)
-            put_lanes(block, _beside(n) + i, where(apart, none, beside))
-            done = done | apart
+            apart = _inside(first, i, end, zero) & _is_small(block, n, i, rounding, zero)
+            put_lanes(block, _beside(n) + i, where(apart, none, lanes_at(block, _beside(n) + i, zero)))
+            done = done | apart & equal(first, number)
         first = where(done, first + one, first)
     put_lanes(block, states + _FIRST, first)
     place = end
     for step in range(n - 1):
         i = n - 2 - step
-        small = _is_small(block, n, i, rounding, zero) & _inside(first, i, end, zero)
-        place = where(small, spread(i, zero), place)
-    for i in range(n - 1):
-        apart = _inside(first, i, end, zero) & equal(place, spread(i, zero))
-        put_lanes(block, _beside(n) + i, where(apart, none, lanes_at(block, _beside(n) + i, zero)))
+        apart = equal(lanes_at(block, _beside(n) + i, zero), none) & _inside(first, i, end, zero)
+        place = where(apart, spread(i, zero), place)
     put_lanes(block, states + _SPLIT, place)
 
 
@@ -288,7 +288,7 @@ def _two_by_two(a: Any, b: Any, c: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
 
 
 @noinline
-def _finish_pairs(block: int, n: int, zero: Any) -> None:
+def _finish_pairs(block: int, n: int, vectors: int, zero: Any) -> None:
     """Make pairs that hang together with nothing else diagonal, in one turn."""
     none, one, states = spread(0, zero), spread(1, zero), _states(n)
     first, mirrored = (
@@ -310,7 +310,8 @@ def _finish_pairs(block: int, n: int, zero: Any) -> None:
         put_lanes(block, _beside(n) + i, where(here, none, lanes_at(block, _beside(n) + i, zero)))
         column = _vectors(n) + n * i
         c, s = where(here, cosine, one), where(here, sine, none)
-        turn(block, column + n, column, n, c, s, zero)
+        if vectors:
+            turn(block, column + n, column, n, c, s, zero)
     put_lanes(block, states + _FIRST, where(pairs, first + spread(2, zero), first))
 
 
@@ -328,7 +329,7 @@ def _shifted(block: int, n: int, first: Any, end: Any, zero: Any) -> Any:
 
 
 @noinline
-def _step(block: int, n: int, zero: Any) -> None:
+def _step(block: int, n: int, vectors: int, zero: Any) -> None:
     """An implicit QL step, from the end to the first place, where there are more than two."""
     none, one, states = spread(0, zero), spread(1, zero), _states(n)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _SPLIT, zero)
@@ -352,15 +353,16 @@ def _step(block: int, n: int, zero: Any) -> None:
         c, s, p = where(here, new_c, c), where(here, new_s, s), where(here, new_s * r, p)
         g = where(here, new_c * r - b, g)
         column = _vectors(n) + n * i
-        turn(block, column, column + n, n, where(here, c, one), where(here, s, none), zero)
+        if vectors:
+            turn(block, column, column + n, n, where(here, c, one), where(here, s, none), zero)
         at_first = here & equal(first, spread(i, zero))
         put_lanes(block, d, where(at_first, lanes_at(block, d, zero) - p, lanes_at(block, d, zero)))
         put_lanes(block, e, where(at_first, g, lanes_at(block, e, zero)))
 
 
 @noinline
-def _diagonalize(block: int, n: int, zero: Any) -> bool:
-    """Turn vectors until the tridiagonal matrices are diagonal; whether that is done."""
+def _diagonalize(block: int, n: int, vectors: int, zero: Any) -> bool:
+    """Make the tridiagonal matrices diagonal, and turn the vectors that are asked for; whether that is done."""
     none, states = spread(0, zero), _states(n)
     rounding = spread(2.0**-53 if size_of(zero) == 8 else 2.0**-24, zero)
     for state in range(_STATES):
@@ -370,38 +372,40 @@ def _diagonalize(block: int, n: int, zero: Any) -> bool:
         _split(block, n, rounding, zero)
         first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _SPLIT, zero)
         if anywhere(less(first + spread(1, zero), end)):
-            _step(block, n, zero)
+            _step(block, n, vectors, zero)
         elif anywhere(less(first, end)):
-            _finish_pairs(block, n, zero)
+            _finish_pairs(block, n, vectors, zero)
+        elif anywhere(less(lanes_at(block, states + _START, zero), spread(n, zero))):
+            _begin_parts(block, n, vectors, rounding, zero)
         else:
-            _begin_parts(block, n, rounding, zero)
-            first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
-            if not anywhere(less(first, end + spread(1, zero))):
-                return True
+            _mirror(block, n, vectors, lanes_at(block, states + _MIRRORED, zero), zero)
+            return True
     return False
 
 
 @noinline
-def _sort(block: int, n: int, zero: Any) -> None:
+def _sort(block: int, n: int, vectors: int, zero: Any) -> None:
     """Put eigenvalues into ascending order, with their vectors."""
     for i in range(n):
         for j in range(i + 1, n):
             a, b = lanes_at(block, _diagonal(n) + i, zero), lanes_at(block, _diagonal(n) + j, zero)
-            exchange(block, _vectors(n) + n * i, _vectors(n) + n * j, n, b, a, zero)
+            if vectors:
+                exchange(block, _vectors(n) + n * i, _vectors(n) + n * j, n, b, a, zero)
             exchange(block, _diagonal(n) + i, _diagonal(n) + j, 1, b, a, zero)
 
 
 @noinline
 def decompose_block(block: int, x: int, y: int, last: int, p: Any, zero: Any) -> bool:
-    """Write eigenvalues and, as rows, eigenvectors of a block of matrices; False if it is LAPACK's to do."""
+    """Write eigenvalues and, where `p` says so, as rows, eigenvectors of a block; False if it is LAPACK's to do."""
     n, stride = p.n, (p.n + p.n * p.n) * size_of(zero)
     _gather_symmetric(x, n, p.lower, last, block, zero)
     if not is_ordinary(block, n * n, zero):
         return False
-    _reduce(block, n, p.lower, zero)
-    if not _diagonalize(block, n, zero):
+    _reduce(block, n, p.lower, p.vectors, zero)
+    if not _diagonalize(block, n, p.vectors, zero):
         return False
-    _sort(block, n, zero)
+    _sort(block, n, p.vectors, zero)
     scatter_all(block + _diagonal(n) * LANE_BYTES, n, y, stride, last, zero)
-    scatter_all(block + _vectors(n) * LANE_BYTES, n * n, y + n * size_of(zero), stride, last, zero)
+    if p.vectors:
+        scatter_all(block + _vectors(n) * LANE_BYTES, n * n, y + n * size_of(zero), stride, last, zero)
     return True

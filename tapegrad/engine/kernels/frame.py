@@ -14,7 +14,8 @@ X_BAR       5-7    address of each operand's cotangent, 0 where none is wanted
 Y_BAR       8      address of the result's cotangent
 STRIDE      9-11   bytes from one element of an operand (primal and cotangent alike) to the next
 Y_STRIDE    12     the same for the result
-STORE       13     bit j set: operand j's cotangent is written, otherwise it is added to; the rest is the sweep's
+STORE       13     backwards, bit j set: operand j's cotangent is written, otherwise it is added to; forwards, VALUE
+                   set: no derivative will read the result; the rest is the sweep's
 OUTER       14     address of the outer loops ``[ndim, extents..., strides of x0..., x1..., x2..., y...]``, or 0
 PARAMS      15     address of the parameters of a structural op, or 0
 ==========  =====  ===================================================================================
@@ -37,5 +38,7 @@ OUTER = 14
 PARAMS = 15
 WORDS = 16
 BYTES = 8 * WORDS
+
+VALUE = 1 << 3  # in STORE: what only derivatives read of a result may be left out
 
 MAX_NDIM = 32  # dimensions of a slot, of a region, and so the most loops

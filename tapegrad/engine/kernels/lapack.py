@@ -30,7 +30,7 @@ PLAIN, TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
 UNIT = np.uint8(ord("U"))
 ALL = np.uint8(ord("A"))
 SOME = np.uint8(ord("S"))
-VECTORS = np.uint8(ord("V"))
+VECTORS, NO_VECTORS = np.uint8(ord("V")), np.uint8(ord("N"))
 
 
 class Lapack(NamedTuple):
