@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from tapegrad.engine.emitter import adjacent_loops, lines, machine, objects, tangents
 from tapegrad.engine.emitter.body import Body
@@ -82,13 +82,10 @@ def _load(symbol: str, target: Target, make: Callable[[], objects.Compiled]) -> 
     return machine.load(found.code, symbol)
 
 
-def ensure_loops(names: Iterable[str]) -> None:
+def ensure_loops(names: Collection[str]) -> None:
     """Fill the entries of loops that kernels written by hand call: the emitter's, and those of libraries."""
-    own, others = [], []
-    for name in names:
-        (own if name in library.LOOPS else others).append(name)
-    library_loops.ensure(others)
-    for name in own:
+    library_loops.ensure(set(names) - set(library.LOOPS))
+    for name in set(names) & set(library.LOOPS):
         library_loops.enter(name, _shared_address(adjacent_loops.symbol(name, host()), host()))
 
 
