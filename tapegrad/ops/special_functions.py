@@ -66,7 +66,10 @@ _OUTSIDE = "(x0<0)|(x1<0)"
 _LOG_OF_RATIO = "where(absolute(x0-x1)<0.5*x1, log1p((x0-x1)/x1), log(x0/x1))"
 
 ENTROPY = (
-    _row("entropy", "xlogy", ("log(x1)", "where(x0==0, 0, x0/x1)"), _POSITIVE, _POSITIVE, arguments=("x", "y")),
+    Op(
+        "xlogy", "entropy", "where((x0==0)&(x1==x1), 0, x0*log(x1))", ("log(x1)", "where(x0==0, 0, x0/x1)"),
+        (_POSITIVE, _POSITIVE), home="tapegrad.special", arguments=("x", "y"),
+    ),
     _row(
         "entropy", "xlog1py", ("log1p(x1)", "where(x0==0, 0, x0/(1+x1))"), _POSITIVE, (-0.9, 4.0),
         arguments=("x", "y"),

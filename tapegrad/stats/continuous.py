@@ -77,7 +77,8 @@ class Continuous:
         Returns
         -------
         Tensor
-            It is -inf outside of the support, with derivative 0.
+            It is -inf outside of the support, with derivative 0. On an end of the support, where it can be infinite, so
+            can be its derivatives.
 
         Examples
         --------

@@ -24,6 +24,7 @@ from tapegrad.stats.functions import (
     log_expit,
     log_ndtr,
     logit,
+    masked_multiply,
     ndtr,
     ndtri,
     normal_exponent,
@@ -191,11 +192,17 @@ lognorm = Continuous(
 )
 
 
+def _log_density_of_weibull_min(z: Any, c: Any) -> Any:
+    """By one logarithm, which is cheaper to differentiate than a power; where the shape is 1 it may be infinite."""
+    y = log(z)
+    return masked_multiply(c - 1.0, y) - exp(c * y) + log(c)
+
+
 weibull_min = Continuous(
     name="weibull_min",
     shapes={"c": positive},
     support=_FROM_0,
-    log_density=lambda z, c: xlogy(c - 1.0, z) - power(z, c) + log(c),
+    log_density=_log_density_of_weibull_min,
     cumulative=lambda z, c: -expm1(-power(z, c)),
     log_cumulative=lambda z, c: log1mexp(power(z, c)),
     log_survival=lambda z, c: -power(z, c),
