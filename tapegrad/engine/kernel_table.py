@@ -21,6 +21,7 @@ from tapegrad.engine.sweep.pool import help_out
 from tapegrad.engine.tape import layout
 from tapegrad.ops import CODES, KINDS, ROWS, Op, Row, Structural
 from tapegrad.ops.params import words_of
+from tapegrad.ops.row import EMITTED
 
 DTYPE_NAMES = ("f64", "f32", "i64", "b8")
 DIRECTIONS = ("forward", "reverse", "tangent")
@@ -132,7 +133,9 @@ def _has(row: Row, dtype: str, direction: str) -> bool:
 def _place(name: KernelName) -> tuple[str, str] | None:
     """Module and function of a kernel that is written by hand; `None` where the emitter makes it."""
     row = _ROWS[name.op]
-    return row.kernel(name.dtype, name.direction) if isinstance(row, Structural) else None
+    if not isinstance(row, Structural) or row.functions == EMITTED:
+        return None
+    return row.kernel(name.dtype, name.direction)
 
 
 def kernels() -> list[KernelName]:
@@ -146,7 +149,7 @@ def is_cached(name: KernelName) -> bool:
     row, place = _ROWS[name.op], _place(name)
     if isinstance(row, Op):
         return emitter.is_kept(row, name.dtype, name.direction)
-    return place is not None and cache.holds(*place)
+    return emitter.is_accumulation_kept(name.dtype) if place is None else cache.holds(*place)
 
 
 def load(name: KernelName) -> int:
@@ -164,7 +167,8 @@ def _address(name: KernelName) -> int:
     row, place = _ROWS[name.op], _place(name)
     if isinstance(row, Op):
         return emitter.address(row, name.dtype, name.direction)
-    assert place is not None
+    if place is None:
+        return emitter.address_of_accumulation(name.dtype)
     module_name, function = place
     module = importlib.import_module(module_name)
     emitter.ensure_loops(getattr(module, "LIBRARY", {}).get(function, ()))

@@ -251,16 +251,20 @@ def _needs(text: str) -> frozenset[str]:
     return names_in(text) & PRIMALS
 
 
+EMITTED = "emitted"
+
+
 @dataclass(frozen=True)
 class Structural:
-    """A row of the table of structural ops, whose kernels are written by hand.
+    """A row of the table of structural ops, whose kernels are not made from texts.
 
     Attributes
     ----------
     kind
         How an instruction is bound to a kernel: one of `KINDS`.
     functions
-        The kernels' place as ``module.function``, with ``{dtype}`` and ``{direction}`` to be filled in.
+        The kernels' place as ``module.function``, with ``{dtype}`` and ``{direction}`` to be filled in;
+        EMITTED where the emitter makes them.
     primals
         For each operand the primals that its cotangent is computed from; `None` where it has none.
     params

@@ -13,7 +13,7 @@ The derivatives of an op that is not linear are stated in `autodiff.structural_r
 from typing import Any
 
 from tapegrad.ops import params
-from tapegrad.ops.row import Structural
+from tapegrad.ops.row import EMITTED, Structural
 
 _ALL = ("f64", "f32", "i64", "b8")
 _INTEGERS = ("add", "subtract", "multiply", "floor_divide", "remainder", "minimum", "maximum")
@@ -87,7 +87,7 @@ def _of_matrices(
 
 
 STRUCTURAL: tuple[Structural, ...] = (
-    Structural("sum", "broadcast_sum", "accumulate.accumulate_{dtype}", ((),), transpose="broadcast"),
+    Structural("sum", "broadcast_sum", EMITTED, ((),), transpose="broadcast"),
     Structural("prod_reduce", "reduction", "prod.prod_reduce_{direction}_{dtype}", (("x0", "y"),)),
     _extreme("max_reduce"),
     _extreme("min_reduce"),

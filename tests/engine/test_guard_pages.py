@@ -17,7 +17,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no su
 PROLOGUE = """
 import ctypes, numpy as np, tapegrad as tg
 from tapegrad.engine.runtime import compiler, library_loops
-from tapegrad.engine.kernels import accumulate, frame
+from tapegrad.engine.emitter import kernels as emitter
+from tapegrad.engine.kernels import frame
 def read(array, offset):
     return ctypes.c_double.from_address(array.ctypes.data + offset).value
 class Shown:
@@ -28,7 +29,7 @@ class Shown:
 def add(count, source, target):
     "Run the engine's own loop that adds `count` elements to others."
     kernel = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(
-        compiler.compile_kernel(accumulate.accumulate_f64))
+        emitter.address_of_accumulation("f64"))
     words = np.zeros(frame.WORDS, np.int64)
     words[frame.COUNT], words[frame.X_BAR], words[frame.Y_BAR] = count, target.ctypes.data, source.ctypes.data
     words[frame.STRIDE] = words[frame.Y_STRIDE] = 8

@@ -4,9 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from helpers.kernel_frames import DTYPES, add_or_store, both_dtypes, lines, one_stride, rng, run
+from helpers.kernel_frames import DTYPES, accumulate, add_or_store, both_dtypes, lines, one_stride, rng, run
 from helpers.structural_kernels import MODULES, SPECIAL_LINES, forward, reverse
-from tapegrad.engine.kernels import accumulate
 
 # accumulate
 
@@ -19,8 +18,7 @@ def test_accumulate_adds_or_writes_a_line(dtype, store, count):
         for x_bar in lines(DTYPES[dtype], count, seed=2):
             want = y_bar.copy() if store else x_bar + y_bar
             strides = {"stride": one_stride(x_bar), "y_stride": one_stride(y_bar)}
-            name = f"accumulate_{dtype}"
-            assert run(accumulate, name, count, x_bar=[x_bar], y_bar=y_bar, store=store, **strides) == 0
+            assert accumulate(dtype, count, x_bar=[x_bar], y_bar=y_bar, store=store, **strides) == 0
             np.testing.assert_array_equal(x_bar, want)
 
 
@@ -31,9 +29,8 @@ def test_accumulate_spreads_one_element(dtype, store, count):
     y_bar = np.array([3.5], DTYPES[dtype])
     for x_bar in lines(DTYPES[dtype], count):
         want = np.full(count, 3.5) if store else x_bar + y_bar
-        run(
-            accumulate,
-            f"accumulate_{dtype}",
+        accumulate(
+            dtype,
             count,
             x_bar=[x_bar],
             y_bar=y_bar,
@@ -49,9 +46,8 @@ def test_accumulate_spreads_one_element(dtype, store, count):
 def test_accumulate_sums_into_one_element(dtype, store, count):
     for y_bar in lines(DTYPES[dtype], count):
         x_bar = np.array([2], DTYPES[dtype])
-        run(
-            accumulate,
-            f"accumulate_{dtype}",
+        accumulate(
+            dtype,
             count,
             x_bar=[x_bar],
             y_bar=y_bar,
@@ -66,9 +62,8 @@ def test_accumulate_sums_into_one_element(dtype, store, count):
 def test_long_sums_are_accurate(dtype, rtol):
     y_bar = rng().uniform(0, 1, 2_000_000).astype(DTYPES[dtype])
     x_bar = np.zeros(1, DTYPES[dtype])
-    run(
-        accumulate,
-        f"accumulate_{dtype}",
+    accumulate(
+        dtype,
         y_bar.size,
         x_bar=[x_bar],
         y_bar=y_bar,
@@ -85,7 +80,7 @@ def test_long_sums_are_accurate(dtype, rtol):
 def test_sums_pass_inf_and_nan_on(count, first, last, want):
     y_bar, x_bar = np.ones(count), np.zeros(1)
     y_bar[0], y_bar[-1] = first, last
-    run(accumulate, "accumulate_f64", count, x_bar=[x_bar], y_bar=y_bar, y_stride=8)
+    accumulate("f64", count, x_bar=[x_bar], y_bar=y_bar, y_stride=8)
     np.testing.assert_equal(x_bar[0], want)
 
 

@@ -181,13 +181,13 @@ def test_truth_guard(dtype, value):
 _SECOND_PROCESS = """
 import sys
 from tapegrad.engine.runtime import compiler
-from tapegrad.engine.kernels import accumulate, index, matmul
+from tapegrad.engine.kernels import index, matmul, scan
 from numba.core.ccallback import CFunc
 def refuse(self):
     raise AssertionError("compiled: " + self._pyfunc.__name__)
 if sys.argv[1] == "hit":
     CFunc._compile_uncached = refuse
-for function in (accumulate.accumulate_f64, index.gather_forward_f64, matmul.matmul_forward_f32):
+for function in (scan.cumsum_forward_f64, index.gather_forward_f64, matmul.matmul_forward_f32):
     compiler.compile_kernel(function)
 """
 

@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import pytest
 
+from tapegrad.engine.emitter import kernels as emitter
 from tapegrad.engine.emitter.kernels import ensure_loops
 from tapegrad.engine.kernels import frame
 from tapegrad.engine.runtime import compiler, library_loops
@@ -34,7 +35,17 @@ def at(array):
     return 0 if array is None else array.ctypes.data
 
 
-def run(module, name, count=0, x=(), y=None, x_bar=(), y_bar=None, **numbers):
+def run(module, name, *operands, **words):
+    """The status of a kernel of a module."""
+    return run_kernel(compiled(module, name), *operands, **words)
+
+
+def accumulate(dtype, *operands, **words):
+    """The status of the kernel of sums, broadcasts and copies."""
+    return run_kernel(_SIGNATURE(emitter.address_of_accumulation(dtype)), *operands, **words)
+
+
+def run_kernel(kernel, count=0, x=(), y=None, x_bar=(), y_bar=None, **numbers):
     """The status of a kernel on a frame. By name: `params`, and words of the frame: a number, or a list of them."""
     words = np.zeros(frame.WORDS, np.int64)
     words[frame.COUNT] = count
@@ -48,7 +59,7 @@ def run(module, name, count=0, x=(), y=None, x_bar=(), y_bar=None, **numbers):
     if params is not None:
         params = np.array(words_of(params), np.int64)
         words[frame.PARAMS] = params.ctypes.data
-    return compiled(module, name)(words.ctypes.data, loops())
+    return kernel(words.ctypes.data, loops())
 
 
 def rng():

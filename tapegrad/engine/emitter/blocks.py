@@ -78,7 +78,7 @@ class Blocks:
     def each(self) -> Iterator[None]:
         """Around what is to be done with each block."""
         body, block = self.body, self.body.constant(I64, BLOCK)
-        length = body.either(self._fits, self.count, block) if self._whole else block
+        length = body.either(self._fits, self.count, block) if self._whole and not self._sums else block
         with body.loop(self._zero, self.count, length) as start:
             left = self.count - start
             self.start = start

@@ -273,19 +273,54 @@ class Body:
     @contextlib.contextmanager
     def loop(self, start: Value, end: Value, step: Operand) -> Iterator[Value]:
         """A loop over integers from `start` by `step` while they are below `end`; inside, the integer."""
+        with self.carrying(start, end, step, ()) as turn:
+            yield turn.index
+
+    @contextlib.contextmanager
+    def carrying(self, start: Value, end: Value, step: Operand, first: Sequence[Value]) -> Iterator["Turn"]:
+        """The same with values that a turn hands on to the next one; afterwards they are those of the last turn."""
         before, test, inside, after = self.block, self.fresh("test"), self.fresh("loop"), self.fresh("after")
         self.do(f"br label %{test}")
         self.begin(test)
-        index = self.named(I64, f"%{self.fresh('i')}")
+        index, *values = (self.named(each.type, f"%{self.fresh('i')}") for each in (start, *first))
         head = len(self._lines)
-        self._lines.append("")
+        self._lines += [""] * (1 + len(values))
+        turn = Turn(test, step, index, values)
         with self.scope():
             go_on = self.emit(Type("i1"), f"icmp slt {index}, {end.text}")
             self.do(f"br {go_on}, label %{inside}, label %{after}")
             self.begin(inside)
-            yield index
-            following = self.load(I64, f"add {index}, {step.text if isinstance(step, Value) else step}")
-            self.do(f"br label %{test}")
-        incoming = f"[ {start.text}, %{before} ], [ {following.text}, %{self.block} ]"
-        self._lines[head] = f"  {index.text} = phi i64 {incoming}"
+            yield turn
+            turn.again(turn.following)
+        for line, phi in enumerate((index, *values), head):
+            ways = [(before, (start, *first)), *turn.ways]
+            incoming = ", ".join(f"[ {given[line - head].text}, %{block} ]" for block, given in ways)
+            self._lines[line] = f"  {phi.text} = phi {phi.type} {incoming}"
         self.begin(after)
+
+
+class Turn:
+    """A turn of a loop.
+
+    Attributes
+    ----------
+    index, values
+        Its index, and the values that the turn before has handed on.
+    following
+        The values for the next one.
+    ways
+        The blocks from which a turn begins again, with the index and the values that it then has.
+    """
+
+    def __init__(self, test: str, step: Operand, index: Value, values: list[Value]) -> None:
+        self._test, self._step = test, step
+        self.index, self.values = index, values
+        self.following = list(values)
+        self.ways: list[tuple[str, tuple[Value, ...]]] = []
+
+    def again(self, following: Sequence[Value]) -> None:
+        """End the turn here."""
+        body, step = self.index.body, self._step
+        next_index = body.load(I64, f"add {self.index}, {step.text if isinstance(step, Value) else step}")
+        self.ways.append((body.block, (next_index, *following)))
+        body.do(f"br label %{self._test}")

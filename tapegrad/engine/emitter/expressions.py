@@ -24,12 +24,14 @@ _OPERATORS: dict[type, Callable[[Any, Any], Value]] = {
 
 def masked_multiply(x: Value, y: Value) -> Value:
     """The product; zero times anything, inf and nan too, is zero."""
-    return select(x.unequal(0.0) & y.unequal(0.0), x * y, 0.0)
+    product = x * y
+    return select(is_nan(product) & (x.equal(0.0) | y.equal(0.0)), 0.0, product)
 
 
 def masked_divide(x: Value, y: Value) -> Value:
     """`x` times the partial ``1/y``: zero where that is zero, and where `x` is."""
-    return select(x.unequal(0.0) & absolute(y).unequal(math.inf), x / y, 0.0)
+    quotient = x / y
+    return select(is_nan(quotient) & (x.equal(0.0) | absolute(y).equal(math.inf)), 0.0, quotient)
 
 
 def _sign(x: Value) -> Value:
@@ -69,6 +71,11 @@ def calls_mathematics(node: ast.expr) -> bool:
     return any(isinstance(n, ast.Call) and function_of(n) in MATHEMATICS for n in ast.walk(node))
 
 
+def functions_in(node: ast.expr) -> set[str]:
+    """The names of the functions that an expression calls."""
+    return {function_of(n) for n in ast.walk(node) if isinstance(n, ast.Call)}
+
+
 def is_constant(node: ast.expr) -> bool:
     """Whether an expression is made of finite numbers and operators only."""
     names = (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
@@ -76,13 +83,25 @@ def is_constant(node: ast.expr) -> bool:
 
 
 class Expressions:
-    """Values of expressions over elements; `read` gives the element of a primal, or of a temporary, by its name."""
+    """Values of expressions over elements; `read` gives the element of a primal, or of a temporary, by its name.
+
+    Sine and cosine come from one call where `nodes` have both of the same argument, or where `joined` says so.
+    Where they are `hasty`, zero times inf is NaN, and who uses them has to look.
+    """
 
     def __init__(
-        self, body: Body, type_: Type, read: Callable[[str], Value], nodes: Collection[ast.expr]
+        self,
+        body: Body,
+        type_: Type,
+        read: Callable[[str], Value],
+        nodes: Collection[ast.expr],
+        joined: bool = False,
+        hasty: bool = False,
     ) -> None:
+        self._hasty = hasty
         self._body, self._type, self._read = body, type_, read
-        self._both = _arguments("sin", nodes) & _arguments("cos", nodes)
+        sines, cosines = _arguments("sin", nodes), _arguments("cos", nodes)
+        self._both = sines | cosines if joined else sines & cosines
 
     def _constant(self, number: float) -> Value:
         return self._body.constant(self._type, number)
@@ -124,15 +143,25 @@ class Expressions:
                 return select(self.value(condition), self.times(first, factor), self.times(second, factor))
             case _ if is_constant(node):
                 return factor * self.value(node)
+            case ast.BinOp(op=ast.Mult(), left=first, right=rest) if is_constant(first):
+                return self.times(rest, factor * self.value(first))  # of a single factor it is done once
             case ast.BinOp(op=ast.Div(), left=above, right=below) if is_constant(above):
-                return masked_divide(self.times(above, factor), self.value(below))
-        return masked_multiply(factor, self.value(node))
+                return self._divided(self.times(above, factor), self.value(below))
+        return self._multiplied(factor, self.value(node))
+
+    def _multiplied(self, x: Value, y: Value) -> Value:
+        return x * y if self._hasty else masked_multiply(x, y)
+
+    def _divided(self, x: Value, y: Value) -> Value:
+        return x / y if self._hasty else masked_divide(x, y)
 
     def along(self, node: ast.expr, tangent: Value) -> Value:
         """The same for a tangent: as partials that were computed before are applied to several of them."""
         if isinstance(node, ast.Constant) and node.value == 1:
             return tangent
-        return self.value(node) * tangent if is_constant(node) else masked_multiply(self.value(node), tangent)
+        return (
+            self.value(node) * tangent if is_constant(node) else self._multiplied(self.value(node), tangent)
+        )
 
 
 def _arguments(name: str, nodes: Collection[ast.expr]) -> set[str]:

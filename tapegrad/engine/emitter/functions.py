@@ -2,7 +2,7 @@
 
 from tapegrad.engine.emitter.body import Body, Value
 from tapegrad.engine.emitter.mathematics import MATHEMATICS
-from tapegrad.engine.emitter.operations import narrowed, widened
+from tapegrad.engine.emitter.operations import halves, joined, narrowed, widened
 from tapegrad.engine.emitter.target import Target
 from tapegrad.engine.emitter.types import Type
 
@@ -43,6 +43,8 @@ def call(name: str, *arguments: Value) -> Value:
     """A function of mathematics of vectors of float64 or, computed as such and rounded, of float32."""
     if arguments[0].type.element == "float":
         return narrowed(call(name, *map(widened, arguments)))
+    if arguments[0].type.lanes > arguments[0].body.target.lanes:
+        return joined(*(call(name, *half) for half in zip(*map(halves, arguments), strict=True)))
     return arguments[0].body.emit(arguments[0].type, _call(name, arguments))
 
 
@@ -51,6 +53,9 @@ def call_sincos(x: Value) -> tuple[Value, Value]:
     if x.type.element == "float":
         sine, cosine = call_sincos(widened(x))
         return narrowed(sine), narrowed(cosine)
+    if x.type.lanes > x.body.target.lanes:
+        sines, cosines = zip(*map(call_sincos, halves(x)), strict=True)
+        return joined(*sines), joined(*cosines)
     both = x.body.emit(Type(_results("sincos", x.type)), _call("sincos", (x,)))
     sine, cosine = (x.body.emit(x.type, f"extractvalue {both}, {index}") for index in range(2))
     return sine, cosine

@@ -1,15 +1,25 @@
 """Kernels by name: made when they are first needed, kept on disk, loaded once in a process."""
 
 import functools
+import hashlib
 import itertools
 from collections.abc import Callable, Collection, Iterable
 
-from tapegrad.engine.emitter import adjacent_loops, lines, machine, objects, tangents
+from tapegrad.engine.emitter import (
+    accumulation,
+    adjacent_loops,
+    lines,
+    machine,
+    objects,
+    segment_kernels,
+    tangents,
+)
 from tapegrad.engine.emitter.body import Body
 from tapegrad.engine.emitter.case import Case
 from tapegrad.engine.emitter.functions import define
 from tapegrad.engine.emitter.mathematics import MATHEMATICS
 from tapegrad.engine.emitter.rows import forward, reverse
+from tapegrad.engine.emitter.segment import Segment
 from tapegrad.engine.emitter.several_tangents import apply_symbol, define_apply
 from tapegrad.engine.emitter.target import Target, host
 from tapegrad.engine.emitter.types import Type
@@ -29,6 +39,7 @@ def _shared(target: Target) -> dict[str, Callable[[], Body]]:
             for name in library.LOOPS
         },
         **lines.functions(target),
+        **accumulation.functions(target),
         **{apply_symbol(*pair, target): functools.partial(define_apply, target, *pair) for pair in pairs},
     }
 
@@ -89,6 +100,26 @@ def ensure_loops(names: Collection[str]) -> None:
         library_loops.enter(name, _shared_address(adjacent_loops.symbol(name, host()), host()))
 
 
+@functools.cache
+def address_of_accumulation(dtype: str, target: Target | None = None) -> int:
+    """The address of the kernel that adds lines to lines, or sums them up."""
+    target = target or host()
+    parts = functools.partial(accumulation.accumulate, dtype, target)
+    return _load(accumulation.symbol(dtype, target), target, lambda: compiled(parts(), target))
+
+
+def address_of_segment(segment: Segment) -> int:
+    """The address of a segment's kernel."""
+    target = host()
+    digest = hashlib.sha256(repr(segment).encode()).hexdigest()[:24]
+    symbol = target.symbol("segment", digest)
+    return _load(symbol, target, lambda: compiled([segment_kernels.define(segment, target, symbol)], target))
+
+
 def is_kept(op: Op, dtype: str, direction: str) -> bool:
     """Whether a kernel is on disk."""
     return objects.is_kept(Case(op, dtype, host()).symbol(direction), host())
+
+
+def is_accumulation_kept(dtype: str) -> bool:
+    return objects.is_kept(accumulation.symbol(dtype, host()), host())

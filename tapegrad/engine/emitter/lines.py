@@ -22,7 +22,8 @@ def call_for(result: str, name: str, element: Type, *arguments: Value) -> str:
     return body.call(result, f'@"{body.target.symbol(name, element)}"', arguments, _CONVENTION)
 
 
-def _begin(target: Target, result: str, name: str, element: Type, arguments: str) -> Body:
+def begin(target: Target, result: str, name: str, element: Type, arguments: str) -> Body:
+    """Begin one of these functions."""
     symbol = target.symbol(name, element)
     return Body(target, f'define {_CONVENTION} {result} @"{symbol}"({arguments}) noinline')
 
@@ -44,7 +45,7 @@ def _each(n: Value, emit: Callable[[Value], None]) -> None:
 
 def define_pack(target: Target, element: Type) -> Body:
     """``pack(at, stride, n, scratch)``: where the elements are adjacent or a single one, which may be as they are."""
-    body = _begin(target, "ptr", "pack", element, "ptr %at, i64 %stride, i64 %n, ptr %scratch")
+    body = begin(target, "ptr", "pack", element, "ptr %at, i64 %stride, i64 %n, ptr %scratch")
     at, room = body.named(POINTER, "%at"), body.named(POINTER, "%scratch")
     stride, n = body.named(I64, "%stride"), body.named(I64, "%n")
     ready = stride.equal(element.bytes) | stride.equal(0)
@@ -59,7 +60,7 @@ def define_pack(target: Target, element: Type) -> Body:
 
 def define_flush(target: Target, element: Type) -> Body:
     """``flush(scratch, at, stride, n)``: to where elements are not adjacent; nothing where they are."""
-    body = _begin(target, "void", "flush", element, "ptr %scratch, ptr %at, i64 %stride, i64 %n")
+    body = begin(target, "void", "flush", element, "ptr %scratch, ptr %at, i64 %stride, i64 %n")
     at, room = body.named(POINTER, "%at"), body.named(POINTER, "%scratch")
     stride, n = body.named(I64, "%stride"), body.named(I64, "%n")
 
@@ -73,7 +74,7 @@ def define_flush(target: Target, element: Type) -> Body:
 
 def define_add(target: Target, element: Type) -> Body:
     """``add(scratch, at, stride, n, stored)``: flush what is `stored`, add the rest; nothing where it is adjacent."""
-    body = _begin(target, "void", "add", element, "ptr %scratch, ptr %at, i64 %stride, i64 %n, i1 %stored")
+    body = begin(target, "void", "add", element, "ptr %scratch, ptr %at, i64 %stride, i64 %n, i1 %stored")
     at, room = body.named(POINTER, "%at"), body.named(POINTER, "%scratch")
     stride, n, stored = body.named(I64, "%stride"), body.named(I64, "%n"), body.named(_BOOLEAN, "%stored")
 

@@ -33,7 +33,7 @@ def _sources() -> list[Path]:
 
 
 @functools.cache
-def _digest(target: Target) -> str:
+def digest(target: Target) -> str:
     """Digest of the sources, of LLVM's version and of the processor."""
     state = hashlib.sha256(repr((llvm.llvm_version_info, target)).encode())
     for file in _sources():
@@ -43,7 +43,7 @@ def _digest(target: Target) -> str:
 
 def _file(name: str, target: Target) -> Path | None:
     folder = cache.folder()
-    return None if folder is None else folder / f"{name}.{_digest(target)}.o"
+    return None if folder is None else folder / f"{name}.{digest(target)}.o"
 
 
 def is_kept(name: str, target: Target) -> bool:

@@ -1,6 +1,9 @@
 """Operations on values that have no operator in Python: one instruction each, or a few."""
 
+from collections.abc import Iterable
+
 from tapegrad.engine.emitter.body import Operand, Value
+from tapegrad.engine.emitter.types import Type
 
 
 def fma(a: Value, b: Operand, c: Operand) -> Value:
@@ -94,6 +97,29 @@ def widened(x: Value) -> Value:
 def narrowed(x: Value) -> Value:
     """`x` as float32."""
     return x.body.convert("fptrunc", x, "float")
+
+
+def lanes_of(x: Value, first: int, lanes: int) -> Value:
+    """Some lanes of a vector."""
+    return shuffled(x, x, range(first, first + lanes))
+
+
+def halves(x: Value) -> tuple[Value, Value]:
+    """Both halves of a vector."""
+    lanes = x.type.lanes // 2
+    return lanes_of(x, 0, lanes), lanes_of(x, lanes, lanes)
+
+
+def joined(x: Value, y: Value) -> Value:
+    """The lanes of two vectors behind one another."""
+    return shuffled(x, y, range(2 * x.type.lanes))
+
+
+def shuffled(x: Value, y: Value, numbers: Iterable[int]) -> Value:
+    """A vector of lanes of two, which are numbered through."""
+    picked = [f"i32 {number}" for number in numbers]
+    type_ = Type(x.type.element, len(picked))
+    return x.body.emit(type_, f"shufflevector {x}, {y}, <{len(picked)} x i32> <{', '.join(picked)}>")
 
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2**52: a sum with it has the integer in its low bits

@@ -1,0 +1,119 @@
+"""A segment: rows over one iteration space that become one kernel, described without any address.
+
+The description is all that the kernel's code depends on, so that two segments that differ in nothing but where their
+lines are, and a long one in how long it is, have the same kernel. What changes stands in the frame of the segment:
+the number of turns, the counts, and the address of each line that is read or written in memory.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tapegrad.engine.kernels.frame import OUTER, WORDS
+
+SUM, FORWARD, REVERSE, TANGENT = "sum", "forward", "reverse", "tangent"
+
+
+@dataclass(frozen=True)
+class Line:
+    """Elements side by side, or a single one that is read for every element, and written as a sum.
+
+    Attributes
+    ----------
+    dtype
+        "f64", "f32" or "b8".
+    count
+        Number of its count among the segment's; -1 for a single element.
+    address
+        Number of its address among those of the frame; -1 if it never leaves the registers.
+    """
+
+    dtype: str
+    count: int
+    address: int
+
+
+@dataclass(frozen=True)
+class SegmentRow:
+    """An instruction in one direction.
+
+    Attributes
+    ----------
+    op, dtype
+        The row of the table and the dtype of its kernel.
+    way
+        FORWARD, REVERSE or TANGENT for a row of the emitter's; SUM for what adds a line to another one.
+    count
+        Number of its count; -1 for a single element.
+    primals, seconds
+        Lines of x0, x1, x2 and y, and of their cotangents or tangents; -1 where there is none. Of SUM the line that
+        is added to is the cotangent of x0, the one that is added that of y.
+    stored
+        Bit j: the cotangent of operand j is written, otherwise it is added to.
+    """
+
+    op: str
+    dtype: str
+    way: str
+    count: int
+    primals: tuple[int, int, int, int]
+    seconds: tuple[int, int, int, int]
+    stored: int
+
+
+class Region(NamedTuple):
+    """Overlapping lines that rows add to. Their union is a line itself.
+
+    Attributes
+    ----------
+    whole
+        The union.
+    shifts
+        The other lines, and by how many elements each begins after it.
+    """
+
+    whole: int
+    shifts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows in the order of execution.
+
+    Attributes
+    ----------
+    counts
+        The counts as numbers, if it is so short that one vector holds each line; otherwise how many there are, and
+        the frame has them.
+    kept
+        The lines that are written to memory in the end.
+    cleared
+        Lines that are zero in the beginning.
+    """
+
+    rows: tuple[SegmentRow, ...]
+    lines: tuple[Line, ...]
+    regions: tuple[Region, ...]
+    counts: tuple[int, ...]
+    is_short: bool
+    kept: tuple[int, ...]
+    cleared: tuple[int, ...]
+
+    @property
+    def addresses(self) -> int:
+        """How many addresses the frame has."""
+        return 1 + max((line.address for line in self.lines), default=-1)
+
+    @property
+    def words(self) -> int:
+        """Words of the frame: at least as many as those of an instruction, some of which are looked at."""
+        return max(word_of(COUNTS + len(self.counts) + self.addresses), WORDS)
+
+
+# What stands in a frame, by numbers that `word_of` leads to words: how many elements there are, the part of them that
+# is gone through, from a multiple of 256 to another one or the end; the counts; and behind them the addresses.
+TURNS, START, STOP, COUNTS = range(4)
+
+
+def word_of(number: int) -> int:
+    """The word of the frame: that of the outer loops is left out, for it has to be 0 for who executes the frame."""
+    return number if number < OUTER else number + 1

@@ -1,0 +1,147 @@
+"""The rows of a segment as values: what one row writes, the next one reads from registers."""
+
+import ast
+import functools
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from tapegrad.engine.emitter.body import Body, Value
+from tapegrad.engine.emitter.case import ELEMENTS
+from tapegrad.engine.emitter.expressions import Expressions, functions_in, is_library_call, parse
+from tapegrad.engine.emitter.rows import primal_of
+from tapegrad.engine.emitter.segment import FORWARD, REVERSE, SUM, TANGENT, Segment, SegmentRow
+from tapegrad.engine.emitter.several_tangents import total_of
+from tapegrad.engine.emitter.types import Type
+from tapegrad.ops import CODES, ROWS, Op
+
+_NAMES = ("x0", "x1", "x2", "y")
+
+
+class Lines(Protocol):
+    """The lines of a segment at one place of its iteration space."""
+
+    def read(self, line: int) -> Value:
+        """The elements of a line; truth values of bytes."""
+
+    def write(self, line: int, value: Value) -> None:
+        """Let a line have other elements."""
+
+    def add(self, line: int, value: Value, count: int, stored: bool) -> None:
+        """Add elements, so many as a count says, to a line or, where it is `stored`, write them."""
+
+
+def op_of(name: str) -> Op:
+    row = ROWS[CODES[name]]
+    assert isinstance(row, Op)
+    return row
+
+
+def texts(op: Op, way: str) -> list[str]:
+    """The texts of the table that a row of this op evaluates."""
+    return [primal_of(op)] if way == FORWARD else [op.partials[j] for j in op.differentiable_operands]
+
+
+@functools.cache
+def is_emitted(op: Op, way: str) -> bool:
+    """Whether all that a row computes is instructions and mathematics of ours."""
+    return not any(is_library_call(node) for text in texts(op, way) for node in ast.walk(parse(text)))
+
+
+@functools.cache
+def _primals(text: str) -> frozenset[str]:
+    return frozenset(n.id for n in ast.walk(parse(text)) if isinstance(n, ast.Name)) & set(_NAMES)
+
+
+def primals_read(op: Op, way: str, wanted: Sequence[int]) -> list[int]:
+    """The primals that a row reads, 3 for the result; `wanted` are the operands with a cotangent or a tangent."""
+    chosen = [primal_of(op)] if way == FORWARD else [op.partials[j] for j in wanted]
+    names = {name for text in chosen for name in _primals(text)}
+    return sorted(_NAMES.index(name) for name in names)
+
+
+def joins_sine_and_cosine(segment: Segment) -> bool:
+    """Whether sines and cosines are both needed, so that one call is to give both."""
+    found = {
+        name
+        for row in segment.rows
+        if row.way != SUM
+        for text in texts(op_of(row.op), row.way)
+        for name in functions_in(parse(text))
+    }
+    return {"sin", "cos"} <= found
+
+
+def tainted(segment: Segment) -> set[int]:
+    """The lines in which a product of zero and inf can show: those of derivatives, and what is computed from them."""
+    found: set[int] = set()
+    whole = {line: region.whole for region in segment.regions for line, _ in region.shifts}
+    for row in segment.rows:
+        primals, seconds = row.primals, row.seconds
+        if row.way == FORWARD:
+            read, written = {*primals[:3]}, {primals[3]}
+        elif row.way == TANGENT:
+            read, written = {*primals, *seconds[:3]}, {seconds[3]}
+        else:
+            read, written = {*primals, seconds[3]}, {*seconds[:3]}
+        if row.way in (REVERSE, TANGENT) or read & found:
+            found |= {whole.get(line, line) for line in written - {-1}}
+    return found
+
+
+class Rows:
+    """The rows of a segment, emitted for one place after the other."""
+
+    def __init__(self, body: Body, segment: Segment, lanes: int) -> None:
+        self._body, self._segment, self._lanes = body, segment, lanes
+        self._joined = joins_sine_and_cosine(segment)
+        self._hasty = False
+
+    def emit(self, lines: Lines, hasty: bool = False) -> None:
+        """Emit every row for the elements at one place. `hasty`: zero times inf may be NaN."""
+        self._hasty = hasty
+        for row in self._segment.rows:
+            _WAYS[row.way](self, row, lines)
+
+    def _expressions(self, row: SegmentRow, lines: Lines) -> Expressions:
+        type_ = Type(ELEMENTS[row.dtype], self._lanes)
+
+        def read(name: str) -> Value:
+            return lines.read(row.primals[_NAMES.index(name)])
+
+        nodes = [parse(text) for text in texts(op_of(row.op), row.way)]
+        return Expressions(self._body, type_, read, nodes, joined=self._joined, hasty=self._hasty)
+
+    def forward(self, row: SegmentRow, lines: Lines) -> None:
+        value = self._expressions(row, lines).value(parse(primal_of(op_of(row.op))))
+        lines.write(row.primals[3], value)
+
+    def _wanted(self, row: SegmentRow) -> Sequence[int]:
+        """The operands that have a cotangent, or a tangent."""
+        return [j for j in op_of(row.op).differentiable_operands if row.seconds[j] >= 0]
+
+    def reverse(self, row: SegmentRow, lines: Lines) -> None:
+        expressions, bar = self._expressions(row, lines), lines.read(row.seconds[3])
+        partials = op_of(row.op).partials
+        terms = {j: expressions.times(parse(partials[j]), bar) for j in self._wanted(row)}
+        for j, term in terms.items():
+            lines.add(row.seconds[j], term, row.count, bool(row.stored & 1 << j))
+
+    def tangent(self, row: SegmentRow, lines: Lines) -> None:
+        expressions, partials = self._expressions(row, lines), op_of(row.op).partials
+        terms = [
+            expressions.along(parse(partials[j]), lines.read(row.seconds[j]))
+            for j in self._wanted(row)
+            if partials[j] != "0"
+        ]
+        lines.write(row.seconds[3], total_of(terms) if terms else expressions.value(parse("0.0")))
+
+    def sum(self, row: SegmentRow, lines: Lines) -> None:
+        lines.add(row.seconds[0], lines.read(row.seconds[3]), row.count, bool(row.stored & 1))
+
+
+_WAYS: dict[str, Callable[[Rows, SegmentRow, Lines], None]] = {
+    FORWARD: Rows.forward,
+    REVERSE: Rows.reverse,
+    TANGENT: Rows.tangent,
+    SUM: Rows.sum,
+}
