@@ -12,6 +12,7 @@ In reading order:
     in_place                       writes to where the old contents are
     stream, edited_stream          instructions bound to frames, in the order of execution
     memory_plan, program           when a block is in use, and its offset in the workspace; the two streams
+    fusion                         rows brought together in segments, and when
     gradient, pullback             programs with a reverse stream
     tangents, jacobian_columns     programs with tangents
     tangent_frames, seed_sparsity  frames of tangents; which seeds a tangent depends on

@@ -1,5 +1,6 @@
 """Programs with a reverse stream: value and gradient, or a Jacobian row by row."""
 
+import ctypes
 import math
 from typing import ClassVar
 
@@ -12,9 +13,10 @@ from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import Op
 from tapegrad.program import in_place
+from tapegrad.program.fusion.streams import Loose, fused
 from tapegrad.program.liveness import active_buffers, active_operands, bits, live_instructions
 from tapegrad.program.program import Program
-from tapegrad.program.stream import RUN_REVERSE, binding_address, bound, fills
+from tapegrad.program.stream import RUN_REVERSE, binding_address, bound, empty_stream, fills, joined
 
 
 class ReverseProgram(Program):
@@ -115,7 +117,6 @@ class GradientProgram(ReverseProgram):
     """
 
     entry: ClassVar[str] = "replay_gradient"
-    _runs_again: ClassVar[bool] = False  # whether the reverse stream does
 
     def _select(self) -> None:
         self._seeded = self._outputs[:1]
@@ -146,10 +147,31 @@ class GradientProgram(ReverseProgram):
         for k, buffer in enumerate(self._wrt, self.given + len(self._others)):
             cotangent[buffer] = binding_address(k)
 
+    def _fuse(self, only_if_known: bool) -> bool:
+        """Fuse both streams to one, which reads the seed from its beginning on."""
+        if self._runs_again:
+            return super()._fuse(only_if_known)
+        both = Loose(joined([self.forward, self.reverse]))
+        found = fused([both], self._blocks, self._kept_addresses(), only_if_known)
+        if found is not None:
+            self.forward, self.reverse = found[0], empty_stream()
+        return found is not None
+
+    def _kept_addresses(self) -> list[int]:
+        return [int(self._primal[self._outputs[0]])]
+
+    def begin_workspace(self, base: int) -> None:
+        """Seed the cotangent, which a fused program reads before the replay does so."""
+        if self.fused and not self._runs_again:
+            output = self.outputs[0]
+            address = base + self._offset(self._cotangent[self._outputs[0]])
+            seed = np.ones(1, output.dtype)
+            ctypes.memmove(address, seed.ctypes.data, seed.nbytes)
+
     def _keep_blocks(self) -> None:
         output, second = self._outputs[0], len(self.forward)
         self._blocks.keep([self._primal[output]], second, self._end)
-        self._blocks.keep([self._cotangent[output]], second, second)
+        self._blocks.keep([self._cotangent[output]], 0 if self.fused else second, max(second, self._end))
         if self._runs_again:
             self._blocks.keep_over(second, self._end)
 

@@ -17,7 +17,7 @@ from tapegrad.program.edited_stream import EditedStream
 from tapegrad.program.liveness import bits
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.seed_sparsity import SeedRanges
-from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.spec import NEVER, ProgramSpec
 from tapegrad.program.stream import RUN_TANGENT, binding_address, empty_stream, joined
 from tapegrad.program.tangents import TangentProgram
 
@@ -50,7 +50,9 @@ class ForwardJacobianProgram(TangentProgram):
 
     entry: ClassVar[str] = "replay_tangents"
 
-    def __init__(self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec) -> None:
+    def __init__(
+        self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER
+    ) -> None:
         views = [tape.slots[tape.inputs[k]].view for k in spec.wrt]
         buffers = [tape.slots[tape.inputs[k]].buffer for k in spec.wrt]
         firsts = np.cumsum([0, *(view.size for view in views)]).tolist()
@@ -58,7 +60,7 @@ class ForwardJacobianProgram(TangentProgram):
         self._by = dict(zip(buffers, views, strict=True))  # the inputs by buffer
         self.seed_count: int = firsts[-1]
         self.chunk = 0
-        super().__init__(recording, tape, spec)
+        super().__init__(recording, tape, spec, fusion)
 
     # --- selecting -----------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from tapegrad.program.jacobian_columns import ForwardJacobianProgram
 from tapegrad.program.program import Program
 from tapegrad.program.pullback import PullbackProgram
 from tapegrad.program.recording import RecordedTape
-from tapegrad.program.spec import FORWARD, JACFWD, JACREV, JVP, VALUE_AND_GRAD, VJP, ProgramSpec
+from tapegrad.program.spec import FORWARD, JACFWD, JACREV, JVP, NEVER, VALUE_AND_GRAD, VJP, ProgramSpec
 from tapegrad.program.tangents import TangentProgram
 
 PROGRAMS: dict[str, type[Program]] = {
@@ -19,6 +19,6 @@ PROGRAMS: dict[str, type[Program]] = {
 }
 
 
-def make_program(recording: RecordedTape, tape: TapeView, spec: ProgramSpec) -> Program:
+def make_program(recording: RecordedTape, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER) -> Program:
     """The program of a recording for a spec."""
-    return PROGRAMS[spec.kind](recording, tape, spec)
+    return PROGRAMS[spec.kind](recording, tape, spec, fusion)

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from tapegrad.engine.guard_pages import PAGE
-from tapegrad.engine.kernels import frame as word
 from tapegrad.program.stream import RANGE_SHIFT, WORKSPACE
 
 NEVER = -1  # the last step of a block that nothing uses
@@ -57,12 +56,19 @@ class Blocks:
         """The block that each made-up address of the workspace lies in."""
         return np.maximum(np.searchsorted(self._addresses, addresses, "right") - 1, 0)
 
-    def find_uses(self, frames: np.ndarray) -> None:
-        """Find from the frames of all rows, in order, when each block is in use."""
+    def span(self, address: int) -> tuple[int, int]:
+        """The made-up addresses of the block that one lies in."""
+        number = int(self.number(np.array(address)))
+        start = int(self._addresses[number])
+        return start, start + max(int(self.bytes[number]), 1)
+
+    def find_uses(self, frames: np.ndarray, begun: np.ndarray) -> None:
+        """Find from the frames of all rows, in order, when each block is in use; `begun` where a frame begins."""
         self.start = np.zeros(len(self.bytes), np.int64)
         self.stop = np.full(len(self.bytes), NEVER, np.int64)
         rows, words = np.nonzero(in_workspace(frames))
         blocks = self.number(frames[rows, words])
+        rows = np.maximum.accumulate(np.where(begun, np.arange(len(begun)), 0))[rows]
         # Of several rows that use a block the last one stays
         self.start[blocks[::-1]] = rows[::-1]
         self.stop[blocks] = rows
@@ -104,8 +110,7 @@ class Blocks:
 
 def in_workspace(frames: np.ndarray) -> np.ndarray:
     """Which words of frames are addresses in the workspace."""
-    found = np.zeros(frames.shape, np.bool_)
-    found[:, word.X : word.Y_BAR + 1] = frames[:, word.X : word.Y_BAR + 1] >> RANGE_SHIFT == 1
+    found: np.ndarray = frames >> RANGE_SHIFT == WORKSPACE >> RANGE_SHIFT
     return found
 
 

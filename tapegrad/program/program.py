@@ -25,11 +25,13 @@ from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_view import Instruction, TapeView
 from tapegrad.ops import GUARDS
 from tapegrad.program import in_place
+from tapegrad.program.fusion.streams import Loose, fused
 from tapegrad.program.liveness import live_instructions
 from tapegrad.program.memory_plan import Blocks
 from tapegrad.program.recording import RecordedTape
-from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.spec import IF_KNOWN, NEVER, ProgramSpec
 from tapegrad.program.stream import (
+    CONTINUED,
     RUN_FORWARD,
     binding_address,
     bound,
@@ -55,6 +57,8 @@ class Program(Uncopied):
         What passes have made of it. Each output is the whole of a buffer that an instruction writes.
     spec
         What is computed.
+    fusion
+        Whether rows are brought together in segments: NEVER, NOW, or IF_KNOWN from a program like it.
 
     Attributes
     ----------
@@ -69,14 +73,19 @@ class Program(Uncopied):
         How many of the bindings the caller gives.
     bytes, fences
         Size of a workspace, and the offsets of the pages in it that must not be touched.
+    fused
+        Whether there are segments in the streams.
     guards
         For each instruction of the forward stream that is a guard, which one it is.
     """
 
     entry: ClassVar[str] = "replay_values"
     entry_of_one: ClassVar[str] = "replay_tangents_of_one"
+    _runs_again: ClassVar[bool] = False  # whether the reverse stream is executed many times
 
-    def __init__(self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec) -> None:
+    def __init__(
+        self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER
+    ) -> None:
         self.recording = recording
         self.tape = tape
         self.spec = spec
@@ -103,8 +112,10 @@ class Program(Uncopied):
         self.forward, self.reverse = empty_stream(), empty_stream()
         self._bind()
         self._rewrite()
+        self.fused = fusion != NEVER and self._fuse(only_if_known=fusion == IF_KNOWN)
         self._load_kernels()
-        guards = np.flatnonzero(np.isin(self.forward.op, list(GUARDS)))
+        begun = self.forward.op[self.forward.kernels != CONTINUED]
+        guards = np.flatnonzero(np.isin(begun, list(GUARDS)))
         self.guards = dict(zip(guards.tolist(), range(len(guards)), strict=True))
         self.bytes, self.fences = self._place()
 
@@ -148,12 +159,27 @@ class Program(Uncopied):
 
     # --- common parts ----------------------------------------------------------------------------------------------
 
-    def _rewrite(self) -> None:
-        """Make other rows of the bound ones.
+    def _fuse(self, only_if_known: bool) -> bool:
+        """Bring rows together in segments; whether that was done.
 
         Each block of the workspace has made-up addresses that no other has. Rows may go, come, and change places as
         what they read and write allows, but for guards, whose order stays. When each block is in use is found later.
         """
+        streams = [Loose(self.forward), Loose(self.reverse, self._runs_again)]
+        found = fused(streams, self._blocks, self._kept_addresses(), only_if_known)
+        if found is not None:
+            self.forward, self.reverse = found
+        return found is not None
+
+    def _rewrite(self) -> None:
+        """Make other rows of the bound ones."""
+
+    def _kept_addresses(self) -> list[int]:
+        """Made-up addresses in the workspace of what is read after the streams."""
+        return []
+
+    def begin_workspace(self, base: int) -> None:
+        """Write what a new workspace has in its memory, which begins at an address."""
 
     def _allocate_primals(self) -> None:
         """Allocate what the forward stream writes; a write in place to where the old contents are, if it can."""
@@ -209,7 +235,9 @@ class Program(Uncopied):
     def _place(self) -> tuple[int, list[int]]:
         """Place the blocks, and let the frames know; size of the workspace, and its fences."""
         blocks = self._blocks
-        blocks.find_uses(np.concatenate([self.forward.frames, self.reverse.frames]))
+        streams = (self.forward, self.reverse)
+        frames = np.concatenate([stream.frames for stream in streams])
+        blocks.find_uses(frames, np.concatenate([stream.kernels for stream in streams]) != CONTINUED)
         self._keep_blocks()
         bytes_, fences = blocks.assign_fenced_offsets() if guard_pages.on else (blocks.assign_offsets(), [])
         for stream in (self.forward, self.reverse):

@@ -40,6 +40,9 @@ class PullbackProgram(ReverseProgram):
         outside = self._read_outside()
         self._frozen = dict(zip(outside, self._blocks.new(map(self.tape.bytes, outside)), strict=True))
 
+    def _kept_addresses(self) -> list[int]:
+        return [int(self._primal[buffer]) for buffer in self._outputs]
+
     def _keep_blocks(self) -> None:
         self._blocks.keep(self._frozen.values(), 0, self._end)
         self._blocks.keep(self._primal[self._outputs], len(self.forward), self._end)

@@ -10,6 +10,11 @@ JVP = "jvp"
 JACFWD = "jacfwd"
 VJP = "vjp"
 
+# Whether the rows of a program are brought together in segments.
+NEVER = "never"
+IF_KNOWN = "if known"
+NOW = "now"
+
 
 @dataclass(frozen=True)
 class ProgramSpec:

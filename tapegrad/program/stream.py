@@ -14,6 +14,8 @@ from tapegrad.engine.tape.layout import BROADCAST_SUM, NONE, OP_KIND, OP_LINEAR,
 # A made-up address has the number of its range above this bit: 1 is the workspace, 2 binding 0, ...
 RANGE_SHIFT = 48
 WORKSPACE = 1 << RANGE_SHIFT
+MADE_UP = WORKSPACE  # addresses from here on are made up
+CONTINUED = -1  # in place of a kernel: the words belong to the frame of the row before
 
 RUN_FORWARD, RUN_REVERSE, RUN_TANGENT = range(3)  # directions of kernels, as in `kernel_table.DIRECTIONS`
 _COLUMNS = ("frames", "number", "op", "variant", "direction", "elements", "kernels", "thresholds")
@@ -42,7 +44,7 @@ class InstructionStream:
         How many elements each row goes through.
     kernels, thresholds
         Address of each kernel, and the number of elements from which it runs on several threads. Those of ops are 0
-        until `load_kernels`.
+        until `load_kernels`. CONTINUED where sixteen words were too few for the frame of the row before.
     kept
         Memory that the frames point to.
     """

@@ -37,7 +37,7 @@ from tapegrad.program.liveness import active_buffers, active_operands, bits, liv
 from tapegrad.program.program import Program
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.seed_sparsity import SeedRanges
-from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.spec import NEVER, ProgramSpec
 from tapegrad.program.stream import (
     RUN_FORWARD,
     RUN_TANGENT,
@@ -55,13 +55,15 @@ class TangentProgram(Program):
 
     entry: ClassVar[str] = "replay_tangents"
 
-    def __init__(self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec) -> None:
+    def __init__(
+        self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER
+    ) -> None:
         # The instructions that have tangents, and their active operands
         self._tangents: dict[int, list[int]] = {}
         self._seeds: dict[int, SeedRanges] = {}  # for each active buffer those along which it has tangents
         # Of buffers that several instructions write, those that one has been bound for
         self._begun: set[int] = set()
-        super().__init__(recording, tape, spec)
+        super().__init__(recording, tape, spec, fusion)
 
     # --- selecting -----------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """Record a function: run it once with Tensors on a tape of its own."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +22,12 @@ from tapegrad.frontend.shape import contiguous
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program import passes
 from tapegrad.program.calling import call
+from tapegrad.program.fusion.policy import Waiting, fusion_of
 from tapegrad.program.kinds import make_program
 from tapegrad.program.program import Program
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.signature import Arguments, numpy_scalar
-from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.spec import IF_KNOWN, NOW, ProgramSpec
 from tapegrad.program.watch.follow import arrays_used
 from tapegrad.program.watch.reach import Reach
 from tapegrad.program.workspace import Workspace
@@ -51,13 +53,15 @@ class Trace(Uncopied):
     """
 
     @restoring
-    def __init__(self, function: Callable[..., Any], arguments: Arguments) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: Arguments, fuse: bool | None = None) -> None:
         expect_group(EVERY_COMPUTATION)
         expect_group(EVERY_RECORDING)
         self.recording = RecordedTape()
         self._programs: dict[Any, Program] = {}
         self._tape: TapeView | None = None
         self._free: dict[Any, list[Workspace]] = {}
+        self._fusion = fusion_of(fuse)
+        self._waiting: dict[Any, Waiting] = {}
         self._looks = arguments.looks
         with recording_on(self.recording):
             tensors = [
@@ -175,18 +179,42 @@ class Trace(Uncopied):
             verify.check_if_enabled(self.recording)
             if self._tape is None:
                 self._tape = _optimize(read_tape(self.recording))
-            known = self._programs[spec] = make_program(self.recording, self._tape, spec)
+            known = self._programs[spec] = make_program(self.recording, self._tape, spec, self._fusion)
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
+            waiting = Waiting((known.forward, known.reverse), functools.partial(self._fuse, spec))
+            if self._fusion == IF_KNOWN and not known.fused and waiting.replays:
+                self._waiting[spec] = waiting
         return known
+
+    def _fuse(self, spec: ProgramSpec) -> None:
+        """Put a fused program in the place of the one for a spec."""
+        assert self._tape is not None
+        fused = make_program(self.recording, self._tape, spec, NOW)
+        workspace = Workspace(fused)
+        self._programs[spec] = fused
+        self._waiting.pop(spec, None)
+        self.workspaces(spec)[:] = [workspace]
 
     def take_workspace(self, spec: ProgramSpec) -> Workspace:
         """A workspace that is not in use, or a new one. It is put back by appending it to `workspaces`."""
+        program, free = self.program(spec), self.workspaces(spec)
         try:
-            return self.workspaces(spec).pop()
+            while (workspace := free.pop()).program is not program:
+                pass  # of the program before it was fused
         except IndexError:
-            workspace = Workspace(self.program(spec))
+            workspace = Workspace(program)
             self.bytes += workspace.bytes
-            return workspace
+            if spec in self._waiting:
+                workspace.left = self._waiting[spec].replays
+        if workspace.left == 0:
+            self.is_due(spec, workspace)
+        return workspace
+
+    def is_due(self, spec: ProgramSpec, workspace: Workspace) -> None:
+        """So many replays are over as the workspace was told: see whether the program should be fused."""
+        waiting = self._waiting.get(spec)
+        if waiting is not None:
+            workspace.left = waiting.ask()
 
     def workspaces(self, spec: ProgramSpec) -> list[Workspace]:
         """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""

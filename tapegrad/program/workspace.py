@@ -12,7 +12,7 @@ from tapegrad.engine.sweep import replay
 from tapegrad.engine.tape.layout import CONTROL, LIBRARY
 from tapegrad.engine.tape.view import View
 from tapegrad.program.program import Program
-from tapegrad.program.stream import RANGE_SHIFT, InstructionStream
+from tapegrad.program.stream import CONTINUED, RANGE_SHIFT, InstructionStream
 
 _ALIGNMENT = 64
 
@@ -22,6 +22,8 @@ class Workspace(Uncopied):
 
     Attributes
     ----------
+    program
+        The program.
     address
         Address of the block of words that compiled code knows the workspace by.
     base
@@ -34,9 +36,10 @@ class Workspace(Uncopied):
         The first of them, if there is one.
     """
 
-    __slots__ = ("_keep", "_memory", "_words", "address", "base", "bytes", "outputs", "value")
+    __slots__ = ("_keep", "_memory", "_words", "address", "base", "bytes", "outputs", "program", "value")
 
     def __init__(self, program: Program) -> None:
+        self.program = program
         memory, base = _memory(program)
         frames = np.concatenate([program.forward.frames, program.reverse.frames])
         places = _relocations(frames, 1 + len(program.bindings))
@@ -48,7 +51,7 @@ class Workspace(Uncopied):
         ]
         bindings, kept = _bindings(program, frames, places[1:])
         self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
-        self._keep = (program, frames, streams, bindings, kept)
+        self._keep = (frames, streams, bindings, kept)
         self.address = int(self._words.ctypes.data)
         self.base = base
         self.bytes = program.bytes + frames.nbytes + sum(rows.nbytes for rows in streams)
@@ -56,6 +59,7 @@ class Workspace(Uncopied):
         self._memory = memory
         self.outputs = [self._array(offset, view) for offset, view in program.workspace_outputs()]
         self.value: Any = self.outputs[0] if self.outputs else None
+        program.begin_workspace(self.base)
 
     def _fill_words(self, program: Program, streams: list[np.ndarray], bindings: np.ndarray) -> None:
         words = self._words
@@ -74,6 +78,15 @@ class Workspace(Uncopied):
         return np.ndarray(view.shape, view.dtype, self._memory.data, start)
 
     @property
+    def left(self) -> int:
+        """After how many replays one of them asks before it begins; 0: none does."""
+        return int(self._words[replay.LEFT])
+
+    @left.setter
+    def left(self, replays: int) -> None:
+        self._words[replay.LEFT] = replays
+
+    @property
     def stopped_at(self) -> int:
         """Number of the instruction of the forward stream at which the last execution stopped."""
         return int(self._words[replay.STOPPED_AT])
@@ -90,12 +103,10 @@ def _memory(program: Program) -> tuple[np.ndarray, int]:
 
 def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each range of made-up addresses, the words of the frames that lie in it and their offsets."""
-    addresses = np.zeros_like(frames)
-    addresses[:, word.X : word.Y_BAR + 1] = frames[:, word.X : word.Y_BAR + 1]
-    flat = addresses.reshape(-1)
+    flat = frames.reshape(-1)
     kinds = flat >> RANGE_SHIFT
     offsets = flat & ((1 << RANGE_SHIFT) - 1)
-    where = np.flatnonzero(kinds)
+    where = np.flatnonzero(kinds > 0)
     found = []
     for kind in range(1, ranges + 1):
         at = where[kinds[where] == kind]
@@ -105,10 +116,11 @@ def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.n
 
 def _rows(stream: InstructionStream, frames: np.ndarray) -> np.ndarray:
     """The rows of a stream as the replay reads them: kernel, frame, parallel threshold."""
-    rows = np.empty((len(stream), replay.STREAM_WORDS), np.int64)
-    rows[:, 0] = stream.kernels
-    rows[:, 1] = frames.ctypes.data + 8 * word.WORDS * np.arange(len(rows), dtype=np.int64)
-    rows[:, 2] = stream.thresholds
+    begun = np.flatnonzero(stream.kernels != CONTINUED)
+    rows = np.empty((len(begun), replay.STREAM_WORDS), np.int64)
+    rows[:, 0] = stream.kernels[begun]
+    rows[:, 1] = frames.ctypes.data + 8 * word.WORDS * begun
+    rows[:, 2] = stream.thresholds[begun]
     return rows
 
 

@@ -111,7 +111,7 @@ def replayable(function: Callable[..., Any]) -> Jit[..., Any] | None:
     known = inner.derived.get(function.key)
     if known is None:
         made: Jit[..., Any] = Jit(
-            function, inner.static.shifted(function.leading), inner.traces, derived=True
+            function, inner.static.shifted(function.leading), inner.traces, derived=True, fuse=inner.fuse
         )
         known = inner.derived.setdefault(function.key, made)
     return known

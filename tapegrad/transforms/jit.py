@@ -41,8 +41,10 @@ class Jit(OfFunction, Generic[P, R]):
         static: Static = NOTHING,
         traces: TraceCache | None = None,
         derived: bool = False,
+        fuse: bool | None = None,
     ) -> None:
         self.function = function
+        self.fuse = fuse
         # To transforms, Tensors in closures are constants; called itself, a recorded function keeps their gradient.
         self._check = None if derived else _keep_gradients
         self.static = static
@@ -56,7 +58,7 @@ class Jit(OfFunction, Generic[P, R]):
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        return self.static, TraceCache(self.traces.memory)
+        return self.static, TraceCache(self.traces.memory), False, self.fuse
 
     def __repr__(self) -> str:
         return f"jit({self.function!r})"
@@ -161,7 +163,7 @@ class Jit(OfFunction, Generic[P, R]):
             if any(trace not in tried for trace in signature.traces):
                 return None
             self.traces.tell(self, arguments, signature)
-            trace = Trace(self.function, arguments)
+            trace = Trace(self.function, arguments, self.fuse)
             # Captured after the run, for the function may itself have bound a name or filled a list.
             self.captured = CapturedState((self.function,))
             seen = self.captured
@@ -242,12 +244,15 @@ def execute(
     if check is not None:
         check(trace)
     spec = goal if isinstance(goal, ProgramSpec) else goal(trace)
-    program = trace.program(spec)
     workspace = trace.take_workspace(spec)
+    program = workspace.program
     results = [np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
     arrays = (*arguments.arrays, *given, *results)
     # Looked up: the first call replaces it
     status = getattr(replay, program.entry)(workspace.address, id(arrays))
+    if status == replay.DUE:
+        trace.is_due(spec, workspace)
+        status = getattr(replay, program.entry)(workspace.address, id(arrays))
     stopped = program.guards.get(workspace.stopped_at, -1) if status == GUARD_FAILED else -1
     value = workspace.value
     if status == 0 and value is not None:
@@ -277,6 +282,7 @@ def jit(
     static_argnums: Numbers | None = None,
     static_argnames: Names | None = None,
     memory: int = MEMORY,
+    fuse: bool | None = None,
 ) -> Jit[P, R]:
     """Record `function` at its first call for each signature of arguments, and replay it afterwards.
 
@@ -297,6 +303,12 @@ def jit(
     memory : int, default 256 MiB
         Bytes that the recordings of the function and its transforms may take together. Beyond that, those used longest
         ago are dropped, and recorded again when they are needed.
+    fuse : bool, optional
+        Whether instructions over the same elements are compiled to one loop each, a *segment*. By default, where that
+        pays: a function that was fused before, in whatever process, from its first replay on; another one when its
+        replays have cost more than compiling would, by a thread in the background. `True` compiles at the first call,
+        `False` never. Results are the same to the last bit. The environment variable ``TAPEGRAD_FUSE`` (0 or 1) says
+        what is done where `fuse` is not given.
 
     Returns
     -------
@@ -326,8 +338,8 @@ def jit(
     >>> tg.value_and_grad(f)(np.array([0.0, 1.0]))
     (np.float64(3.718281828459045), array([1.        , 2.71828183]))
     """
-    if isinstance(function, Jit) and static_argnums is None and static_argnames is None:
+    if isinstance(function, Jit) and static_argnums is None and static_argnames is None and fuse is None:
         return function
     inner = function.function if isinstance(function, Jit) else function
     static = static_arguments(inner, static_argnums, static_argnames)
-    return Jit(inner, static, TraceCache(memory))
+    return Jit(inner, static, TraceCache(memory), fuse=fuse)

@@ -41,12 +41,15 @@ class Primals(Uncopied):
         cls, trace: Trace, arguments: Arguments, spec: ProgramSpec, *_: Any
     ) -> tuple[list[Any] | None, int]:
         """Run the forward sweep of a trace. Return the primals, or `None` and the guard that did not hold."""
-        program = trace.program(spec)
-        assert isinstance(program, PullbackProgram)
         workspace = trace.take_workspace(spec)
+        program = workspace.program
+        assert isinstance(program, PullbackProgram)
         made = cls(program, workspace, trace.workspaces(spec), arguments.arrays)
         arrays = tuple(arguments.arrays)
-        status = replay.replay_forward(made._workspace.address, id(arrays))
+        status = replay.replay_forward(workspace.address, id(arrays))
+        if status == replay.DUE:
+            trace.is_due(spec, workspace)
+            status = replay.replay_forward(workspace.address, id(arrays))
         if status == GUARD_FAILED:
             return None, program.guards.get(made._workspace.stopped_at, -1)
         if status != 0:

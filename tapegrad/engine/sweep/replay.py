@@ -48,7 +48,8 @@ from tapegrad.engine.tape.layout import F32
     INPUTS,  # how many of the ports the caller gives; the others are outputs and gradients
     CHUNK,  # seeds of a forward Jacobian for which the second stream runs at once; 0: it does not run
     WRT,  # inputs by which that is: so many rows of the second stream begin it and end it
-) = range(15)
+    LEFT,  # replays that are left until somebody wants to be asked; 0: nobody wants to
+) = range(16)
 PROGRAM_WORDS = 16
 
 # Words of a port.
@@ -66,6 +67,7 @@ BINDING_WORDS = 8
 STREAM_WORDS = 3
 
 MISMATCH = -1  # an array does not look as its port expects
+DUE = -2  # nothing was done: somebody wants to be asked before
 _ALIGNED = 0x100  # among the flags of an array
 
 
@@ -117,7 +119,19 @@ def run_stream(program, stream, count):
 
 
 @inline_njit
+def _is_due(program):
+    """Whether somebody wants to be asked before this replay."""
+    left = load_i64(program, LEFT)
+    if left == 0:
+        return False
+    store_i64(program, LEFT, left - 1)
+    return left == 1
+
+
+@inline_njit
 def _forward(program):
+    if _is_due(program):
+        return DUE
     return run_stream(program, load_i64(program, FORWARD), load_i64(program, FORWARD_COUNT))
 
 

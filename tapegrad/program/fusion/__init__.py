@@ -1,0 +1,15 @@
+"""Fusion: rows over the same elements become segments, one loop each.
+
+In reading order, which is the way that a stream takes:
+
+    accesses                       what rows read and write, by address
+    dependences                    which rows stay in order
+    grouping                       rows over one iteration space brought together
+    segments                       a group without addresses, and what of it goes to memory
+    groups_to_segments             all of that for a stream
+    recipes                        how streams were fused, on disk
+    streams                        streams in which segments stand in the place of rows
+    background, policy             a thread that fuses while others replay; when that pays
+
+It imports of `program` its streams and memory plan, which it works on.
+"""

@@ -1,0 +1,168 @@
+"""What the rows of a stream read and write, by address: from their frames alone.
+
+A stream is bound on virtual memory, in which no two buffers share an address. So rows that touch the same bytes are
+rows that depend on each other, whatever they came from.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.emitter.segment import FORWARD, REVERSE, SUM, TANGENT
+from tapegrad.engine.emitter.segment_rows import is_emitted, primals_read
+from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.kernels.fill import zero_fill
+from tapegrad.ops import Op
+from tapegrad.program.stream import MADE_UP, InstructionStream
+
+READ, WRITE, ADD = range(3)
+_BYTES = {"f64": 8, "f32": 4, "b8": 1}
+_WAYS = (FORWARD, REVERSE, TANGENT)
+_CLEAR = "clear"
+_Y = 3
+
+
+class Access(NamedTuple):
+    """Elements that a row touches.
+
+    Attributes
+    ----------
+    place
+        Which operand of the row: 0 to 3 for the primals of x0, x1, x2 and y, 4 to 7 for their cotangents or tangents.
+    mode
+        READ, WRITE, or ADD, which reads and writes.
+    start, stop
+        The bytes, in virtual addresses.
+    dtype
+        Of the elements; empty where a row is not known by its elements.
+    single
+        Whether it is one element.
+    """
+
+    place: int
+    mode: int
+    start: int
+    stop: int
+    dtype: str = ""
+    single: bool = False
+
+    @property
+    def line(self) -> tuple[int, int, str, bool]:
+        """What two accesses of the same elements have in common."""
+        return self.start, self.stop, self.dtype, self.single
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a stream.
+
+    Attributes
+    ----------
+    op, dtype, way
+        What a segment calls the row; `way` is empty for rows that no segment can have.
+    count
+        Elements; bytes of a row that clears memory.
+    accesses
+        What it touches.
+    stored
+        The word of the frame that says which cotangents are written.
+    """
+
+    op: str
+    dtype: str
+    way: str
+    count: int
+    accesses: tuple[Access, ...]
+    stored: int = 0
+
+    @property
+    def clears(self) -> bool:
+        """Whether the row sets memory to zero."""
+        return self.way == _CLEAR
+
+
+class Blocks(Protocol):
+    """The memory that a stream is bound on, in pieces that do not touch."""
+
+    def around(self, address: int) -> tuple[int, int]:
+        """The bytes of the piece that an address lies in."""
+
+
+def rows_of(stream: InstructionStream, blocks: Blocks) -> list[Row]:
+    """The rows of a stream, by what the stream says of them."""
+    ops, variants = stream.op.tolist(), stream.variant.tolist()
+    directions, kernels = stream.direction.tolist(), stream.kernels.tolist()
+    named = zip(ops, variants, directions, kernels, stream.frames.tolist(), strict=True)
+    return [_row(op, variant, way, kernel, words, blocks) for op, variant, way, kernel, words in named]
+
+
+def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], blocks: Blocks) -> Row:
+    if kernel == kernel_table.address_of(zero_fill):
+        start = words[word.Y_BAR]
+        return Row("", "", _CLEAR, words[word.COUNT], (Access(7, WRITE, start, start + words[word.COUNT]),))
+    if op < 0:
+        return _opaque("", words, blocks)
+    described = kernel_table.row(op)
+    dtype = kernel_table.DTYPE_NAMES[variant]
+    count, is_plain = words[word.COUNT], words[word.OUTER] == 0 and words[word.COUNT] > 0
+    if is_plain and isinstance(described, Op) and dtype in _BYTES:
+        way = _WAYS[direction]
+        if is_emitted(described, way) and not (way == TANGENT and words[word.PARAMS]):
+            accesses = _of_elementwise(described, dtype, way, words)
+            if accesses is not None:
+                return Row(described.name, dtype, way, count, accesses, words[word.STORE] & 7)
+    if is_plain and described.name == "sum" and direction < 2:
+        accesses = _of_sum(dtype, words)
+        if accesses is not None:
+            return Row("sum", dtype, SUM, count, accesses, words[word.STORE] & 1)
+    return _opaque(described.name, words, blocks)
+
+
+def _of_elementwise(op: Op, dtype: str, way: str, words: list[int]) -> tuple[Access, ...] | None:
+    wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
+    accesses: list[Access | None] = [
+        _access(words, j, READ, "b8" if j in op.boolean_operands else dtype)
+        for j in primals_read(op, way, wanted)
+    ]
+    if way == FORWARD:
+        accesses.append(_access(words, _Y, WRITE, "b8" if op.predicate else dtype))
+    else:
+        cotangents = WRITE if way == TANGENT else READ
+        accesses.append(_access(words, 4 + _Y, cotangents, dtype))
+    for j in wanted:
+        mode = READ if way == TANGENT else WRITE if words[word.STORE] >> j & 1 else ADD
+        accesses.append(_access(words, 4 + j, mode, dtype))
+    return _all(accesses)
+
+
+def _of_sum(dtype: str, words: list[int]) -> tuple[Access, ...] | None:
+    mode = WRITE if words[word.STORE] & 1 else ADD
+    return _all([_access(words, 4 + _Y, READ, dtype), _access(words, 4, mode, dtype)])
+
+
+def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
+    found = tuple(access for access in accesses if access is not None)
+    return found if len(found) == len(accesses) else None
+
+
+def _access(words: list[int], place: int, mode: int, dtype: str) -> Access | None:
+    """What a row touches in one place; `None` where elements are neither side by side nor a single one."""
+    j, bytes_ = place % 4, _BYTES[dtype]
+    start = words[(word.X if place < 4 else word.X_BAR) + j]
+    stride, count = words[word.STRIDE + j], words[word.COUNT]
+    if start == 0 or not (stride in (0, bytes_) or count == 1):
+        return None
+    single = count == 1 or stride == 0
+    if single and mode == WRITE and count > 1 and place < 4:
+        return None  # the last of many is left there
+    return Access(place, mode, start, start + (bytes_ if single else count * bytes_), dtype, single)
+
+
+def _opaque(name: str, words: list[int], blocks: Blocks) -> Row:
+    """A row of which nothing is known but where its operands lie: it may touch all of their blocks."""
+    accesses = []
+    for place in range(8):
+        address = words[word.X + place]
+        if address >= MADE_UP:
+            accesses.append(Access(place, ADD, *blocks.around(address)))
+    return Row(name, "", "", words[word.COUNT], tuple(accesses))

@@ -1,0 +1,67 @@
+"""One thread that makes programs while others replay: one job after the other, none in a process that ends.
+
+The thread is there while there are jobs. A forked child has none, and begins with none.
+"""
+
+import atexit
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.engine.runtime.compiler import compiling
+
+
+class Worker:
+    """The thread and its jobs."""
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self._jobs: list[Callable[[], Any]] = []
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+
+    def add(self, job: Callable[[], Any]) -> None:
+        """Do a job some time; not twice."""
+        with self._lock:
+            if self._stopped or job in self._jobs:
+                return
+            self._jobs.append(job)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="tapegrad", daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if self._stopped or not self._jobs:
+                    self._thread = None
+                    return
+                job = self._jobs[0]
+            try:
+                job()
+            finally:
+                with self._lock:
+                    self._jobs.remove(job)
+
+    def wait(self) -> None:
+        """Wait until all jobs are done."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def stop(self) -> None:
+        """Begin no other job, and compile nothing more."""
+        with self._lock:
+            self._stopped = True
+        if self._thread is not None:
+            compiling.acquire()  # kept: what is being compiled ends, and nothing else begins
+
+
+worker = Worker()
+atexit.register(worker.stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=worker._forget)

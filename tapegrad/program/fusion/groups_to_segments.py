@@ -1,0 +1,105 @@
+"""Fusion: rows of a stream that one kernel can do become segments.
+
+``rows -> dependences -> groups -> segments``: the pass reads the frames of a stream that is bound on virtual memory,
+and nothing else. What no row outside of a segment reads is not written to memory any more.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Sequence
+
+from tapegrad.engine.emitter.segment_kernels import lanes
+from tapegrad.engine.emitter.target import host
+from tapegrad.ops import GUARDS, ROWS
+from tapegrad.program.fusion.accesses import WRITE, Access, Blocks, Row
+from tapegrad.program.fusion.dependences import dependences, overlap
+from tapegrad.program.fusion.grouping import Group, Grouping
+from tapegrad.program.fusion.segments import Bound, Description
+
+_WINDOW = 512  # rows that may meet in a group: the time that it takes to find groups grows with its square
+_GUARDS = {ROWS[code].name for code in GUARDS}
+
+
+def fuse(
+    rows: Sequence[Row], blocks: Blocks, is_read_outside: Callable[[int, int], bool], runs_again: bool = False
+) -> list[int | Bound]:
+    """Fuse the rows of a stream: numbers of rows, and segments, in the order of execution.
+
+    Parameters
+    ----------
+    rows, blocks
+        The rows, and the virtual memory that they are bound on.
+    is_read_outside
+        Whether anything but this stream reads what it leaves between two addresses.
+    runs_again
+        Whether the stream is executed many times, one time after another.
+    """
+    before = dependences(rows, blocks)
+    _keep_in_order(rows, before)
+    rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
+    units = [unit for start in range(0, len(rows), _WINDOW) for unit in _grouped(rows, before, start, blocks)]
+    readers = _Readers(rows, units, runs_again)
+    pending = {number: row.accesses[0] for number, row in enumerate(rows) if row.clears}
+    found: list[int | Bound] = []
+    for position, unit in enumerate(units):
+        numbers = [unit] if isinstance(unit, int) else unit.rows
+        touched = [access for number in numbers for access in rows[number].accesses]
+        cleared = [n for n, access in pending.items() if any(overlap(access, each) for each in touched)]
+        spans = {pending.pop(number)[2:4]: number for number in cleared}
+        if isinstance(unit, int) or len(numbers) < 2:
+            found += [*spans.values(), *numbers]
+            continue
+
+        def is_live(start: int, stop: int, position: int = position) -> bool:
+            return is_read_outside(start, stop) or readers.beside(position, start, stop)
+
+        described = Description([rows[n] for n in numbers], unit.is_short, is_live, spans)
+        found += [number for span, number in spans.items() if span not in described.cleared_spans]
+        found.append(described.bound())
+    return [*found, *pending]
+
+
+def _grouped(rows: Sequence[Row], before: list[set[int]], start: int, blocks: Blocks) -> list[Group | int]:
+    """The groups of a window, and the rows beside them, in order."""
+    window = slice(start, start + _WINDOW)
+    inside = [{n - start for n in numbers if n >= start} for numbers in before[window]]
+    units = Grouping(rows[window], inside, lanes(host()), blocks).ordered()
+    for unit in units:
+        if isinstance(unit, Group):
+            unit.rows = sorted(n + start for n in unit.rows)
+    return [unit + start if isinstance(unit, int) else unit for unit in units]
+
+
+def _keep_in_order(rows: Sequence[Row], before: list[set[int]]) -> None:
+    """Guards stay in the order of the recording: the first one that fails says which other recording is tried."""
+    guards = [number for number, row in enumerate(rows) if row.op in _GUARDS]
+    for earlier, later in itertools.pairwise(guards):
+        before[later].add(earlier)
+
+
+def _as_it_is(row: Row) -> Row:
+    """A row that clears memory which has been used before, as one that stays in its place."""
+    return dataclasses.replace(row, way="")
+
+
+class _Readers:
+    """Who reads what, among the units of a stream."""
+
+    def __init__(self, rows: Sequence[Row], units: Sequence[Group | int], runs_again: bool) -> None:
+        self._runs_again = runs_again
+        self._reads: list[tuple[int, Access]] = [
+            (position, access)
+            for position, unit in enumerate(units)
+            for number in ([unit] if isinstance(unit, int) else unit.rows)
+            for access in rows[number].accesses
+            if access.mode != WRITE
+        ]
+
+    def beside(self, position: int, start: int, stop: int) -> bool:
+        """Whether a unit other than this one reads what it leaves there."""
+        return any(
+            (other > position or (self._runs_again and other != position))
+            and access.start < stop
+            and start < access.stop
+            for other, access in self._reads
+        )

@@ -1,0 +1,82 @@
+"""When the program of a recording is fused: at once, never, or when that pays.
+
+A program whose like has been fused before, in whatever process, is fused from the first replay on. Any other begins
+with its rows. From what these cost follows after how many replays the time that fusion saves would exceed the time
+that compiling takes; then a thread in the background fuses the program while replays go on, and the next one that
+takes a workspace takes one of the new program.
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.tape.layout import BROADCAST_SUM, ELEMENTWISE, NONE, OP_KIND
+from tapegrad.program.fusion.background import worker
+from tapegrad.program.spec import IF_KNOWN, NEVER, NOW
+from tapegrad.program.stream import InstructionStream
+
+_COMPILING = 2e7  # nanoseconds that a segment takes to compile, or less
+_ROW, _ELEMENT = 6.0, 0.15  # nanoseconds that a row costs, and an element in it, which a segment does not
+_LOOK_AGAIN = 1e6  # nanoseconds between two looks whether a program is fused
+_MOST = 1 << 40
+
+
+def fusion_of(fuse: bool | None) -> str:
+    """What the argument `fuse` of `jit` says, and where it says nothing, the environment: one of those in `spec`."""
+    chosen = os.environ.get("TAPEGRAD_FUSE", "")
+    if fuse is False or (fuse is None and chosen == "0"):
+        return NEVER
+    return NOW if fuse or chosen == "1" else IF_KNOWN
+
+
+def saving(stream: InstructionStream) -> float:
+    """Nanoseconds of a replay that fusion may save: what rows cost that could be in segments."""
+    kinds = kernel_table.op_words(np.maximum(stream.op, 0))[:, OP_KIND]
+    able = (stream.op != NONE) & ((kinds == ELEMENTWISE) | (kinds == BROADCAST_SUM))
+    if able.sum() < 2:
+        return 0.0
+    return float(_ROW * able.sum() + _ELEMENT * stream.elements[able].sum())
+
+
+class Waiting:
+    """A program that runs on rows until it pays to fuse it.
+
+    Parameters
+    ----------
+    streams
+        The streams of the program.
+    fuse
+        Puts a fused program in its place.
+
+    Attributes
+    ----------
+    replays
+        After how many replays somebody wants to be asked; 0: never.
+    """
+
+    def __init__(self, streams: Sequence[InstructionStream], fuse: Callable[[], Any]) -> None:
+        self._fuse = fuse
+        self._each = sum(map(saving, streams))
+        self._over = False
+        self.replays = min(int(_COMPILING / self._each) + 2, _MOST) if self._each else 0
+
+    def ask(self) -> int:
+        """So many replays are over; after how many others somebody wants to be asked once more."""
+        if self._over:
+            return 0
+        worker.add(self._try)
+        return max(int(_LOOK_AGAIN / self._each), 1)
+
+    def _try(self) -> None:
+        try:
+            self._fuse()
+        except Exception as error:  # the rows go on doing what segments would have done
+            warnings.warn(
+                f"a recorded function runs row by row, for it could not be fused: {error!r}", stacklevel=2
+            )
+        finally:
+            self._over = True

@@ -1,0 +1,115 @@
+"""How streams were fused, on disk: the pass and the compiler have run once for programs that look alike.
+
+Programs look alike where their rows are of the same ops and their frames the same, but for what lies outside of the
+program: arrays are named by the order in which they are met. As with the other files of the cache folder, what cannot
+be read is made anew, and what cannot be written is done without.
+"""
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tapegrad.engine.emitter import objects
+from tapegrad.engine.emitter.segment import COUNTS, word_of
+from tapegrad.engine.emitter.target import host
+from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.runtime import cache, cache_files
+from tapegrad.program.fusion.segments import Bound
+from tapegrad.program.stream import MADE_UP, InstructionStream
+
+Units = list[int | Bound]
+_PASSES = ("accesses", "dependences", "grouping", "segments", "groups_to_segments", "recipes")
+
+
+@functools.cache
+def _sources() -> bytes:
+    """What the passes and the emitter are, in short."""
+    folder = Path(__file__).parent
+    state = hashlib.sha256(objects.digest(host()).encode())
+    for name in _PASSES:
+        state.update((folder / f"{name}.py").read_bytes())
+    return state.digest()
+
+
+class Outside:
+    """The arrays outside of a program that its rows read, by their order.
+
+    Parameters
+    ----------
+    streams
+        The streams of the program.
+    """
+
+    def __init__(self, streams: Sequence[InstructionStream]) -> None:
+        self._frames = np.concatenate([stream.frames for stream in streams])
+        self._streams = streams
+        operands = self._frames[:, word.X : word.Y_BAR + 1]
+        self._given = (operands > 0) & (operands < MADE_UP)
+        self.addresses, first, self._numbers = np.unique(
+            operands[self._given], return_index=True, return_inverse=True
+        )
+        order = np.argsort(first)
+        self.addresses = self.addresses[order]
+        self._numbers = np.argsort(order)[self._numbers]
+
+    def key(self, others: Sequence[int]) -> str:
+        """Name of the program's recipe; `others` is what else decides how it is fused."""
+        frames = self._frames.copy()
+        frames[:, word.X : word.Y_BAR + 1][self._given] = -1 - self._numbers
+        frames[:, word.OUTER] = frames[:, word.OUTER] != 0
+        frames[:, word.PARAMS] = frames[:, word.PARAMS] != 0
+        state = hashlib.sha256(_sources())
+        state.update(frames.tobytes())
+        for stream in self._streams:
+            clears = (stream.op < 0) & (stream.kernels != 0)
+            for column in (stream.op, stream.variant, stream.direction, clears):
+                state.update(column.astype(np.int64).tobytes())
+            state.update(len(stream).to_bytes(8, "little"))
+        state.update(np.array(others, np.int64).tobytes())
+        return f"program.{state.hexdigest()[:32]}"
+
+    def numbered(self, units: Units) -> Units:
+        """Units with the numbers of outside arrays in place of their addresses."""
+        number_of = {address: number for number, address in enumerate(self.addresses.tolist())}
+        return [unit if isinstance(unit, int) else _exchanged(unit, number_of) for unit in units]
+
+    def addressed(self, units: Units) -> Units:
+        """The same backwards."""
+        address_of = dict(enumerate(self.addresses.tolist()))
+        return [unit if isinstance(unit, int) else _exchanged(unit, address_of) for unit in units]
+
+
+def _exchanged(bound: Bound, other: dict[int, int]) -> Bound:
+    words = list(bound.words)
+    first = COUNTS + len(bound.segment.counts)
+    for number in range(first, first + bound.segment.addresses):
+        at = word_of(number)
+        if words[at] < MADE_UP:
+            words[at] = other[words[at]]
+    return Bound(bound.segment, words)
+
+
+def read(key: str) -> list[Units] | None:
+    """How the streams of a program were fused; `None` if nobody has done so."""
+    folder = cache.folder()
+    if folder is None:
+        return None
+    try:
+        found = cache_files.read(folder / key)
+    except Exception:  # a damaged file can raise anything
+        return None
+    return None if found is None else list(found)
+
+
+def write(key: str, streams: Sequence[Units]) -> None:
+    """Keep how the streams of a program were fused."""
+    folder = cache.folder()
+    if folder is None:
+        return
+    try:
+        cache_files.write(folder / key, tuple(streams))
+    except OSError as error:
+        cache.complaints.make(f"the cache folder {folder} cannot be written", error)

@@ -1,0 +1,113 @@
+"""Streams in which segments stand in the place of rows."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.emitter import kernels as emitter
+from tapegrad.engine.kernels import frame as word
+from tapegrad.program.fusion import recipes
+from tapegrad.program.fusion.accesses import rows_of
+from tapegrad.program.fusion.groups_to_segments import fuse
+from tapegrad.program.fusion.segments import Bound
+from tapegrad.program.memory_plan import Blocks
+from tapegrad.program.stream import CONTINUED, MADE_UP, RANGE_SHIFT, WORKSPACE, InstructionStream, joined
+
+_BINDING_BYTES = 1 << (RANGE_SHIFT - 1)
+_Span = tuple[int, int]
+
+
+class Memory:
+    """The memory that streams are bound on: blocks of the workspace, bindings, and whatever lies elsewhere."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+
+    def around(self, address: int) -> _Span:
+        """The bytes of the block or the binding that an address lies in."""
+        if address < MADE_UP:
+            return 0, MADE_UP
+        if address >> RANGE_SHIFT != WORKSPACE >> RANGE_SHIFT:
+            start = address >> RANGE_SHIFT << RANGE_SHIFT
+            return start, start + _BINDING_BYTES
+        return self._blocks.span(address)
+
+
+class Loose(NamedTuple):
+    """A stream before it is fused, and whether it is executed many times."""
+
+    stream: InstructionStream
+    runs_again: bool = False
+
+
+def fused(
+    streams: list[Loose], blocks: Blocks, kept: list[int], only_if_known: bool
+) -> list[InstructionStream] | None:
+    """Streams that do the same by segments, wherever several rows can be one.
+
+    Parameters
+    ----------
+    streams
+        The streams of a program, in the order of execution.
+    blocks
+        The blocks of its workspace.
+    kept
+        Made-up addresses of blocks that are read by somebody else afterwards.
+    only_if_known
+        Whether to do nothing, and return `None`, where that has not been done before.
+    """
+    outside = recipes.Outside([each.stream for each in streams])
+    key = outside.key([*kept, *(int(each.runs_again) for each in streams)])
+    known = recipes.read(key)
+    if known is not None:
+        units = [outside.addressed(each) for each in known]
+    elif only_if_known:
+        return None
+    else:
+        units = _fused(streams, blocks, [blocks.span(address) for address in kept])
+        recipes.write(key, [outside.numbered(each) for each in units])
+    return [_assembled(each.stream, found) for each, found in zip(streams, units, strict=True)]
+
+
+def _fused(streams: list[Loose], blocks: Blocks, kept: list[_Span]) -> list[recipes.Units]:
+    memory = Memory(blocks)
+    rows = [rows_of(each.stream, memory) for each in streams]
+    read = [sorted({(a.start, a.stop) for row in each for a in row.accesses}) for each in rows]
+
+    def reader(own: int) -> Callable[[int, int], bool]:
+        """Whether anybody but stream `own` reads bytes."""
+        spans = [*kept, *(span for number, each in enumerate(read) if number != own for span in each)]
+        return lambda start, stop: (
+            start >> RANGE_SHIFT > WORKSPACE >> RANGE_SHIFT
+            or any(first < stop and start < last for first, last in spans)
+        )
+
+    return [
+        fuse(rows[number], memory, reader(number), each.runs_again) for number, each in enumerate(streams)
+    ]
+
+
+def _assembled(stream: InstructionStream, units: recipes.Units) -> InstructionStream:
+    """The rows of a stream, and segments, in order. A frame that is too long for a row goes on in the next."""
+    segments = [_row_of(unit) for unit in units if not isinstance(unit, int)]
+    order: list[int] = []
+    place = len(stream)
+    for unit in units:
+        if isinstance(unit, int):
+            order.append(unit)
+        else:
+            length = -(-len(unit.words) // word.WORDS)
+            order += range(place, place + length)
+            place += length
+    return joined([stream, *segments]).taking(order)
+
+
+def _row_of(bound: Bound) -> InstructionStream:
+    words = np.array(bound.words, np.int64)
+    frames = np.zeros((-(-len(words) // word.WORDS), word.WORDS), np.int64)
+    frames.reshape(-1)[: len(words)] = words
+    stream = InstructionStream(frames)
+    stream.kernels[0] = emitter.address_of_segment(bound.segment)
+    stream.kernels[1:] = CONTINUED
+    return stream
