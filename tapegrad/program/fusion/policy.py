@@ -69,7 +69,7 @@ class Waiting:
         if self._over:
             return 0
         worker.add(self._try)
-        return max(int(_LOOK_AGAIN / self._each), 1)
+        return max(int(_LOOK_AGAIN / self._each), 2)  # not before the replay that has asked
 
     def _try(self) -> None:
         try:
