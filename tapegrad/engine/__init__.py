@@ -12,6 +12,7 @@ In reading order:
     plain_arrays                   an elementwise op on NumPy arrays, past any tape
     status                         from error numbers to exceptions
     tape_view                      a tape at one moment, as Python reads it
+    tape_entries, tape_columns     its instructions, slots and buffers as objects; as columns of numbers
     verify                         what a legal tape is
     printing, view_names           a tape as text
     threads, guard_pages           threads for large instructions; guard pages for finding errors

@@ -5,88 +5,22 @@ are bound.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape import copy_tape
 from tapegrad.engine.tape.copy_tape import ALRIGHT, BUFFER_WORDS, INSTRUCTION_WORDS, LINES, SLOT_WORDS
-from tapegrad.engine.tape.layout import DIFFERENTIABLE, MAX_NDIM, NONE, OP_READS0, READS_Y
-from tapegrad.engine.tape.tape import DTYPES, Tape
-from tapegrad.engine.tape.view import View
-
-_UNKNOWN = np.dtype("V1")  # of a slot whose dtype code does not exist
-
-
-class Instruction(NamedTuple):
-    """An instruction: op code (negative: dead), slots, address of the parameters, mark, the parameters themselves."""
-
-    op: int
-    result: int
-    operands: tuple[int, ...]
-    address: int = 0
-    mark: int = 0
-    params: tuple[int, ...] = ()
-
-
-class Slot(NamedTuple):
-    """A slot: a view on a buffer. Dtype code, dimensions and references are those of the columns."""
-
-    buffer: int
-    dtype: int
-    ndim: int
-    address: int  # of extents and strides
-    refs: int
-    view: View
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents."""
-        return self.view.shape
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Strides in bytes."""
-        return self.view.strides
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return self.view.size
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return self.view.itemsize
-
-    @property
-    def contiguous(self) -> bool:
-        """Whether the elements lie side by side in C order."""
-        return self.view.contiguous
-
-
-class Buffer(NamedTuple):
-    """A buffer: memory of a primal and a cotangent, and who needs it."""
-
-    primal: int
-    cotangent: int
-    bytes: int
-    users: int
-    tensor_refs: int
-    saved_for_backward: int
-    producer: int
-    flags: int
-    content: int  # the first eight bytes, if there are no more
-    in_history: int = 0  # 1: its contents, those before an in-place write, are in a history
-
-    @property
-    def differentiable(self) -> bool:
-        """Whether derivatives flow through it."""
-        return self.flags & DIFFERENTIABLE != 0
+from tapegrad.engine.tape.layout import OP_READS0, READS_Y
+from tapegrad.engine.tape.tape import Tape
+from tapegrad.engine.tape_columns import Columns, columns_of
+from tapegrad.engine.tape_entries import Buffer as Buffer
+from tapegrad.engine.tape_entries import Buffers, Instructions, Slots
+from tapegrad.engine.tape_entries import Instruction as Instruction
+from tapegrad.engine.tape_entries import Slot as Slot
 
 
 @dataclass(frozen=True)
@@ -109,7 +43,7 @@ class TapeView:
         The entry where a list of free entries goes wrong, if one does.
     """
 
-    instructions: tuple[Instruction, ...]
+    instructions: Sequence[Instruction]
     slots: Mapping[int, Slot]
     buffers: Mapping[int, Buffer]
     inputs: tuple[int, ...]
@@ -121,7 +55,7 @@ class TapeView:
     @cached_property
     def live(self) -> list[int]:
         """Numbers of the instructions that are not dead."""
-        return [i for i, instruction in enumerate(self.instructions) if instruction.op >= 0]
+        return self.columns.live.tolist()
 
     @cached_property
     def writers(self) -> dict[int, list[int]]:
@@ -193,7 +127,12 @@ class TapeView:
 
     def bytes(self, buffer: int) -> int:
         """Size of a buffer."""
-        return self.buffers[buffer].bytes
+        return int(self.columns.bytes[buffer])
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The same as columns of numbers."""
+        return columns_of(self.instructions, self.slots, self.buffers)
 
     def saved_for_backward(self, i: int, j: int) -> list[int]:
         """The buffers whose primals the partial of instruction `i` by operand `j` is computed from."""
@@ -208,20 +147,19 @@ class TapeView:
 
 def read_tape(tape: Tape) -> TapeView:
     """A tape as it is now."""
-    return read_words(tape, copied(tape).tolist())
+    return read_words(tape, copied(tape))
 
 
-def read_words(tape: Tape, words: list[int]) -> TapeView:
+def read_words(tape: Tape, words: np.ndarray) -> TapeView:
     """A tape as it was when these words of it were copied."""
-    count, slots, _, used_slots, used_buffers, broken, recorded = words[:LINES]
+    count, slots, _, used_slots, used_buffers, broken, recorded = words[:LINES].tolist()
     first_slot = LINES + INSTRUCTION_WORDS * count
     first_buffer = first_slot + SLOT_WORDS * used_slots
     end = first_buffer + BUFFER_WORDS * used_buffers
-    lines = [words[k : k + BUFFER_WORDS] for k in range(first_buffer, end, BUFFER_WORDS)]
     return TapeView(
-        tuple(_instruction(words, k) for k in range(LINES, first_slot, INSTRUCTION_WORDS)),
-        {words[k]: _slot(words, k) for k in range(first_slot, first_buffer, SLOT_WORDS)},
-        {line[0]: Buffer(*line[1:]) for line in lines},
+        Instructions(words[LINES:first_slot].reshape(-1, INSTRUCTION_WORDS), words),
+        Slots(words[first_slot:first_buffer].reshape(-1, SLOT_WORDS), words),
+        Buffers(words[first_buffer:end].reshape(-1, BUFFER_WORDS)),
         tuple(getattr(tape, "inputs", ())),
         tuple(getattr(tape, "outputs", ())),
         bool(recorded),
@@ -238,17 +176,3 @@ def copied(tape: Tape) -> np.ndarray:
         if need <= len(words):
             return words[:need]
         words = np.empty(need + need // 8 + 1024, np.int64)  # other threads may be recording
-
-
-def _instruction(words: list[int], k: int) -> Instruction:
-    op, result, a, b, c, address, mark, place, length = words[k : k + INSTRUCTION_WORDS]
-    operands = (a, b, c) if c != NONE else (a, b) if b != NONE else (a,) if a != NONE else ()
-    return Instruction(op, result, operands, address, mark, tuple(words[place : place + length]))
-
-
-def _slot(words: list[int], k: int) -> Slot:
-    buffer, dtype, ndim, offset, address, refs, place = words[k + 1 : k + SLOT_WORDS]
-    known = ndim if address != 0 and 0 < ndim <= MAX_NDIM else 0
-    shape, strides = words[place : place + known], words[place + known : place + 2 * known]
-    numpy_dtype = DTYPES[dtype] if 0 <= dtype < len(DTYPES) else _UNKNOWN
-    return Slot(buffer, dtype, ndim, address, refs, View(offset, tuple(shape), tuple(strides), numpy_dtype))

@@ -6,13 +6,14 @@ In reading order:
     calling                        how transforms call functions, and what those may return
     recording, trace               the tape of a recording; a function that was run on it
     outcome_guards                 guards on results of plain NumPy
-    liveness                       which instructions a program needs
+    op_facts, liveness             what passes know of ops; which instructions a program needs
     passes                         common subexpressions and dead code
     spec, kinds                    what a program is made for; the class of each kind
     in_place                       writes to where the old contents are
     stream, edited_stream          instructions bound to frames, in the order of execution
     memory_plan, program           when a block is in use, and its offset in the workspace; the two streams
     fusion                         rows brought together in segments, and when
+    cotangent_flow                 who reaches a cotangent first, and what is handed on in place
     gradient, pullback             programs with a reverse stream
     tangents, jacobian_columns     programs with tangents
     tangent_frames, seed_sparsity  frames of tangents; which seeds a tangent depends on

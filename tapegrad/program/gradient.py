@@ -6,15 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tapegrad.engine import kernel_table
 from tapegrad.engine.sweep import bind_recording, replay
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.engine.tape.view import View
-from tapegrad.engine.tape_view import TapeView
-from tapegrad.ops import Op
-from tapegrad.program import in_place
+from tapegrad.program.cotangent_flow import Flow
 from tapegrad.program.fusion.streams import Loose, fused
-from tapegrad.program.liveness import active_buffers, active_operands, bits, live_instructions
+from tapegrad.program.liveness import saved_slots, select
 from tapegrad.program.program import Program
 from tapegrad.program.stream import RUN_REVERSE, binding_address, bound, empty_stream, fills, joined
 
@@ -23,56 +20,21 @@ class ReverseProgram(Program):
     """A program with a reverse stream that starts from the cotangents of some outputs."""
 
     _seeded: list[int]  # the buffers of those outputs
-    # The instructions of the reverse stream, the last first, and their active operands
-    _backwards: dict[int, list[int]]
-    # The operand that takes over the cotangent of an instruction's result, for those that have one
-    _takes_over: dict[int, int]
-    # For each of them the operands whose cotangent it is the first to write, as bits
-    _first: dict[int, int]
-    _untouched: list[int]  # the buffers differentiated by that no instruction reaches
+    _flow: Flow
 
     def _select_backwards(self) -> None:
         """Select the instructions of both streams."""
-        tape = self.tape
-        self._live = live_instructions(tape, self._outputs)
-        self._active = active_buffers(tape, self._live, self._wrt, self._seeded)
-        self._backwards = active_operands(tape, self._live[::-1], self._active)
+        selected = select(self.tape, self._outputs, self._wrt, self._seeded)
+        self._live, self._active, self._derived, self._operands = selected
 
-    def _saved_bounds(self) -> dict[int, in_place.Bounds]:
-        return in_place.saved_bounds(self.tape, self._backwards)
+    def _saved_slots(self) -> np.ndarray:
+        return saved_slots(self.tape, self._derived, self._operands)
 
     def _allocate_cotangents(self) -> None:
-        """Allocate cotangents, but for those that are bound or seeded; note who reaches each of them first."""
-        tape, elsewhere = self.tape, {*self._wrt, *self._seeded}
-        touched, fresh = set(self._seeded), []
-        self._takes_over, self._first = {}, {}
-        for i, operands in self._backwards.items():
-            first = 0
-            for j in operands:
-                operand = tape.read[i][j]
-                if operand in touched:
-                    continue
-                touched.add(operand)
-                if i not in self._takes_over and self._hands_on(i, j, elsewhere):
-                    self._takes_over[i] = j
-                    continue
-                first |= 1 << j
-                if operand not in elsewhere:
-                    fresh.append(operand)
-            self._first[i] = first
-        self._cotangent[fresh] = self._blocks.new(map(tape.bytes, fresh))
-        for i, j in self._takes_over.items():
-            self._cotangent[tape.read[i][j]] = self._cotangent[tape.written[i]]
-        self._untouched = [buffer for buffer in dict.fromkeys(self._wrt) if buffer not in touched]
-
-    def _hands_on(self, i: int, j: int, elsewhere: set[int]) -> bool:
-        """Whether the cotangent of a result becomes that of operand `j`, which has none yet, in the same block."""
-        if self.tape.read[i][j] in elsewhere or self.tape.written[i] in elsewhere:
-            return False
-        return (j == 0 and self._is_in_place(i)) or _is_passed_on(self.tape, i, j)
-
-    def _is_in_place(self, i: int) -> bool:
-        return kernel_table.row(self.tape.instructions[i].op).in_place
+        """Allocate cotangents, but for those that are bound or seeded."""
+        flow = self._flow = Flow(self.tape, self._derived[::-1], self._operands, self._seeded, self._wrt)
+        self._cotangent[flow.fresh] = self._blocks.new(self.tape.columns.bytes[flow.fresh])
+        self._cotangent[flow.taken] = self._cotangent[flow.taken_from]
 
     def _bind(self) -> None:
         super()._bind()
@@ -80,34 +42,19 @@ class ReverseProgram(Program):
 
     def _bind_backwards(self) -> None:
         """Bind the reverse stream. The first instruction to reach a cotangent writes it, or adds to zeros."""
-        chosen = [
-            (i, RUN_REVERSE, wanted, self._first[i])
-            for i, operands in self._backwards.items()
-            if (wanted := bits(operands) & ~self._passed_on(i))
-        ]
-        rows = np.zeros((len(chosen), bind_recording.ROW_WORDS), np.int64)
-        rows[:, : bind_recording.ROW_FIRST + 1] = np.array(chosen, np.int64).reshape(-1, 4)
-        stream = bound(self._header, self._ops, rows)
+        flow, columns = self._flow, self.tape.columns
+        run = flow.wanted != 0
+        rows = np.zeros((np.count_nonzero(run), bind_recording.ROW_WORDS), np.int64)
+        rows[:, bind_recording.ROW_INSTRUCTION] = flow.instructions[run]
+        rows[:, bind_recording.ROW_DIRECTION] = RUN_REVERSE
+        rows[:, bind_recording.ROW_WANTED] = flow.wanted[run]
+        rows[:, bind_recording.ROW_FIRST] = flow.first[run]
+        stream = bound(self._header, columns.op, rows)
         before, operands = np.nonzero(rows[:, bind_recording.ROW_FIRST, None] >> np.arange(3) & 1)
-        numbers = stream.number[before].tolist()
-        buffers = [self.tape.read[i][j] for i, j in zip(numbers, operands.tolist(), strict=True)]
-        buffers += self._untouched
-        cleared = fills(self._cotangent[buffers], [self.tape.bytes(buffer) for buffer in buffers])
-        self.reverse = stream.inserting(cleared, [*before, *[len(stream)] * len(self._untouched)])
-
-    def _passed_on(self, i: int) -> int:
-        """Return the operand whose cotangent is in its place without a kernel, as a bit."""
-        return 0 if self._is_in_place(i) else bits([self._takes_over[i]] if i in self._takes_over else ())
-
-
-def _is_passed_on(tape: TapeView, i: int, j: int) -> bool:
-    """Whether the cotangent of a result is as it is that of operand `j`, which lies in memory like the result."""
-    row, result, operand = kernel_table.row(tape.instructions[i].op), tape.result(i), tape.operands(i)[j]
-    if not isinstance(row, Op) or row.partials[j] != "1" or operand.view != result.view:
-        return False
-    is_whole = result.view.nbytes == tape.bytes(result.buffer) == tape.bytes(operand.buffer)
-    alone = tape.read[i].count(operand.buffer) == 1 and len(tape.writers[result.buffer]) == 1
-    return is_whole and alone and result.contiguous
+        buffers = np.concatenate([columns.read[stream.number[before], operands], flow.untouched])
+        cleared = fills(self._cotangent[buffers], columns.bytes[buffers])
+        end = np.full(len(flow.untouched), len(stream))
+        self.reverse = stream.inserting(cleared, np.concatenate([before, end]))
 
 
 class GradientProgram(ReverseProgram):
@@ -171,7 +118,9 @@ class GradientProgram(ReverseProgram):
     def _keep_blocks(self) -> None:
         output, second = self._outputs[0], len(self.forward)
         self._blocks.keep([self._primal[output]], second, self._end)
-        self._blocks.keep([self._cotangent[output]], 0 if self.fused else second, max(second, self._end))
+        # The seed of a fused program stays from one execution to the next
+        seeded = (0, self._end) if self.fused else (second, second)
+        self._blocks.keep([self._cotangent[output]], *seeded)
         if self._runs_again:
             self._blocks.keep_over(second, self._end)
 

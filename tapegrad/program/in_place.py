@@ -4,28 +4,21 @@ A recording gives each version a buffer of its own. Where nothing reads the old 
 that are not overwritten, the plan lets both be one block, and the write costs no more than what it writes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
+
+import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops.params import WriteParams, read
+from tapegrad.program.op_facts import IN_PLACE
 
 Bounds = tuple[int, int]  # first byte, and one past the last
 _NOTHING: Bounds = (0, 0)
 
 
-def saved_bounds(tape: TapeView, backwards: Mapping[int, list[int]]) -> dict[int, Bounds]:
-    """For each buffer the bytes of the primal that are read by instructions going through these operands backwards."""
-    found: dict[int, Bounds] = {}
-    for i, operands in backwards.items():
-        for j in operands:
-            for slot in tape.saved_slots(i, j):
-                found[slot.buffer] = _joined(found.get(slot.buffer, _NOTHING), slot.view.bounds)
-    return found
-
-
 def taken_over(
-    tape: TapeView, live: list[int], elsewhere: Iterable[int], saved: Mapping[int, Bounds]
+    tape: TapeView, live: np.ndarray, elsewhere: Iterable[int], saved: Callable[[], np.ndarray]
 ) -> dict[int, int]:
     """For each buffer that can be written in the memory of another one, which that is.
 
@@ -36,23 +29,37 @@ def taken_over(
     elsewhere
         Buffers whose memory is not in the workspace, or must stay as it is.
     saved
-        Of each buffer the bytes that are read after the forward stream.
+        What tells the slots whose primals are read after the forward stream.
     """
+    columns = tape.columns
+    writes = live[IN_PLACE[columns.op[live]]]
+    if len(writes) == 0:
+        return {}
     excluded = set(elsewhere)
-    last_reader = {buffer: i for i in live for buffer in tape.read[i]}
-    written = {tape.written[i] for i in live}
+    last_reader = np.full(len(columns.bytes) + 1, -1)
+    last_reader[columns.read[live]] = live[:, None]  # of several the last one stays
+    written = np.zeros(len(columns.bytes), np.bool_)
+    written[columns.written[live]] = True
+    read_after = _bounds(tape, saved(), columns.read[writes, 0])
     found: dict[int, int] = {}
     # What is read of a memory after the forward stream, by the version that has it
     kept: dict[int, Bounds] = {}
-    for i in live:
-        if not kernel_table.row(tape.instructions[i].op).in_place:
+    for i in writes.tolist():
+        old, new = int(columns.read[i, 0]), int(columns.written[i])
+        if not written[old] or old in excluded or new in excluded or last_reader[old] != i:
             continue
-        old, new = tape.read[i][0], tape.written[i]
-        if old not in written or old in excluded or new in excluded or last_reader[old] != i:
-            continue
-        read_later = _joined(kept.get(old, _NOTHING), saved.get(old, _NOTHING))
+        read_later = _joined(kept.get(old, _NOTHING), read_after.get(old, _NOTHING))
         if not _overlap(read_later, _written_bounds(tape, i)):
             found[new], kept[new] = old, read_later
+    return found
+
+
+def _bounds(tape: TapeView, slots: np.ndarray, buffers: np.ndarray) -> dict[int, Bounds]:
+    """Of each of these buffers the bytes that slots show."""
+    found: dict[int, Bounds] = {}
+    for number in slots[np.isin(tape.columns.buffer[slots], buffers)].tolist():
+        slot = tape.slots[number]
+        found[slot.buffer] = _joined(found.get(slot.buffer, _NOTHING), slot.view.bounds)
     return found
 
 

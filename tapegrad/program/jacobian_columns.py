@@ -14,11 +14,10 @@ from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.program import seed_sparsity
 from tapegrad.program.edited_stream import EditedStream
-from tapegrad.program.liveness import bits
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.seed_sparsity import SeedRanges
 from tapegrad.program.spec import NEVER, ProgramSpec
-from tapegrad.program.stream import RUN_TANGENT, binding_address, empty_stream, joined
+from tapegrad.program.stream import binding_address, empty_stream, joined
 from tapegrad.program.tangents import TangentProgram
 
 _FEW_SEEDS = 64  # that go through one stream whatever the size of the buffers
@@ -69,23 +68,23 @@ class ForwardJacobianProgram(TangentProgram):
 
     def _choose_chunk(self) -> int:
         """How many seeds a second stream takes at once; 0 if all go through the first."""
-        largest = max((self.tape.bytes(buffer) for buffer in self._active), default=8)
+        largest = int(self.tape.columns.bytes[self._active].max(initial=0)) if self._active.any() else 8
         together = self.seed_count * max(largest, 8)
         few = self.seed_count <= _FEW_SEEDS and together <= _MOST_BYTES
-        if few or together <= _ONE_STREAM_BYTES or not self._active:
+        if few or together <= _ONE_STREAM_BYTES or not self._active.any():
             return 0
         return max(1, min(self.seed_count, _CHUNK_BYTES // max(largest, 1)))
 
     def _spread_seeds(self) -> dict[int, SeedRanges]:
         self.chunk = self._choose_chunk()
         if self.chunk:
-            return dict.fromkeys(self._active, seed_sparsity.ranges_of(0, self.chunk))
+            return dict.fromkeys(self._active_buffers(), seed_sparsity.ranges_of(0, self.chunk))
         seeds = {
             buffer: seed_sparsity.ranges_of(first, self._by[buffer].size)
             for buffer, first in self._first_seed.items()
         }
         for i, operands in self._tangents.items():
-            result = self.tape.written[i]
+            result = int(self.tape.columns.written[i])
             through = [self._operand_seeds(i, j, seeds) for j in operands]
             seeds[result] = seed_sparsity.union([seeds.get(result, ()), *through])
         return seeds
@@ -147,8 +146,7 @@ class ForwardJacobianProgram(TangentProgram):
         if self.chunk:
             self._bind_forward()
             self._add_seeds(edges)
-            tangents = [(i, RUN_TANGENT, bits(operands)) for i, operands in self._tangents.items()]
-            streams = [edges.made(), self._bound(tangents)]
+            streams = [edges.made(), self._bound(self._derived, np.ones(len(self._derived), np.bool_))]
         else:
             streams = [self._bound_together()]
         edges = EditedStream(empty_stream())
@@ -186,7 +184,7 @@ class ForwardJacobianProgram(TangentProgram):
     def _columns_of(self, wrt: int) -> list[tuple[int, int, int, int]]:
         """For each range of an input's seeds that the output has: first seed, column, index among all, how many."""
         output, first, size = self._outputs[0], self._first_seed[wrt], self._by[wrt].size
-        if output not in self._active:
+        if not self._active[output]:
             return []
         seeds = seed_sparsity.ranges_of(0, self.seed_count) if self.chunk else self._seeds[output]
         found = []

@@ -3,63 +3,106 @@
 The compiled sweeps over the eager tape find theirs in `engine.sweep.reachability`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from tapegrad.engine import kernel_table
+from tapegrad.engine.sweep import passes
+from tapegrad.engine.tape.layout import DIFFERENTIABLE, OP_READS0, READS_Y
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.frontend.unknown_derivatives import no_derivative
-from tapegrad.ops import GUARDS, Op
+from tapegrad.ops import Op
+from tapegrad.program.op_facts import GUARD, TAKES, UNKNOWN
+
+_OPERANDS = np.arange(3)
+Numbers = Sequence[int] | np.ndarray
 
 
-def live_instructions(tape: TapeView, outputs: Iterable[int]) -> list[int]:
+class Selection(NamedTuple):
+    """What a program needs of a recording.
+
+    Attributes
+    ----------
+    live
+        The instructions that outputs and guards depend on, in order.
+    active
+        By buffer: whether a derivative flows through it.
+    derived, operands
+        The instructions that derivatives flow through, in order, and by instruction the operands that they flow from
+        or to, a bit each.
+    """
+
+    live: np.ndarray
+    active: np.ndarray
+    derived: np.ndarray
+    operands: np.ndarray
+
+
+def live_instructions(tape: TapeView, outputs: Numbers) -> np.ndarray:
     """Instructions that the buffers `outputs`, or a guard, depend on, in order. The others are dead code."""
-    needed, live = set(outputs), []
-    for i in reversed(tape.live):
-        if tape.instructions[i].op in GUARDS or tape.written[i] in needed:
-            live.append(i)
-            needed.update(tape.read[i])
-    return live[::-1]
+    rows, needed = _rows(tape), _marks(tape, outputs)
+    passes.select(rows.ctypes.data, len(rows), needed.ctypes.data, 0, 0)
+    return np.flatnonzero(rows[:, passes.LIVE])
 
 
-def active_buffers(tape: TapeView, live: list[int], inputs: list[int], outputs: Iterable[int]) -> set[int]:
-    """Buffers through which a derivative flows from one of the input buffers to one of the output buffers."""
-    read, written, differentiated = tape.read, tape.written, tape.differentiated
-    reached = set(inputs)
-    for i in live:
-        if any(read[i][j] in reached for j in differentiated[i]):
-            reached.add(written[i])
-    needed = set(outputs)
-    for i in reversed(live):
-        if written[i] in needed:
-            needed.update(read[i][j] for j in differentiated[i])
-    return reached & needed
-
-
-def active_operands(tape: TapeView, live: list[int], active: set[int]) -> dict[int, list[int]]:
-    """For each instruction through which derivatives flow, the operands that they flow from or to.
+def select(tape: TapeView, outputs: Numbers, inputs: Numbers, differentiated: Numbers) -> Selection:
+    """What is needed for the buffers `outputs`, and for the derivatives of some of them by the buffers `inputs`.
 
     Raises
     ------
     UnsupportedError
-        If no derivative is known by one of them.
+        If a derivative is needed that is not known.
     """
-    found = {}
-    for i in live:
-        read = tape.read[i]
-        operands = [j for j in tape.differentiated[i] if read[j] in active]
-        if operands and tape.written[i] in active:
-            found[i] = operands
-            _check_known(tape, i, operands)
-    return found
+    columns = tape.columns
+    rows = _rows(tape)
+    needed, reached, wanted = (_marks(tape, each) for each in (outputs, inputs, differentiated))
+    marks = needed.ctypes.data, reached.ctypes.data, wanted.ctypes.data
+    passes.select(rows.ctypes.data, len(rows), *marks)
+    live = np.flatnonzero(rows[:, passes.LIVE])
+    active = (reached & wanted) != 0
+    flowing = (columns.read >= 0) & active[columns.read] & (rows[:, passes.TAKES, None] >> _OPERANDS & 1 != 0)
+    flowing &= (active[columns.written] & (rows[:, passes.LIVE] != 0))[:, None]
+    operands = flowing @ (1 << _OPERANDS)
+    derived = np.flatnonzero(operands)
+    _check_known(tape, derived, operands)
+    return Selection(live, active, derived, operands)
 
 
-def _check_known(tape: TapeView, i: int, operands: list[int]) -> None:
-    row = kernel_table.row(tape.instructions[i].op)
-    if isinstance(row, Op):
-        for j in row.unknown.intersection(operands):
-            raise no_derivative(row, j)
+def _rows(tape: TapeView) -> np.ndarray:
+    """The instructions as `engine.sweep.passes` takes them for selection."""
+    columns = tape.columns
+    rows = np.empty((len(columns.op), passes.SELECT_WORDS), np.int64)
+    rows[:, passes.LIVE] = np.where(columns.op < 0, -1, GUARD[columns.op])
+    derivative = columns.flags[columns.written] & DIFFERENTIABLE != 0
+    rows[:, passes.TAKES] = np.where(derivative, TAKES[columns.op], 0)
+    rows[:, passes.WRITTEN] = columns.written
+    rows[:, passes.READ :] = columns.read
+    return rows
 
 
-def bits(operands: Iterable[int]) -> int:
-    """Numbers of operands, a bit each."""
-    return sum(1 << j for j in operands)
+def _marks(tape: TapeView, buffers: Numbers) -> np.ndarray:
+    """Buffers as marks by number."""
+    marks = np.zeros(len(tape.columns.bytes), np.int64)
+    marks[np.asarray(buffers, np.int64)] = 1
+    return marks
+
+
+def _check_known(tape: TapeView, derived: np.ndarray, operands: np.ndarray) -> None:
+    unknown = UNKNOWN[tape.columns.op[derived]] & operands[derived]
+    for k in np.flatnonzero(unknown)[:1].tolist():
+        row = kernel_table.row(int(tape.columns.op[derived[k]]))
+        assert isinstance(row, Op)
+        raise no_derivative(row, int(unknown[k]).bit_length() - 1)
+
+
+def saved_slots(tape: TapeView, derived: np.ndarray, operands: np.ndarray) -> np.ndarray:
+    """The slots whose primals the partials of instructions by some of their operands are computed from."""
+    columns = tape.columns
+    flowing = operands[derived, None] >> _OPERANDS & 1 != 0
+    masks = kernel_table.op_words(columns.op[derived])[:, OP_READS0 : OP_READS0 + 3]
+    reads = np.bitwise_or.reduce(np.where(flowing, masks, 0), axis=1)
+    read = columns.operands[derived][reads[:, None] >> _OPERANDS & 1 != 0]
+    results = columns.result[derived][reads & READS_Y != 0]
+    return np.unique(np.concatenate([read, results]))

@@ -5,12 +5,13 @@ no other has. When all instructions are bound, and in their final order, the fra
 in use; then it gets its place in the workspace, and the frames the addresses there.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from tapegrad.engine.guard_pages import PAGE
+from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.sweep import offsets
 from tapegrad.program.stream import RANGE_SHIFT, WORKSPACE
 
 NEVER = -1  # the last step of a block that nothing uses
@@ -34,10 +35,12 @@ class Blocks:
         self.bytes = np.zeros(0, np.int64)
         self._addresses = np.zeros(0, np.int64)
         self.start = self.stop = self.offset = self.bytes
+        # For each stream which words of its frames name blocks, the offsets in these, and their numbers
+        self._words: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
-    def new(self, sizes: Iterable[int]) -> np.ndarray:
+    def new(self, sizes: Sequence[int] | np.ndarray) -> np.ndarray:
         """Add blocks of these sizes; their made-up addresses."""
-        bytes_ = np.fromiter(sizes, np.int64)
+        bytes_ = np.asarray(sizes, np.int64)
         # A cache line apart, so that an empty view at the end of one is not at the beginning of the next
         room = rounded(bytes_) + _ALIGNMENT
         begin: np.ndarray = self._end + np.cumsum(room) - room
@@ -62,16 +65,25 @@ class Blocks:
         start = int(self._addresses[number])
         return start, start + max(int(self.bytes[number]), 1)
 
-    def find_uses(self, frames: np.ndarray, begun: np.ndarray) -> None:
+    def find_uses(self, frames: Sequence[np.ndarray], begun: Sequence[np.ndarray]) -> None:
         """Find from the frames of all rows, in order, when each block is in use; `begun` where a frame begins."""
         self.start = np.zeros(len(self.bytes), np.int64)
         self.stop = np.full(len(self.bytes), NEVER, np.int64)
-        rows, words = np.nonzero(in_workspace(frames))
-        blocks = self.number(frames[rows, words])
-        rows = np.maximum.accumulate(np.where(begun, np.arange(len(begun)), 0))[rows]
-        # Of several rows that use a block the last one stays
-        self.start[blocks[::-1]] = rows[::-1]
-        self.stop[blocks] = rows
+        self._words, row = [], 0
+        for of_stream, begins in zip(frames, begun, strict=True):
+            flat = of_stream.reshape(-1)
+            at = np.flatnonzero(flat >> RANGE_SHIFT == WORKSPACE >> RANGE_SHIFT)
+            addresses = flat[at]
+            blocks = self.number(addresses)
+            self._words.append((at, addresses - self._addresses[blocks], blocks))
+            rows = at // word.WORDS + row
+            if not begins.all():
+                rows = np.maximum.accumulate(np.where(begins, np.arange(len(begins)), 0))[rows - row] + row
+            new = self.stop[blocks] == NEVER
+            # Of several rows that use a block the last one stays
+            self.start[blocks[new][::-1]] = rows[new][::-1]
+            self.stop[blocks] = rows
+            row += len(of_stream)
 
     def keep(self, addresses: Iterable[int], first: int, last: int) -> None:
         """Keep the blocks at these made-up addresses from row `first`, if they are not in use before, to `last`."""
@@ -90,10 +102,11 @@ class Blocks:
         found: np.ndarray = self.offset[blocks] + (addresses - self._addresses[blocks])
         return found
 
-    def relocate(self, frames: np.ndarray) -> None:
-        """Put the places in the workspace into frames."""
-        at = in_workspace(frames)
-        frames[at] = WORKSPACE + self.places(frames[at])
+    def relocate(self, frames: Sequence[np.ndarray]) -> None:
+        """Put the places in the workspace into the frames whose uses were found."""
+        for of_stream, (at, inside, blocks) in zip(frames, self._words, strict=True):
+            of_stream.reshape(-1)[at] = WORKSPACE + self.offset[blocks] + inside
+        self._words.clear()
 
     def assign_offsets(self) -> int:
         """Give each block an offset such that no two in use at one time overlap; return the bytes of the workspace."""
@@ -108,31 +121,20 @@ class Blocks:
         return size, fences
 
 
-def in_workspace(frames: np.ndarray) -> np.ndarray:
-    """Which words of frames are addresses in the workspace."""
-    found: np.ndarray = frames >> RANGE_SHIFT == WORKSPACE >> RANGE_SHIFT
-    return found
-
-
 def assign_offsets(bytes_: np.ndarray, start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, int]:
-    """Offsets of blocks such that no two in use at one time overlap, and the bytes that they take together.
-
-    A linear scan in the order of the starts, in which a block takes the smallest gap that it fits into.
-    """
-    offsets, wanted = [0] * len(bytes_), rounded(bytes_).tolist()
-    order, ends = np.argsort(start, kind="stable").tolist(), np.argsort(stop, kind="stable").tolist()
-    starts, stops = start.tolist(), stop.tolist()
-    gaps, size, done = _Gaps(), 0, 0
-    for block in order:
-        while done < len(ends) and stops[ends[done]] < starts[block]:
-            gaps.give_back(offsets[ends[done]], wanted[ends[done]])
-            done += 1
-        offset = gaps.take(wanted[block])
-        if offset < 0:
-            offset = size
-            size += wanted[block]
-        offsets[block] = offset
-    return np.array(offsets, np.int64), size
+    """Offsets of blocks such that no two in use at one time overlap, and the bytes that they take together."""
+    blocks = np.stack([start, stop, rounded(bytes_), np.zeros_like(start)], axis=1)
+    order, ends = np.argsort(start, kind="stable"), np.argsort(stop, kind="stable")
+    gaps = np.empty((2, len(blocks) + 1, 2), np.int64)
+    size = offsets.assign_offsets(
+        blocks.ctypes.data,
+        len(blocks),
+        order.ctypes.data,
+        ends.ctypes.data,
+        gaps[0].ctypes.data,
+        gaps[1].ctypes.data,
+    )
+    return blocks[:, offsets.OFFSET], size
 
 
 def assign_fenced_offsets(bytes_: np.ndarray) -> tuple[np.ndarray, int, list[int]]:
@@ -143,46 +145,6 @@ def assign_fenced_offsets(bytes_: np.ndarray) -> tuple[np.ndarray, int, list[int
     ends = np.cumsum(PAGE + rounded(bytes_, PAGE))
     fences = [0, *ends.tolist()]
     return ends - rounded(bytes_, 8), fences[-1] + PAGE, fences
-
-
-class _Gaps:
-    """Gaps between blocks in use, none of which touch."""
-
-    def __init__(self) -> None:
-        self._end: dict[int, int] = {}  # offset -> one past the last byte
-        self._begin: dict[int, int] = {}  # and back
-        self._by_length: list[tuple[int, int]] = []  # length and offset, in order
-
-    def take(self, bytes_: int) -> int:
-        """The offset of so many bytes in the smallest gap that has them, -1 if none has."""
-        at = bisect_left(self._by_length, (bytes_, 0))
-        if at == len(self._by_length):
-            return -1
-        length, offset = self._by_length.pop(at)
-        del self._end[offset], self._begin[offset + length]
-        if length > bytes_:
-            self._add(offset + bytes_, offset + length)
-        return offset
-
-    def give_back(self, offset: int, bytes_: int) -> None:
-        """Add a gap, merged with its neighbours."""
-        end = offset + bytes_
-        if offset in self._begin:
-            offset = self._remove(self._begin[offset])
-        if end in self._end:
-            following, end = end, self._end[end]
-            self._remove(following)
-        self._add(offset, end)
-
-    def _add(self, offset: int, end: int) -> None:
-        self._end[offset], self._begin[end] = end, offset
-        insort(self._by_length, (end - offset, offset))
-
-    def _remove(self, offset: int) -> int:
-        end = self._end.pop(offset)
-        del self._begin[end]
-        del self._by_length[bisect_left(self._by_length, (end - offset, offset))]
-        return offset
 
 
 def rounded(bytes_: np.ndarray, unit: int = _ALIGNMENT) -> np.ndarray:

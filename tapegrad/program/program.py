@@ -5,7 +5,7 @@ and each *binding*, an array of the caller's. A workspace of the program is a co
 range is replaced by its own memory; the addresses of the bindings are filled in at each call.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -15,14 +15,10 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.bind_recording import ROW_DIRECTION, ROW_INSTRUCTION, ROW_WORDS
 from tapegrad.engine.tape.columns import COLUMNS
-from tapegrad.engine.tape.layout import (
-    BUFFERS,
-    DIFFERENTIABLE,
-    NONE,
-    SLOTS,
-)
+from tapegrad.engine.tape.layout import DIFFERENTIABLE
 from tapegrad.engine.tape.view import View
-from tapegrad.engine.tape_view import Instruction, TapeView
+from tapegrad.engine.tape_columns import first_of_each
+from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import GUARDS
 from tapegrad.program import in_place
 from tapegrad.program.fusion.streams import Loose, fused
@@ -41,6 +37,8 @@ from tapegrad.program.stream import (
     is_opaque,
     sums,
 )
+
+_NONE = np.zeros(0, np.int64)
 
 
 class Program(Uncopied):
@@ -91,11 +89,14 @@ class Program(Uncopied):
         self.spec = spec
         self.outputs = [tape.slots[slot].view for slot in tape.outputs]
         self._inputs = [tape.slots[slot].buffer for slot in tape.inputs]
-        self._outputs = [tape.slots[slot].buffer for slot in tape.outputs]
+        self._outputs: list[int] = [tape.slots[slot].buffer for slot in tape.outputs]
         self._wrt = [self._inputs[k] for k in spec.wrt]
         self._input_bindings = [_as_binding(tape.slots[slot].view) for slot in tape.inputs]
-        self._live: list[int] = []  # the instructions of the forward stream
-        self._active: set[int] = set()  # the buffers that derivatives flow through
+        self._live = _NONE  # the instructions of the forward stream
+        # By buffer whether derivatives flow through it, the instructions that they flow through, and by instruction the
+        # operands that they flow from or to, a bit each
+        self._active = np.zeros(len(tape.columns.bytes), np.bool_)
+        self._derived = self._operands = _NONE
         self._kept: list[np.ndarray] = []  # memory that the header points to
         self._select()
         self.bindings: list[View] = [*self._input_bindings]
@@ -184,44 +185,45 @@ class Program(Uncopied):
     def _allocate_primals(self) -> None:
         """Allocate what the forward stream writes; a write in place to where the old contents are, if it can."""
         elsewhere = (*self._inputs, *self._outputs)
-        taken = in_place.taken_over(self.tape, self._live, elsewhere, self._saved_bounds())
-        self._allocate_results(taken)
+        taken = in_place.taken_over(self.tape, self._live, elsewhere, self._saved_slots)
+        self._allocate_results(list(taken))
         for new, old in taken.items():
             self._primal[new] = self._primal[old]
 
-    def _allocate_results(self, but_for: Iterable[int] = ()) -> None:
-        written = dict.fromkeys(self.tape.written[i] for i in self._live)
-        for buffer in but_for:
-            del written[buffer]
-        self._primal[list(written)] = self._blocks.new(map(self.tape.bytes, written))
+    def _allocate_results(self, but_for: Sequence[int] = ()) -> None:
+        columns = self.tape.columns
+        written = columns.written[self._live]
+        fresh = first_of_each(written, len(columns.bytes))
+        fresh[np.isin(written, but_for)] = False
+        self._primal[written[fresh]] = self._blocks.new(columns.bytes[written[fresh]])
 
-    def _saved_bounds(self) -> dict[int, in_place.Bounds]:
-        """Of each buffer the bytes of the primal that are read after the forward stream."""
-        return {}
+    def _saved_slots(self) -> np.ndarray:
+        """The slots whose primals are read after the forward stream."""
+        return _NONE
 
     def _make_header(self) -> None:
         """A header of our own: the tape's, but for the columns that passes change and those of addresses and flags."""
-        flags = np.zeros(int(self.recording.words[BUFFERS]), np.int8)
-        flags[list(self._active)] = DIFFERENTIABLE
+        flags = np.zeros(len(self._primal), np.int8)
+        flags[: len(self._active)][self._active] = DIFFERENTIABLE
         columns = {"primal": self._primal, "cotangent": self._cotangent, "flags": flags}
-        columns |= _program_columns(self.tape, int(self.recording.words[SLOTS]))
+        columns |= _program_columns(self.tape)
         header = self.recording.words.copy()
         for name, values in columns.items():
             header[COLUMNS[name][0]] = values.ctypes.data
         self._kept += [header, *columns.values()]
         self._header = int(header.ctypes.data)
-        self._ops = np.array([instruction.op for instruction in self.tape.instructions], np.int64)
 
     def _bind_forward(self) -> None:
         """Bind the forward stream. A sum that is not of one line is added to zeros."""
         rows = np.zeros((len(self._live), ROW_WORDS), np.int64)
         rows[:, ROW_INSTRUCTION], rows[:, ROW_DIRECTION] = self._live, RUN_FORWARD
-        stream = bound(self._header, self._ops, rows)
+        columns = self.tape.columns
+        stream = bound(self._header, columns.op, rows)
         added = np.flatnonzero(sums(stream) & ~is_one_line(stream))
-        buffers = [self.tape.written[self._live[k]] for k in added.tolist()]
-        cleared = fills(self._primal[buffers], [self.tape.bytes(buffer) for buffer in buffers])
+        buffers = columns.written[stream.number[added]]
+        cleared = fills(self._primal[buffers], columns.bytes[buffers])
         stream.frames[sums(stream) & is_one_line(stream), word.STORE] |= 1
-        read = np.array([self.tape.written[i] in self._active for i in self._live], bool)
+        read = self._active[columns.written[stream.number]]
         stream.frames[is_opaque(stream) & ~read, word.STORE] |= word.VALUE
         self.forward = stream.inserting(cleared, added)
 
@@ -234,14 +236,12 @@ class Program(Uncopied):
 
     def _place(self) -> tuple[int, list[int]]:
         """Place the blocks, and let the frames know; size of the workspace, and its fences."""
-        blocks = self._blocks
-        streams = (self.forward, self.reverse)
-        frames = np.concatenate([stream.frames for stream in streams])
-        blocks.find_uses(frames, np.concatenate([stream.kernels for stream in streams]) != CONTINUED)
+        blocks, streams = self._blocks, (self.forward, self.reverse)
+        frames = [stream.frames for stream in streams]
+        blocks.find_uses(frames, [stream.kernels != CONTINUED for stream in streams])
         self._keep_blocks()
         bytes_, fences = blocks.assign_fenced_offsets() if guard_pages.on else (blocks.assign_offsets(), [])
-        for stream in (self.forward, self.reverse):
-            blocks.relocate(stream.frames)
+        blocks.relocate(frames)
         return bytes_, fences
 
     @property
@@ -259,14 +259,8 @@ def _as_binding(view: View) -> View:
     return View.in_c_order(view.shape, view.dtype)
 
 
-def _program_columns(tape: TapeView, slots: int) -> dict[str, np.ndarray]:
-    """The columns that passes change, with room for so many slots."""
-    buffer_of = np.full(slots, NONE, np.int32)
-    buffer_of[list(tape.slots)] = [slot.buffer for slot in tape.slots.values()]
-    operands = np.array([_padded(each) for each in tape.instructions], np.int32).reshape(-1, 3)
-    columns = {f"operand{j}": np.ascontiguousarray(operands[:, j]) for j in range(3)}
-    return columns | {"buffer": buffer_of}
-
-
-def _padded(instruction: Instruction) -> tuple[int, ...]:
-    return (*instruction.operands, NONE, NONE, NONE)[:3]
+def _program_columns(tape: TapeView) -> dict[str, np.ndarray]:
+    """The columns that passes change."""
+    columns = tape.columns
+    found = {f"operand{j}": columns.operands[:, j].astype(np.int32) for j in range(3)}
+    return found | {"buffer": columns.buffer.astype(np.int32)}

@@ -38,7 +38,8 @@ class PullbackProgram(ReverseProgram):
         self._allocate_primals()
         self._allocate_cotangents()
         outside = self._read_outside()
-        self._frozen = dict(zip(outside, self._blocks.new(map(self.tape.bytes, outside)), strict=True))
+        addresses = self._blocks.new(self.tape.columns.bytes[outside])
+        self._frozen = dict(zip(outside.tolist(), addresses.tolist(), strict=True))
 
     def _kept_addresses(self) -> list[int]:
         return [int(self._primal[buffer]) for buffer in self._outputs]
@@ -48,17 +49,13 @@ class PullbackProgram(ReverseProgram):
         self._blocks.keep(self._primal[self._outputs], len(self.forward), self._end)
         self._blocks.keep_over(len(self.forward), self._end)
 
-    def _read_outside(self) -> list[int]:
+    def _read_outside(self) -> np.ndarray:
         """Buffers on arrays from outside that the reverse stream reads."""
-        tape = self.tape
-        read = {
-            buffer
-            for i, operands in self._backwards.items()
-            for j in operands
-            for buffer in tape.saved_for_backward(i, j)
-        }
-        outside = self.recording.owners.keys() - set(self._inputs)
-        return sorted(buffer for buffer in read & outside if buffer not in tape.writers)
+        columns = self.tape.columns
+        outside = list(self.recording.owners.keys() - set(self._inputs))
+        read = np.intersect1d(columns.buffer[self._saved_slots()], np.array(outside, np.int64))
+        found: np.ndarray = read[columns.writers[read] == 0]
+        return found
 
     def _add_bindings(self) -> None:
         seeds = [self.outputs[k] for k in self.seeded]

@@ -9,7 +9,15 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.fill import zero_fill
 from tapegrad.engine.sweep import bind_recording
 from tapegrad.engine.sweep.bind import OUTER_WORDS
-from tapegrad.engine.tape.layout import BROADCAST_SUM, NONE, OP_KIND, OP_LINEAR, OP_THRESHOLD, OPAQUE
+from tapegrad.engine.tape.layout import (
+    BROADCAST_SUM,
+    DTYPE_COUNT,
+    NONE,
+    OP_KIND,
+    OP_LINEAR,
+    OP_THRESHOLD,
+    OPAQUE,
+)
 
 # A made-up address has the number of its range above this bit: 1 is the workspace, 2 binding 0, ...
 RANGE_SHIFT = 48
@@ -18,6 +26,7 @@ MADE_UP = WORKSPACE  # addresses from here on are made up
 CONTINUED = -1  # in place of a kernel: the words belong to the frame of the row before
 
 RUN_FORWARD, RUN_REVERSE, RUN_TANGENT = range(3)  # directions of kernels, as in `kernel_table.DIRECTIONS`
+_DIRECTIONS = len(kernel_table.DIRECTIONS)
 _COLUMNS = ("frames", "number", "op", "variant", "direction", "elements", "kernels", "thresholds")
 
 
@@ -81,21 +90,32 @@ class InstructionStream:
     def load_kernels(self) -> None:
         """Load the kernels of ops, and choose from how many elements on each row runs on several threads."""
         lacking = np.flatnonzero(self.kernels == 0)
-        keys, where = np.unique(self._keys()[lacking], axis=0, return_inverse=True)
-        addresses = [kernel_table.load_code(*key) for key in keys.tolist()]
-        self.kernels[lacking] = np.array(addresses, np.int64)[where.reshape(-1)]
+        names = self._names()[lacking]
+        addresses = np.zeros(int(names.max(initial=0)) + 1, np.int64)
+        for name, key in _keys(names).items():
+            addresses[name] = kernel_table.load_code(*key)
+        self.kernels[lacking] = addresses[names]
         self.thresholds[lacking] = parallel_thresholds(self.op[lacking], self.elements[lacking])
         if self.thresholds.any():
             kernel_table.load_driver()
 
     def expect_kernels(self) -> None:
         """Say which kernels will be loaded, before the first of them is compiled."""
-        keys = np.unique(self._keys()[self.kernels == 0], axis=0)
-        kernel_table.expect([(op, variant, direction) for op, variant, direction in keys.tolist()])
+        kernel_table.expect(_keys(self._names()[self.kernels == 0]).values())
 
-    def _keys(self) -> np.ndarray:
-        """What names each row's kernel, as `kernel_table.load_code` takes it."""
-        return np.stack([self.op, self.variant, self.direction], axis=1)
+    def _names(self) -> np.ndarray:
+        """What tells each row's kernel from others, as one number."""
+        found: np.ndarray = (self.op * DTYPE_COUNT + self.variant) * _DIRECTIONS + self.direction
+        return found
+
+
+def _keys(names: np.ndarray) -> dict[int, tuple[int, int, int]]:
+    """Kernels by name, as `kernel_table.load_code` takes them."""
+    found = {}
+    for name in np.flatnonzero(np.bincount(names)).tolist():
+        code, direction = divmod(name, _DIRECTIONS)
+        found[name] = (*divmod(code, DTYPE_COUNT), direction)
+    return found
 
 
 def joined(streams: Sequence[InstructionStream]) -> InstructionStream:

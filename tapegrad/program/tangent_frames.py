@@ -5,6 +5,7 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep import jacobian_columns
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.program.edited_stream import EditedStream
+from tapegrad.program.op_facts import TAKES
 from tapegrad.program.stream import parallel_thresholds
 
 
@@ -35,9 +36,10 @@ class TangentSegment:
         self._tape = tape
         self._edited = edited
         self._k = k
-        self._i = i = int(edited.bound.number[k])
-        self._row = kernel_table.row(tape.instructions[i].op)
-        self._frame: list[int] = edited.bound.frames[k].tolist()
+        bound = edited.bound
+        self._i = i = int(bound.number[k])
+        self._row = kernel_table.row(int(bound.op[k]))
+        self._frame: list[int] = bound.frames[k].tolist()
         self._count = count
         self._words: dict[int, int] = {}  # that differ from those of the bound row
         self._steps = [0] * word.WORDS  # from one seed to the next, for each word that is an address
@@ -46,19 +48,19 @@ class TangentSegment:
         result = word.X_BAR if self._sum else word.Y if self._linear else word.Y_BAR
         self._result = result
         self._words[result] = self._frame[result] + offset
-        self._steps[result] = tape.bytes(tape.written[i])
-        for j in tape.differentiated[i]:
-            self._set_operand(j, indices.get(j))
+        self._steps[result] = tape.bytes(int(tape.columns.written[i]))
+        for j in range(3):
+            if TAKES[bound.op[k]] >> j & 1 and tape.columns.read[i, j] >= 0:
+                self._set_operand(j, indices.get(j))
 
     def _set_operand(self, j: int, index: int | None) -> None:
-        slot = self._tape.operands(self._i)[j]
-        bytes_ = self._tape.bytes(slot.buffer)
+        bytes_ = self._tape.bytes(int(self._tape.columns.read[self._i, j]))
         at = word.Y_BAR if self._sum else (word.X if self._linear else word.X_BAR) + j
         if index is not None:
             self._words[at] = self._frame[at] + index * bytes_
             self._steps[at] = bytes_
         elif self._linear:
-            self._words[at] = self._edited.zeros(bytes_) + slot.view.offset
+            self._words[at] = self._edited.zeros(bytes_) + self._tape.operands(self._i)[j].view.offset
         else:
             self._words[at] = 0
 

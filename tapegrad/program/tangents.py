@@ -31,9 +31,9 @@ import numpy as np
 
 from tapegrad.engine.sweep import bind_recording, replay
 from tapegrad.engine.tape_view import TapeView
-from tapegrad.program import in_place, seed_sparsity
+from tapegrad.program import seed_sparsity
 from tapegrad.program.edited_stream import EditedStream
-from tapegrad.program.liveness import active_buffers, active_operands, bits, live_instructions
+from tapegrad.program.liveness import live_instructions, saved_slots, select
 from tapegrad.program.program import Program
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.seed_sparsity import SeedRanges
@@ -49,6 +49,9 @@ from tapegrad.program.stream import (
 )
 from tapegrad.program.tangent_frames import TangentSegment
 
+# The operands whose bits are set
+_OPERANDS_OF = [tuple(j for j in range(3) if bits >> j & 1) for bits in range(8)]
+
 
 class TangentProgram(Program):
     """Tangents of all outputs along given tangents of the inputs, in the forward stream together with the primals."""
@@ -59,7 +62,7 @@ class TangentProgram(Program):
         self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER
     ) -> None:
         # The instructions that have tangents, and their active operands
-        self._tangents: dict[int, list[int]] = {}
+        self._tangents: dict[int, tuple[int, ...]] = {}
         self._seeds: dict[int, SeedRanges] = {}  # for each active buffer those along which it has tangents
         # Of buffers that several instructions write, those that one has been bound for
         self._begun: set[int] = set()
@@ -69,17 +72,17 @@ class TangentProgram(Program):
 
     def _select(self) -> None:
         tape = self.tape
-        reached = live_instructions(tape, self._outputs)
-        self._active = active_buffers(tape, reached, self._wrt, self._differentiated())
-        self._tangents = active_operands(tape, reached, self._active)
-        saved = {
-            buffer
-            for i, operands in self._tangents.items()
-            for j in operands
-            for buffer in tape.saved_for_backward(i, j)
-        }
-        self._live = live_instructions(tape, saved.union(self._outputs if self.spec.values else ()))
+        selected = select(tape, self._outputs, self._wrt, self._differentiated())
+        _, self._active, self._derived, self._operands = selected
+        saved = tape.columns.buffer[self._saved_slots()]
+        outputs = np.array(self._outputs if self.spec.values else (), np.int64)
+        self._live = live_instructions(tape, np.concatenate([saved, outputs]))
+        bits = self._operands[self._derived].tolist()
+        self._tangents = dict(zip(self._derived.tolist(), map(_OPERANDS_OF.__getitem__, bits), strict=True))
         self._seeds = self._spread_seeds()
+
+    def _saved_slots(self) -> np.ndarray:
+        return saved_slots(self.tape, self._derived, self._operands)
 
     def _differentiated(self) -> list[int]:
         """The buffers of the outputs that are differentiated."""
@@ -87,11 +90,15 @@ class TangentProgram(Program):
 
     def _spread_seeds(self) -> dict[int, SeedRanges]:
         """For each active buffer the seeds along which it has tangents."""
-        return dict.fromkeys(self._active, seed_sparsity.ranges_of(0, 1))
+        return dict.fromkeys(self._active_buffers(), seed_sparsity.ranges_of(0, 1))
+
+    def _active_buffers(self) -> list[int]:
+        found: list[int] = np.flatnonzero(self._active).tolist()
+        return found
 
     def _operand_seeds(self, i: int, j: int, seeds: dict[int, SeedRanges]) -> SeedRanges:
         """The seeds along which an operand has tangents, if its buffer has those in `seeds`."""
-        return seeds[self.tape.read[i][j]]
+        return seeds[int(self.tape.columns.read[i, j])]
 
     # --- planning ------------------------------------------------------------------------------------------------
 
@@ -100,11 +107,8 @@ class TangentProgram(Program):
         self._allocate_tangents()
 
     def _allocate_tangents(self) -> None:
-        fresh = list(dict.fromkeys(self.tape.written[i] for i in self._tangents))
-        self._cotangent[fresh] = self._blocks.new(map(self._tangent_bytes, fresh))
-
-    def _saved_bounds(self) -> dict[int, in_place.Bounds]:
-        return in_place.saved_bounds(self.tape, self._tangents)
+        fresh = list(dict.fromkeys(self.tape.columns.written[self._derived].tolist()))
+        self._cotangent[fresh] = self._blocks.new(list(map(self._tangent_bytes, fresh)))
 
     def _tangent_bytes(self, buffer: int) -> int:
         return seed_sparsity.count(self._seeds[buffer]) * self.tape.bytes(buffer)
@@ -144,40 +148,44 @@ class TangentProgram(Program):
         unreached = [
             k
             for k, buffer in enumerate(self._outputs, len(self.bindings) - len(self._outputs))
-            if buffer not in self._active
+            if not self._active[buffer]
         ]
         sizes = [self.bindings[k].nbytes for k in unreached]
         self.forward = joined([self.forward, fills(list(map(binding_address, unreached)), sizes)])
 
     def _bound_together(self) -> InstructionStream:
         """Primals and tangents bound to one stream."""
-        both = [(i, RUN_FORWARD, 0) for i in self._live]
-        both += [(i, RUN_TANGENT, bits(operands)) for i, operands in self._tangents.items()]
-        return self._bound(sorted(both))
+        chosen = np.concatenate([self._live, self._derived])
+        is_tangent = np.repeat([False, True], [len(self._live), len(self._derived)])
+        order = np.lexsort([is_tangent, chosen])
+        return self._bound(chosen[order], is_tangent[order])
 
-    def _bound(self, chosen: list[tuple[int, int, int]]) -> InstructionStream:
-        """Bind instructions, each with a direction and the operands that have tangents, as bits."""
-        rows = np.zeros((len(chosen), bind_recording.ROW_WORDS), np.int64)
-        rows[:, : bind_recording.ROW_WANTED + 1] = np.array(chosen, np.int64).reshape(-1, 3)
-        edited = EditedStream(bound(self._header, self._ops, rows))
-        for k, (i, direction, _) in enumerate(chosen):
-            if direction == RUN_TANGENT:
-                self._add_tangent(edited, k)
+    def _bound(self, instructions: np.ndarray, is_tangent: np.ndarray) -> InstructionStream:
+        """Bind instructions, some of them for their tangents."""
+        columns = self.tape.columns
+        rows = np.zeros((len(instructions), bind_recording.ROW_WORDS), np.int64)
+        rows[:, bind_recording.ROW_INSTRUCTION] = instructions
+        rows[:, bind_recording.ROW_DIRECTION] = np.where(is_tangent, RUN_TANGENT, RUN_FORWARD)
+        rows[:, bind_recording.ROW_WANTED] = self._operands[instructions]
+        edited = EditedStream(bound(self._header, columns.op, rows))
+        for k, (i, tangent) in enumerate(zip(instructions.tolist(), is_tangent.tolist(), strict=True)):
+            if tangent:
+                self._add_tangent(edited, k, i)
             else:
-                result = self.tape.written[i]
+                result = int(columns.written[i])
                 edited.add(k, edited.begun_sum(k, int(self._primal[result]), self.tape.bytes(result)))
         return edited.made()
 
-    def _add_tangent(self, edited: EditedStream, k: int) -> None:
-        """Add the tangent that is bound in row `k`, once for each segment of its result's seeds."""
-        tape, i = self.tape, int(edited.bound.number[k])
-        result = tape.written[i]
+    def _add_tangent(self, edited: EditedStream, k: int, i: int) -> None:
+        """Add the tangent of instruction `i`, bound in row `k`, once for each segment of its result's seeds."""
+        tape = self.tape
+        result, read = int(tape.columns.written[i]), tape.columns.read[i].tolist()
         seeds, bytes_, address = self._seeds[result], tape.bytes(result), int(self._cotangent[result])
         cleared = self._clear_pieces(edited, result)
         for first, last, operands in self._segments(i):
             offset = seed_sparsity.index_of(seeds, first) * bytes_
             if operands:
-                indices = {j: seed_sparsity.index_of(self._seeds[tape.read[i][j]], first) for j in operands}
+                indices = {j: seed_sparsity.index_of(self._seeds[read[j]], first) for j in operands}
                 TangentSegment(tape, edited, k, indices, offset, last - first).add()
             elif not cleared:
                 edited.fill(address + offset, (last - first) * bytes_)
@@ -185,16 +193,16 @@ class TangentProgram(Program):
     def _segments(self, i: int) -> list[tuple[int, int, tuple[int, ...]]]:
         """The segments of the seeds of instruction i's result."""
         operands = {j: self._operand_seeds(i, j, self._seeds) for j in self._tangents.get(i, ())}
-        return list(seed_sparsity.segments(self._seeds[self.tape.written[i]], operands))
+        return list(seed_sparsity.segments(self._seeds[int(self.tape.columns.written[i])], operands))
 
     def _clear_pieces(self, edited: EditedStream, result: int) -> bool:
         """Clear the tangents of a buffer that several instructions write, if one of them does not write them all.
 
         Return whether there are several.
         """
-        writers = self.tape.writers[result]
-        if len(writers) == 1:
+        if self.tape.columns.writers[result] == 1:
             return False
+        writers = self.tape.writers[result]
         if result not in self._begun:
             self._begun.add(result)
             if not all(operands for i in writers for *_, operands in self._segments(i)):

@@ -1,5 +1,6 @@
 """A workspace: memory for one execution of a program at a time, and the frames that point into it."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tapegrad.engine.sweep import replay
 from tapegrad.engine.tape.layout import CONTROL, LIBRARY
 from tapegrad.engine.tape.view import View
 from tapegrad.program.program import Program
-from tapegrad.program.stream import CONTINUED, RANGE_SHIFT, InstructionStream
+from tapegrad.program.stream import CONTINUED, RANGE_SHIFT, WORKSPACE, InstructionStream
 
 _ALIGNMENT = 64
 
@@ -105,13 +106,12 @@ def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.n
     """For each range of made-up addresses, the words of the frames that lie in it and their offsets."""
     flat = frames.reshape(-1)
     kinds = flat >> RANGE_SHIFT
-    offsets = flat & ((1 << RANGE_SHIFT) - 1)
     where = np.flatnonzero(kinds > 0)
-    found = []
-    for kind in range(1, ranges + 1):
-        at = where[kinds[where] == kind]
-        found.append((at, offsets[at]))
-    return found
+    # Small integers are sorted by counting
+    kinds, offsets = kinds[where].astype(np.min_scalar_type(ranges + 1)), flat[where] & (WORKSPACE - 1)
+    order = np.argsort(kinds, kind="stable")
+    ends = np.searchsorted(kinds[order], np.arange(1, ranges + 2))
+    return [(where[order[low:high]], offsets[order[low:high]]) for low, high in pairwise(ends.tolist())]
 
 
 def _rows(stream: InstructionStream, frames: np.ndarray) -> np.ndarray:

@@ -6,8 +6,7 @@ import pytest
 import tapegrad as tg
 from tapegrad.engine.kernels import frame as word
 from tapegrad.program.gradient import GradientProgram
-from tapegrad.program.memory_plan import in_workspace
-from tapegrad.program.stream import RANGE_SHIFT
+from tapegrad.program.stream import RANGE_SHIFT, WORKSPACE
 
 
 def chain(x):
@@ -24,7 +23,7 @@ def joined(x):
 
 def named(program, frame):
     """The memory that a frame names: blocks of the workspace, and gradients that the caller gives."""
-    blocks = program._blocks.number(frame[in_workspace(frame[None])[0]]).tolist()
+    blocks = program._blocks.number(frame[frame >> RANGE_SHIFT == WORKSPACE >> RANGE_SHIFT]).tolist()
     gradients = frame[word.X_BAR : word.Y_BAR] >> RANGE_SHIFT
     return {*blocks, *(-gradients[gradients > 1]).tolist()}
 

@@ -121,6 +121,7 @@ free = types.ExternalFunction("tapegrad_free", types.void(types.int64))
 
 # The C library's block moves. Numba resolves the names in the running process.
 memcpy = types.ExternalFunction("memcpy", types.int64(types.int64, types.int64, types.int64))
+memmove = types.ExternalFunction("memmove", types.int64(types.int64, types.int64, types.int64))
 memset = types.ExternalFunction("memset", types.int64(types.int64, types.int32, types.int64))
 memcmp = types.ExternalFunction("memcmp", types.int32(types.int64, types.int64, types.int64))
 

@@ -3,6 +3,7 @@
 In reading order:
 
     bind, bind_tangent, bind_recording  instructions bound to frames
+    passes, offsets                the loops of passes over a recording; places in a workspace
     execute, chunks                a kernel over all loops of a frame
     parallel, pool, synchronization  the same on several threads
     eager                          append an instruction and run it

@@ -96,7 +96,7 @@ def check(tape: Tape) -> None:
     content = words.tobytes()
     if _legal.get(tape) == content:
         return
-    t = read_words(tape, words.tolist())
+    t = read_words(tape, words)
     broken = rules.lists_end(t)
     if broken:
         raise _refusal(_TAPE, f"{len(t.instructions)} instructions", broken, rules.lists_end)

@@ -5,98 +5,99 @@ buffer is written after it has been read, for an in-place write goes to a new on
 on the same operands compute the same.
 """
 
-from collections.abc import Hashable
 from dataclasses import replace
 
-from tapegrad.engine import kernel_table
-from tapegrad.engine.tape.layout import DEAD_OP, EXTERNAL
-from tapegrad.engine.tape_view import Slot, TapeView
+import numpy as np
+
+from tapegrad.engine.sweep import passes
+from tapegrad.engine.tape.layout import DEAD_OP, DIFFERENTIABLE, EXTERNAL, NONE
+from tapegrad.engine.tape_columns import Columns, numbered
+from tapegrad.engine.tape_entries import Buffers
+from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import COPY
+from tapegrad.program.op_facts import ALWAYS_RUN, COMMUTATIVE
 
 
 def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
     """Let instructions be dead that compute what an earlier one does; their slots move to the buffer of that one."""
-    return _Numbering(tape).run()
+    columns = tape.columns
+    replacement = np.arange(len(columns.bytes))
+    _share_scalars(tape, replacement)
+    views = int(columns.views.number.max(initial=0)) + 1
+    rows = _rows(tape, views)
+    known = np.full(1 << (2 * len(rows) + 1).bit_length(), NONE)
+    tables = replacement.ctypes.data, views, known.ctypes.data, len(known) - 1
+    passes.number_values(rows.ctypes.data, len(rows), *tables)
+    if (replacement == np.arange(len(replacement))).all():
+        return tape
+    dropped = rows[:, passes.WAY] == passes.DROPPED
+    return replace(
+        tape,
+        instructions=columns.instructions.with_ops(np.where(dropped, DEAD_OP, columns.op)),
+        slots=columns.slots.with_buffers(replacement[columns.slots.lines[:, 1]]),
+    )
 
 
-class _Numbering:
-    """One walk along a tape."""
+def _share_scalars(tape: TapeView, replacement: np.ndarray) -> None:
+    """Constant scalars that the tape owns are the same where their bytes are."""
+    columns, lines = tape.columns, Buffers.of(tape.buffers).lines
+    number, primal, bytes_, flags, content = lines[:, [0, 1, 3, 8, 9]].T
+    owned = (primal != 0) & (flags & (EXTERNAL | DIFFERENTIABLE) == 0) & (bytes_ <= 8)
+    owned &= columns.writers[number] == 0
+    contents = np.zeros(len(columns.bytes), np.int64)
+    contents[number] = content
+    may = np.zeros(len(columns.bytes), np.bool_)
+    may[number[owned]] = True
+    buffer, dtype, ndim = columns.slots.lines[:, 1:4].T
+    slots = np.flatnonzero((ndim == 0) & may[buffer])
+    buffers = buffer[slots]
+    alike = numbered([dtype[slots], columns.bytes[buffers], contents[buffers]])
+    _, first, which = np.unique(alike, return_index=True, return_inverse=True)
+    replacement[buffers] = buffers[first][which]
 
-    def __init__(self, tape: TapeView) -> None:
-        self._tape = tape
-        self._outputs = {tape.slots[slot].buffer for slot in tape.outputs}
-        self._replacement: dict[int, int] = {}  # a buffer that goes -> the one that has its contents
-        self._dead: set[int] = set()
-        self._known: dict[Hashable, int] = {}  # what an instruction computes -> the buffer that has it
 
-    def run(self) -> TapeView:
-        tape = self._tape
-        self._share_scalars()
-        for i in tape.live:
-            own = tape.written[i]
-            value = self._buffer_with(i)
-            if value != own and own not in self._outputs:
-                self._replacement[own] = value
-                self._dead.add(i)
-        if not self._replacement:
-            return tape
-        return replace(
-            tape,
-            instructions=tuple(
-                instruction._replace(op=DEAD_OP) if i in self._dead else instruction
-                for i, instruction in enumerate(tape.instructions)
-            ),
-            slots={number: slot._replace(buffer=self._buffer(slot)) for number, slot in tape.slots.items()},
-        )
+def _rows(tape: TapeView, views: int) -> np.ndarray:
+    """The instructions as `engine.sweep.passes` takes them for value numbering."""
+    columns = tape.columns
+    rows = np.empty((len(columns.op), passes.VALUE_WORDS), np.int64)
+    result, written = columns.line[columns.result], columns.written
+    derivative = columns.flags[written] & DIFFERENTIABLE
+    known, params = _parameters(columns)
+    rows[:, passes.KEY] = numbered([columns.op, columns.views.number[result], derivative, params])
+    rows[:, passes.OWN] = written
+    at = columns.views.number[columns.line[columns.operands]]
+    rows[:, passes.OPERAND :] = np.where(columns.read >= 0, columns.read * views + at, NONE)
+    stays = np.zeros(len(columns.bytes), np.bool_)
+    stays[columns.buffer[list(tape.outputs)]] = True
+    once = (columns.op >= 0) & (columns.writers[written] == 1)
+    numbers = once & ~ALWAYS_RUN[columns.op] & known
+    copies = once & ~stays[written] & _is_copy(columns)
+    ways = np.where(COMMUTATIVE[columns.op], passes.COMMUTATIVE, 0) + passes.NUMBER
+    ways += np.where(stays[written], passes.STAYS, 0)
+    rows[:, passes.WAY] = np.where(copies, passes.PASS, np.where(numbers, ways, passes.LEAVE))
+    return rows
 
-    def _buffer(self, slot: Slot) -> int:
-        return self._replacement.get(slot.buffer, slot.buffer)
 
-    def _share_scalars(self) -> None:
-        """Constant scalars that the tape owns are the same where their bytes are."""
-        tape, known = self._tape, {}  # type: TapeView, dict[Hashable, int]
-        for slot in tape.slots.values():
-            buffer = tape.buffers[slot.buffer]
-            owned = buffer.primal != 0 and not buffer.flags & EXTERNAL and not buffer.differentiable
-            if owned and slot.shape == () and buffer.bytes <= 8 and slot.buffer not in tape.writers:
-                first = known.setdefault((slot.dtype, buffer.bytes, buffer.content), slot.buffer)
-                if first != slot.buffer:
-                    self._replacement[slot.buffer] = first
+def _parameters(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the parameters of each instruction are known, and numbers, equal where the parameters are."""
+    lines, pool = columns.instructions.lines, columns.instructions.pool
+    address, place, length = lines[:, 5], lines[:, 7], lines[:, 8]
+    numbers, first = np.zeros(len(lines), np.int64), 1
+    for words in np.unique(length[length > 0]).tolist():
+        at = np.flatnonzero(length == words)
+        found = numbered([*pool[place[at, None] + np.arange(words)].T])
+        numbers[at] = first + found
+        first += int(found.max()) + 1
+    return (address == 0) | (length > 0), numbers
 
-    def _buffer_with(self, i: int) -> int:
-        """The buffer that has what instruction `i` computes: an earlier one, or its own."""
-        own = self._tape.written[i]
-        if len(self._tape.writers[own]) > 1:
-            return own
-        source = self._copied(i)
-        if source is not None and own not in self._outputs:
-            return source
-        key = self._key(i)
-        return own if key is None else self._known.setdefault(key, own)
 
-    def _key(self, i: int) -> Hashable | None:
-        """What two instructions that compute the same have in common; `None` for an op that is always computed."""
-        tape, instruction = self._tape, self._tape.instructions[i]
-        op = instruction.op
-        if kernel_table.row(op).kind in ("guard", "callback"):
-            return None
-        operands = [(self._buffer(slot), slot.view) for slot in tape.operands(i)]
-        if kernel_table.row(op).commutative:
-            operands.sort()
-        if instruction.address != 0 and not instruction.params:
-            return None  # parameters that nobody knows how to read
-        return op, tuple(operands), tape.result(i).view, instruction.params, self._has_derivative(i)
-
-    def _has_derivative(self, i: int) -> bool:
-        return self._tape.buffers[self._tape.written[i]].differentiable
-
-    def _copied(self, i: int) -> int | None:
-        """The buffer that instruction `i` makes nothing but a copy of."""
-        tape = self._tape
-        if tape.instructions[i].op != COPY:
-            return None
-        operand, result = tape.operands(i)[0], tape.result(i)
-        source = self._buffer(operand)
-        whole = all(slot.view.covers(tape.bytes(slot.buffer)) for slot in (operand, result))
-        same = tape.buffers[source].differentiable == tape.buffers[result.buffer].differentiable
-        return source if whole and same and operand.shape == result.shape else None
+def _is_copy(columns: Columns) -> np.ndarray:
+    """Which instructions make nothing but a copy of a whole buffer."""
+    found: np.ndarray = columns.op == COPY
+    at = np.flatnonzero(found)
+    operand, result = columns.operands[at, 0], columns.result[at]
+    same = columns.all_of(operand) & columns.all_of(result)
+    bytes_, flags = (column[columns.buffer[[operand, result]]] for column in (columns.bytes, columns.flags))
+    same &= (bytes_[0] == bytes_[1]) & ((flags[0] ^ flags[1]) & DIFFERENTIABLE == 0)
+    found[at] = same
+    return found

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from tapegrad.engine.tape.layout import DEAD_OP
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.program.liveness import live_instructions
@@ -9,13 +11,10 @@ from tapegrad.program.liveness import live_instructions
 
 def eliminate_dead_code(tape: TapeView) -> TapeView:
     """Let the instructions be dead that no output and no guard depends on."""
-    live = set(live_instructions(tape, [tape.slots[slot].buffer for slot in tape.outputs]))
-    if len(live) == len(tape.live):
+    columns = tape.columns
+    live = live_instructions(tape, columns.buffer[list(tape.outputs)])
+    if len(live) == len(columns.live):
         return tape
-    return replace(
-        tape,
-        instructions=tuple(
-            instruction if i in live else instruction._replace(op=DEAD_OP)
-            for i, instruction in enumerate(tape.instructions)
-        ),
-    )
+    ops = np.full(len(columns.op), DEAD_OP)
+    ops[live] = columns.op[live]
+    return replace(tape, instructions=columns.instructions.with_ops(ops))

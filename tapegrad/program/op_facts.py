@@ -1,0 +1,27 @@
+"""What passes must know of ops, by op code: columns to be indexed by a column of codes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.ops import GUARDS, ROWS, Op, Row
+
+
+def _of(fact: Callable[[Row], Any]) -> np.ndarray:
+    return np.array([fact(row) for row in ROWS])
+
+
+def _bits(row: Row, holds: Callable[[int], bool]) -> int:
+    return sum(1 << j for j in range(row.arity) if holds(j))
+
+
+# The operands that an op has a derivative by, those by which none is known, and those whose cotangent is the result's
+TAKES = _of(lambda row: _bits(row, lambda j: row.reads[j] is not None))
+UNKNOWN = _of(lambda row: _bits(row, lambda j: isinstance(row, Op) and j in row.unknown))
+PASSES_ON = _of(lambda row: _bits(row, lambda j: isinstance(row, Op) and row.partials[j : j + 1] == ("1",)))
+
+IN_PLACE = _of(lambda row: row.in_place)
+COMMUTATIVE = _of(lambda row: row.commutative)
+ALWAYS_RUN = _of(lambda row: row.kind in ("guard", "callback"))
+GUARD = np.isin(np.arange(len(ROWS)), list(GUARDS))
