@@ -8,7 +8,8 @@ the number of turns, the counts, and the address of each line that is read or wr
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tapegrad.engine.kernels.frame import OUTER, WORDS
+from tapegrad.engine.kernels.frame import WORDS
+from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
 
 SUM, FORWARD, REVERSE, TANGENT = "sum", "forward", "reverse", "tangent"
 
@@ -107,13 +108,3 @@ class Segment:
     def words(self) -> int:
         """Words of the frame: at least as many as those of an instruction, some of which are looked at."""
         return max(word_of(COUNTS + len(self.counts) + self.addresses), WORDS)
-
-
-# What stands in a frame, by numbers that `word_of` leads to words: how many elements there are, the part of them that
-# is gone through, from a multiple of 256 to another one or the end; the counts; and behind them the addresses.
-TURNS, START, STOP, COUNTS = range(4)
-
-
-def word_of(number: int) -> int:
-    """The word of the frame: that of the outer loops is left out, for it has to be 0 for who executes the frame."""
-    return number if number < OUTER else number + 1

@@ -22,11 +22,12 @@ from tapegrad.engine.emitter.memory import (
     word,
 )
 from tapegrad.engine.emitter.operations import is_nan, select, shuffled
-from tapegrad.engine.emitter.segment import COUNTS, REVERSE, START, STOP, SUM, Region, Segment, word_of
+from tapegrad.engine.emitter.segment import REVERSE, SUM, Region, Segment
 from tapegrad.engine.emitter.segment_rows import Rows, tainted
 from tapegrad.engine.emitter.sums import PARTS, Total, bring_to, in_lanes, nothing, widened
 from tapegrad.engine.emitter.target import Target
 from tapegrad.engine.emitter.types import I64, Type
+from tapegrad.engine.kernels.segment_frame import COUNTS, START, STOP, word_of
 
 _ELEMENTS = {"f64": "double", "f32": "float", "b8": "i8"}
 

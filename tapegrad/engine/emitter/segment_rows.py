@@ -8,6 +8,7 @@ from typing import Protocol
 from tapegrad.engine.emitter.body import Body, Value
 from tapegrad.engine.emitter.case import ELEMENTS
 from tapegrad.engine.emitter.expressions import Expressions, functions_in, is_library_call, parse
+from tapegrad.engine.emitter.mathematics import MATHEMATICS
 from tapegrad.engine.emitter.rows import primal_of
 from tapegrad.engine.emitter.segment import FORWARD, REVERSE, SUM, TANGENT, Segment, SegmentRow
 from tapegrad.engine.emitter.several_tangents import total_of
@@ -15,6 +16,7 @@ from tapegrad.engine.emitter.types import Type
 from tapegrad.ops import CODES, ROWS, Op
 
 _NAMES = ("x0", "x1", "x2", "y")
+_ROW, _CALL = 0.025, 1.0  # nanoseconds
 
 
 class Lines(Protocol):
@@ -61,14 +63,20 @@ def primals_read(op: Op, way: str, wanted: Sequence[int]) -> list[int]:
 
 def joins_sine_and_cosine(segment: Segment) -> bool:
     """Whether sines and cosines are both needed, so that one call is to give both."""
-    found = {
-        name
-        for row in segment.rows
-        if row.way != SUM
-        for text in texts(op_of(row.op), row.way)
-        for name in functions_in(parse(text))
-    }
-    return {"sin", "cos"} <= found
+    return {"sin", "cos"} <= {name for row in segment.rows for name in _functions(row)}
+
+
+def _functions(row: SegmentRow) -> set[str]:
+    """The functions that a row calls."""
+    if row.way == SUM:
+        return set()
+    return {name for text in texts(op_of(row.op), row.way) for name in functions_in(parse(text))}
+
+
+def cost_of_element(segment: Segment) -> float:
+    """About how many nanoseconds an element takes: calls of functions count, and little else."""
+    calling = sum(not MATHEMATICS.keys().isdisjoint(_functions(row)) for row in segment.rows)
+    return _ROW * len(segment.rows) + _CALL * calling
 
 
 def tainted(segment: Segment) -> set[int]:

@@ -2,7 +2,7 @@
 
 In reading order:
 
-    frame, status                  the arguments of a kernel, and what it returns
+    frame, segment_frame, status   the arguments of a kernel, and of a segment's; what they return
     linking, inlining, llvm_types  how functions become machine code; how kernels' are compiled; types for intrinsics
     raw_memory                     loads, stores and calls by address
     strided, odometer              order and bounds of strided arrays; a walk over their elements

@@ -4,7 +4,7 @@ In reading order:
 
     bind, bind_tangent, bind_recording  instructions bound to frames
     passes, offsets                the loops of passes over a recording; places in a workspace
-    execute, chunks                a kernel over all loops of a frame
+    execute, segment_chunks, chunks  a kernel over all loops of a frame; parts of a segment
     parallel, pool, synchronization  the same on several threads
     eager                          append an instruction and run it
     eager_lines, eager_products    the same for reductions and scans, and for products of matrices, in one call each

@@ -17,13 +17,13 @@ from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.sweep.control_words import ITEM_SHIFT, TANGENT
 from tapegrad.engine.sweep.execute import copy_frame, move, move_along, run_nested
+from tapegrad.engine.sweep.segment_chunks import CELL, MOST_SUMS, run_part
 
 # Words of a launch.
 KERNEL, FRAME, LIBRARY, TOTAL, LENGTH, SPLIT, CELLS = range(7)
 LAUNCH_WORDS = 7
-# Which loop is cut: the inner one, the outermost, or none.
-INNER, OUTERMOST, SERIAL = range(3)
-CELL = 64  # bytes between the private sums of two chunks: a cache line
+# Which loop is cut: the inner one, the outermost, none, or that of a segment.
+INNER, OUTERMOST, SERIAL, SEGMENT = range(4)
 
 
 @inline_njit
@@ -97,6 +97,9 @@ def run_chunk(launch, c):
     if count <= 0:
         return
     frame = load_i64(launch, FRAME)
+    if split == SEGMENT:
+        run_part(kernel, frame, loops, start, start + count, load_i64(launch, CELLS) + MOST_SUMS * c * CELL)
+        return
     copy_frame(frame, local)
     if split == INNER:
         _take_inner_chunk(frame, local, start, count, load_i64(launch, CELLS) + 3 * c * CELL)

@@ -5,7 +5,6 @@ from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, memset, st
 from tapegrad.engine.kernels.strided import reach
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.chunks import (
-    CELL,
     CELLS,
     FRAME,
     INNER,
@@ -14,6 +13,7 @@ from tapegrad.engine.sweep.chunks import (
     LENGTH,
     LIBRARY,
     OUTERMOST,
+    SEGMENT,
     SERIAL,
     SPLIT,
     TOTAL,
@@ -24,9 +24,11 @@ from tapegrad.engine.sweep.chunks import (
 )
 from tapegrad.engine.sweep.execute import elements, run_nested
 from tapegrad.engine.sweep.pool import MOST_CHUNKS, share
+from tapegrad.engine.sweep.segment_chunks import CELL, IS_SEGMENT, MOST_SUMS, gather, sums_of
 
 _CHUNKS_PER_GRAIN = 8  # chunks of the smallest instruction that runs on several threads
-_SUM_WORDS = 3 * MOST_CHUNKS * CELL // 8
+_SUM_WORDS = MOST_SUMS * MOST_CHUNKS * CELL // 8
+SUMS_THRESHOLD = 32_768  # elements from which sums into one element are taken in chunks, whatever is summed
 
 
 @inline_njit
@@ -126,7 +128,7 @@ def _split(frame, splittable):
 @inline_njit
 def _extent(frame, split):
     """Length of the loop that is cut."""
-    return load_i64(frame, COUNT) if split == INNER else load_i64(load_i64(frame, OUTER), 1)
+    return load_i64(load_i64(frame, OUTER), 1) if split == OUTERMOST else load_i64(frame, COUNT)
 
 
 @inline_njit
@@ -135,7 +137,7 @@ def _length(frame, split, parallel_threshold):
     n = _extent(frame, split)
     least = max(abs(parallel_threshold) // _CHUNKS_PER_GRAIN * n // elements(frame), 1)
     length = max(least, (n + MOST_CHUNKS - 1) // MOST_CHUNKS)
-    return (length + 63) & ~63 if split == INNER else length
+    return length if split == OUTERMOST else (length + 255) & ~255
 
 
 @inline_njit
@@ -157,15 +159,34 @@ def _run_with_sums(control, launch, chunks):
     return 0
 
 
+@inline_njit
+def _run_segment(control, launch, chunks):
+    """Run the parts of a segment, in whatever order, and add its sums up in theirs."""
+    cells = stack_words(_SUM_WORDS)
+    if sums_of(load_i64(launch, FRAME)) > 0:
+        memset(cells, 0, MOST_SUMS * CELL * chunks)
+    store_i64(launch, CELLS, cells)
+    if not share(control, launch, chunks):
+        for chunk in range(chunks):
+            run_chunk(launch, chunk)
+    gather(load_i64(launch, FRAME), cells, chunks)
+    return 0
+
+
 def parallel_driver(kernel, frame, loops, control, parallel_threshold):
     """Run a bound instruction in chunks. The status of a kernel that can fail is never lost: such run serially.
 
     Sums are added up chunk by chunk, whether one thread runs them or many.
     """
-    split = _split(frame, parallel_threshold > 0)
+    split = SEGMENT if parallel_threshold & IS_SEGMENT else _split(frame, parallel_threshold > 0)
     if split == SERIAL:
         return _run_serial(kernel, frame, loops)
-    n, length = _extent(frame, split), _length(frame, split, parallel_threshold)
+    n = _extent(frame, split)
+    if split == INNER and _has_sums(frame):
+        if n < SUMS_THRESHOLD:
+            return _run_serial(kernel, frame, loops)
+        parallel_threshold = SUMS_THRESHOLD
+    length = _length(frame, split, parallel_threshold)
     chunks = (n + length - 1) // length
     launch = stack_words(LAUNCH_WORDS)
     store_i64(launch, KERNEL, kernel)
@@ -174,6 +195,8 @@ def parallel_driver(kernel, frame, loops, control, parallel_threshold):
     store_i64(launch, TOTAL, n)
     store_i64(launch, LENGTH, length)
     store_i64(launch, SPLIT, split)
+    if split == SEGMENT:
+        return _run_segment(control, launch, chunks)
     if split == INNER and _has_sums(frame):
         return _run_with_sums(control, launch, chunks)
     return 0 if share(control, launch, chunks) else _run_serial(kernel, frame, loops)

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from tapegrad.engine.emitter import objects
-from tapegrad.engine.emitter.segment import COUNTS, word_of
 from tapegrad.engine.emitter.target import host
 from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
 from tapegrad.engine.runtime import cache, cache_files
 from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.stream import MADE_UP, InstructionStream
@@ -89,7 +89,7 @@ def _exchanged(bound: Bound, other: dict[int, int]) -> Bound:
         at = word_of(number)
         if words[at] < MADE_UP:
             words[at] = other[words[at]]
-    return Bound(bound.segment, words)
+    return bound._replace(words=words)
 
 
 def read(key: str) -> list[Units] | None:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from tapegrad.engine.emitter.segment import Line, Region, Segment, SegmentRow, word_of
+from tapegrad.engine.emitter.segment import Line, Region, Segment, SegmentRow
+from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
 from tapegrad.program.fusion.accesses import READ, WRITE, Access, Row
 
 _BYTES = {"f64": 8, "f32": 4, "b8": 1}
@@ -11,10 +12,17 @@ _Key = tuple[int, int, str, bool]  # a line, as `Access.line` gives it
 
 
 class Bound(NamedTuple):
-    """A segment, and the words of its frame."""
+    """A segment, the words of its frame, and its sums.
+
+    Attributes
+    ----------
+    sums
+        Of each the word with its address, the bytes of its element, and whether it is written instead of added to.
+    """
 
     segment: Segment
     words: list[int]
+    sums: list[tuple[int, int, bool]]
 
 
 class Description:
@@ -54,10 +62,12 @@ class Description:
         ]
         self._loaded: set[_Key] = set()
         self._written: set[_Key] = set()
-        self._sums: set[_Key] = set()
+        self._sums: dict[_Key, bool] = {}  # and whether the first row writes it
         for row in rows:
             self._follow(row)
-        self._kept = [key for key in self._keys if key in self._written - self._sums and is_live(*key[:2])]
+        self._kept = [
+            key for key in self._keys if key in self._written - self._sums.keys() and is_live(*key[:2])
+        ]
 
     @property
     def cleared_spans(self) -> set[tuple[int, int]]:
@@ -80,7 +90,7 @@ class Description:
         for access in sorted(row.accesses, key=lambda access: access.mode != READ):
             key = self._whole.get(access.line, access.line)
             if not self._is_short and access.mode != READ and access.single:
-                self._sums.add(key)
+                self._sums.setdefault(key, access.mode == WRITE)
             elif access.mode != WRITE and key not in self._written and key not in self._cleared:
                 self._loaded.add(key)
             if access.mode != READ:
@@ -90,7 +100,9 @@ class Description:
         """The segment and its frame."""
         counts = sorted({_count(key) for key in self._keys if not key[3]} | self._row_counts(), reverse=True)
         number_of = {count: number for number, count in enumerate(counts)}
-        in_memory = [key for key in self._keys if key in self._loaded | self._sums or key in self._kept]
+        in_memory = [
+            key for key in self._keys if key in self._loaded | self._sums.keys() or key in self._kept
+        ]
         address_of = {key: number for number, key in enumerate(in_memory)}
         lines = tuple(
             Line(key[2], -1 if key[3] else number_of[_count(key)], address_of.get(key, -1))
@@ -106,7 +118,12 @@ class Description:
             tuple(sorted(self._keys[key] for key in self._cleared)),
         )
         turns = max(counts, default=1)
-        return Bound(segment, _frame(segment, [turns, 0, turns, *counts, *(key[0] for key in in_memory)]))
+        values = [turns, 0, turns, 0, *counts, *(key[0] for key in in_memory)]
+        sums = [
+            (word_of(COUNTS + len(counts) + address_of[key]), _BYTES[key[2]], stored)
+            for key, stored in self._sums.items()
+        ]
+        return Bound(segment, _frame(segment, values), sums)
 
     def _row_counts(self) -> set[int]:
         return {row.count for row in self._rows if row.count > 1}

@@ -6,7 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad.engine.emitter import kernels as emitter
+from tapegrad.engine.emitter.blocks import BLOCK
+from tapegrad.engine.emitter.segment_rows import cost_of_element
 from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.kernels.segment_frame import SHARED, TURNS, word_of
+from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
+from tapegrad.engine.sweep.segment_chunks import IS_SEGMENT, description
 from tapegrad.program.fusion import recipes
 from tapegrad.program.fusion.accesses import rows_of
 from tapegrad.program.fusion.groups_to_segments import fuse
@@ -14,6 +19,7 @@ from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.memory_plan import Blocks
 from tapegrad.program.stream import CONTINUED, MADE_UP, RANGE_SHIFT, WORKSPACE, InstructionStream, joined
 
+_SECOND_THREAD = 2e4  # nanoseconds of work from which a second thread pays
 _BINDING_BYTES = 1 << (RANGE_SHIFT - 1)
 _Span = tuple[int, int]
 
@@ -105,9 +111,20 @@ def _assembled(stream: InstructionStream, units: recipes.Units) -> InstructionSt
 
 def _row_of(bound: Bound) -> InstructionStream:
     words = np.array(bound.words, np.int64)
+    shared = np.array(description(len(words), bound.sums), np.int64)
+    words[word_of(SHARED)] = shared.ctypes.data
     frames = np.zeros((-(-len(words) // word.WORDS), word.WORDS), np.int64)
     frames.reshape(-1)[: len(words)] = words
-    stream = InstructionStream(frames)
+    stream = InstructionStream(frames, [shared])
     stream.kernels[0] = emitter.address_of_segment(bound.segment)
     stream.kernels[1:] = CONTINUED
+    if len(shared) and int(words[word_of(TURNS)]) >= _threshold(bound):
+        stream.thresholds[0] = _threshold(bound) | IS_SEGMENT
     return stream
+
+
+def _threshold(bound: Bound) -> int:
+    """Elements from which a second thread pays; with sums as many as those of rows are taken in chunks from."""
+    if bound.sums:
+        return SUMS_THRESHOLD
+    return max(int(_SECOND_THREAD / cost_of_element(bound.segment)), BLOCK)

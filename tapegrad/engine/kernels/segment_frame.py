@@ -1,0 +1,21 @@
+"""The frame of a segment, by numbers that `word_of` leads to words.
+
+======  ======  ==========================================================================================
+number  name    meaning
+======  ======  ==========================================================================================
+0       TURNS   how many elements there are
+1, 2    START,  the part of them that is gone through, from a multiple of 256 to another one or the end
+        STOP
+3       SHARED  address of what threads that share the segment have to know (`engine.sweep.segment_chunks`)
+4, ...  COUNTS  the counts, and behind them the addresses of the lines
+======  ======  ==========================================================================================
+"""
+
+from tapegrad.engine.kernels.frame import OUTER
+
+TURNS, START, STOP, SHARED, COUNTS = range(5)
+
+
+def word_of(number: int) -> int:
+    """The word of the frame: that of the outer loops is left out, for it has to be 0 for who executes the frame."""
+    return number if number < OUTER else number + 1

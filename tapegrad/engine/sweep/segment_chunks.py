@@ -1,0 +1,76 @@
+"""Parts of a segment: what threads share of it, and what they must not.
+
+A segment goes through part of its elements where its frame says so. Threads write to elements of their own, but for
+sums: each part has cells of its own for these, which are added up in the order of the parts.
+
+A segment's frame leads to ``[words of the frame, sums, (word with the address, bytes of the element, whether it is
+written instead of added to) of each sum]``.
+"""
+
+import numba
+
+from tapegrad.engine.kernels.raw_memory import (
+    call_kernel,
+    load_f32,
+    load_f64,
+    load_i64,
+    stack_words,
+    store_f32,
+    store_f64,
+    store_i64,
+)
+from tapegrad.engine.kernels.segment_frame import SHARED, START, STOP
+from tapegrad.engine.runtime.compiler import inline_njit
+
+CELL = 64  # bytes between two private sums: a cache line
+MOST_SUMS = 8
+MOST_WORDS = 128
+IS_SEGMENT = 1  # bit of a parallel threshold
+_WORDS, _SUMS, _FIRST = range(3)
+_WORD, _BYTES, _STORED, _EACH = range(4)
+
+
+def description(words: int, sums: list[tuple[int, int, bool]]) -> list[int]:
+    """What a frame leads to; empty where threads cannot share the segment."""
+    if words > MOST_WORDS or len(sums) > MOST_SUMS:
+        return []
+    return [words, len(sums), *(int(number) for each in sums for number in each)]
+
+
+@inline_njit
+def run_part(kernel, frame, loops, start, stop, cells):
+    """Run a segment from element `start` to `stop`, with its sums in cells."""
+    shared, local = load_i64(frame, SHARED), stack_words(MOST_WORDS)
+    for word in range(load_i64(shared, _WORDS)):
+        store_i64(local, word, load_i64(frame, word))
+    store_i64(local, START, start)
+    store_i64(local, STOP, stop)
+    for k in range(load_i64(shared, _SUMS)):
+        store_i64(local, load_i64(shared, _FIRST + _EACH * k + _WORD), cells + k * CELL)
+    return call_kernel(kernel, local, loops)
+
+
+@inline_njit
+def sums_of(frame):
+    """How many sums a segment has."""
+    return load_i64(load_i64(frame, SHARED), _SUMS)
+
+
+@inline_njit
+def gather(frame, cells, parts):
+    """Add up the cells in the order of the parts, so that the result does not depend on the threads."""
+    shared = load_i64(frame, SHARED)
+    for k in range(load_i64(shared, _SUMS)):
+        first = _FIRST + _EACH * k
+        target = load_i64(frame, load_i64(shared, first + _WORD))
+        double = load_i64(shared, first + _BYTES) == 8
+        total = 0.0
+        for part in range(parts):
+            cell = cells + (MOST_SUMS * part + k) * CELL
+            total += load_f64(cell, 0) if double else numba.float64(load_f32(cell, 0))
+        if load_i64(shared, first + _STORED) == 0:
+            total += load_f64(target, 0) if double else numba.float64(load_f32(target, 0))
+        if double:
+            store_f64(target, 0, total)
+        else:
+            store_f32(target, 0, numba.float32(total))
