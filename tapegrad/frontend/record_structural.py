@@ -220,16 +220,29 @@ def record_of_squares(code: int, x: Tensor, name: str) -> Tensor | None:
     return None if slot in _UNFIT else _made(slot, [x], name)
 
 
-def record_by_factors(code: int, x: Tensor, name: str) -> Tensor | None:
-    """Run and record an op with a number for each square matrix, by LU factors; `None` as above."""
+def record_packed(code: int, x: Tensor, packed: tuple[int, ...], name: str) -> Tensor:
+    """Run and record an op with a line of numbers for each matrix: how many, and parameters but for the first."""
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
-    slot = eager_matrices.record_by_factors(tape.header, code, _LU, own, COPY, mode.differentiate)
+    slot = eager_matrices.record_packed(tape.header, code, own, packed, COPY, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x):
+        return record_packed(code, x, packed, name)
+    return _made(slot, [x], name)
+
+
+def record_by_factors(code: int, x: Tensor, name: str, several: int = 1) -> Tensor | None:
+    """Run and record an op with numbers for each square matrix, by LU factors; `None` as above."""
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager_matrices.record_by_factors(tape.header, code, _LU, own, several, COPY, mode.differentiate)
     if slot >= 0 and mode.anomaly is None:
         return from_slot(tape, slot)
     if _loaded(slot, code, x) and _loaded(slot, _LU, x):
-        return record_by_factors(code, x, name)
+        return record_by_factors(code, x, name, several)
     return None if slot in _UNFIT else _made(slot, [x], name)
 
 

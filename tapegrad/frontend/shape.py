@@ -35,6 +35,11 @@ def _by_engine(x: Tensor, view: Callable[..., int], *arguments: Any) -> Tensor |
     return view_from_slot(x, slot) if slot >= 0 else None
 
 
+def packed_part(x: Tensor, first: int, rows: int, columns: int = -1) -> Tensor | None:
+    """Return a part of each line: vectors, or matrices that lie column by column; `None` where the engine has none."""
+    return _by_engine(x, views.view_part, first, rows, columns)
+
+
 def _tensor(a: Any, name: str) -> Tensor:
     """Return an operand of any dtype as a Tensor."""
     if is_tensor(a) or holds_tensors(a):

@@ -1,6 +1,6 @@
 """Functions of square matrices, and systems of linear equations, recorded and run in one call."""
 
-from tapegrad.engine.kernels.raw_memory import stack_words, store_i64
+from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.eager import contiguous, kernel_of, run_structural
 from tapegrad.engine.tape import columns as col
@@ -14,6 +14,7 @@ from tapegrad.engine.tape.slots import result_slot
 _OF_SQUARES = 2  # words of `LuParams` and of the other records of square matrices
 _OF_SYSTEMS = 5  # words of `LuSolveParams`
 _SQUARES_BLOCK, _SYSTEMS_BLOCK = 1 + _OF_SQUARES, 1 + _OF_SYSTEMS
+_MOST_WORDS = 8  # of the parameters of an op with a packed result, and of their number
 
 
 @inline_njit
@@ -91,20 +92,53 @@ def record_of_squares(header, op, x, copy, recording):
     return y
 
 
+@entry_point(tuples=("packed",))
+def record_packed(header, op, x, packed, copy, recording):
+    """Record and run an op whose result has a line of numbers for each matrix.
+
+    `packed` is how many, and then the parameters, without the first one, which is the number of matrices.
+    """
+    dtype, stack = col.dtype(header, x), col.ndim(header, x) - 2
+    if dtype > F32:
+        return E_DTYPES
+    if stack < 0:
+        return E_SHAPES
+    if kernel_of(header, op, dtype, 0) == 0:
+        return E_KERNEL
+    own = contiguous(header, x, copy, recording)
+    if own < 0:
+        return own
+    shape, params, words = stack_words(MAX_NDIM), stack_words(_MOST_WORDS), load_i64(packed, -1)
+    _write_params(params, words, _copy_extents(header, own, stack, shape), 0)
+    for k in range(1, words):
+        store_i64(params, k + 1, load_i64(packed, k))
+    store_i64(shape, stack, load_i64(packed, 0))
+    instruction = Instruction(op, result_slot(header, dtype, stack + 1, shape, False), own, NONE, NONE, 0)
+    y = _recorded(header, instruction, params + 8, dtype, recording)
+    drop_tensor_ref(header, own)
+    return y
+
+
 @inline_njit
-def _number_of(header, op, factors, x, recording):
-    """Record and run an op whose result has a number for each matrix, by LU factors."""
+def _numbers_of(header, op, factors, x, several, recording):
+    """Record and run an op whose result has a number, or `several`, for each matrix, by LU factors."""
     shape, params, dtype = stack_words(MAX_NDIM), stack_words(_SQUARES_BLOCK), col.dtype(header, x)
-    stack = col.ndim(header, x) - 2
-    matrices = _copy_extents(header, x, stack, shape)
+    stack, first = col.ndim(header, x) - 2, 1 if several > 1 else 0
+    store_i64(shape, 0, several)
+    matrices = _copy_extents(header, x, stack, shape + 8 * first)
     _write_params(params, _OF_SQUARES, matrices, extent(header, x, stack))
-    instruction = Instruction(op, result_slot(header, dtype, stack, shape, False), x, factors, NONE, 0)
+    instruction = Instruction(
+        op, result_slot(header, dtype, stack + first, shape, False), x, factors, NONE, 0
+    )
     return _recorded(header, instruction, params + 8, dtype, recording)
 
 
 @entry_point()
-def record_by_factors(header, op, lu, x, copy, recording):
-    """Record and run an op whose result has a number for each square matrix, by LU factors, which are recorded too."""
+def record_by_factors(header, op, lu, x, several, copy, recording):
+    """Record and run an op by LU factors of square matrices, which are recorded too.
+
+    Its result has a number for each matrix or, before the dimensions of the stack, one of `several`.
+    """
     dtype = col.dtype(header, x)
     if dtype > F32:
         return E_DTYPES
@@ -118,7 +152,7 @@ def record_by_factors(header, op, lu, x, copy, recording):
     factors = _factors(header, lu, own, recording)
     y = factors
     if factors >= 0:
-        y = _number_of(header, op, factors, own, recording)
+        y = _numbers_of(header, op, factors, own, several, recording)
         drop_tensor_ref(header, factors)
     drop_tensor_ref(header, own)
     return y

@@ -174,6 +174,29 @@ def view_key(header, slot, key):
     return view_as(header, slot, ndim - rows + new, col.offset(header, slot) + offset, seen)
 
 
+# --- parts of a packed result --------------------------------------------------------------------------------------
+
+
+@entry_point()
+def view_part(header, slot, first, rows, columns):
+    """Matrices that lie column by column in each line, from number `first` on; vectors where `columns` is -1."""
+    last = col.ndim(header, slot) - 1
+    if col.dtype(header, slot) > F32:
+        return E_DTYPES
+    if last < 0 or first < 0 or rows < 0 or first + rows * abs(columns) > extent(header, slot, last):
+        return E_SHAPES
+    seen, step = stack_words(VIEW_WORDS), stride(header, slot, last)
+    for d in range(last):
+        describe_like(seen, d, header, slot, d)
+    describe(seen, last, rows, step)
+    if columns >= 0:
+        if last + 2 > MAX_NDIM:
+            return E_NDIM
+        describe(seen, last + 1, columns, rows * step)
+    ndim = last + 1 if columns < 0 else last + 2
+    return view_as(header, slot, ndim, col.offset(header, slot) + first * step, seen)
+
+
 # --- other shapes ------------------------------------------------------------------------------------------------
 
 

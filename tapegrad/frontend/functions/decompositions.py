@@ -6,10 +6,13 @@ from typing import Any, Literal, NamedTuple
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.joining import concatenate
 from tapegrad.frontend.functions.linalg import matmul
-from tapegrad.frontend.functions.matrices import matrices, record, square
-from tapegrad.frontend.shape import in_c_order, swapaxes
+from tapegrad.frontend.functions.matrices import matrices, square
+from tapegrad.frontend.record_structural import record_packed
+from tapegrad.frontend.shape import packed_part, swapaxes
 from tapegrad.frontend.tensor import Tensor, view_of
-from tapegrad.ops.params import EighParams, QrParams, SvdParams
+from tapegrad.ops import CODES
+
+_EIGH, _QR, _SVD = (CODES[name] for name in ("eigh", "qr", "svd"))
 
 
 class EighResult(NamedTuple):
@@ -36,6 +39,8 @@ class SVDResult(NamedTuple):
 
 def part_of(packed: Tensor, first: int, shape: tuple[int, ...]) -> Tensor:
     """Return a part of each line of a packed result, as a view in a shape."""
+    if len(shape) == 1 and (made := packed_part(packed, first, *shape)) is not None:
+        return made
     array = packed.data_or_traced()
     lines = array[..., first : first + math.prod(shape)]
     return view_of(packed, lines.reshape(array.shape[:-1] + shape))
@@ -43,6 +48,8 @@ def part_of(packed: Tensor, first: int, shape: tuple[int, ...]) -> Tensor:
 
 def columns_of(packed: Tensor, first: int, rows: int, columns: int) -> Tensor:
     """Return the same as matrices that lie there column by column."""
+    if (made := packed_part(packed, first, rows, columns)) is not None:
+        return made
     array = packed.data_or_traced()
     lines = array[..., first : first + rows * columns]
     return view_of(packed, lines.reshape((*array.shape[:-1], columns, rows)).swapaxes(-1, -2))
@@ -53,10 +60,8 @@ def columns_of(packed: Tensor, first: int, rows: int, columns: int) -> Tensor:
 
 def eigen_packed(x: Tensor, lower: bool, vectors: bool, name: str) -> Tensor:
     """Record eigenvalues and eigenvectors, which are rows there."""
-    x, n = in_c_order(x), x.shape[-1]
-    stack = x.shape[:-2]
-    params = EighParams(math.prod(stack), n, int(lower), int(vectors))
-    return record("eigh", [x], (*stack, n + n * n), params, name)
+    n = x.shape[-1]
+    return record_packed(_EIGH, x, (n + n * n, n, int(lower), int(vectors)), name)
 
 
 def _is_lower(uplo: Any, name: str) -> bool:
@@ -227,11 +232,11 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         raise UnsupportedError("numpy.linalg.qr: mode='raw' is not supported for Tensors; use 'reduced'")
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"numpy.linalg.qr: mode is 'reduced', 'complete' or 'r', not {mode!r}")
-    x = in_c_order(matrices(a, "numpy.linalg.qr"))
-    (*stack, m, n), k = x.shape, min(x.shape[-2:])
+    x = matrices(a, "numpy.linalg.qr")
+    m, n = x.shape[-2:]
+    k = min(m, n)
     full = m if mode == "complete" else k
-    params = QrParams(math.prod(stack), m, n, full)
-    packed = record("qr", [x], (*stack, full * (m + n)), params, "numpy.linalg.qr")
+    packed = record_packed(_QR, x, (full * (m + n), m, n, full), "numpy.linalg.qr")
     r = columns_of(packed, m * full, full, n)
     return r if mode == "r" else QRResult(_complete(columns_of(packed, 0, m, full), k), r)
 
@@ -241,11 +246,10 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 def singular_packed(x: Tensor, full: bool, vectors: bool, name: str) -> Tensor:
     """Record singular values, U and V^T, both column by column."""
-    x = in_c_order(x)
-    (*stack, m, n), k = x.shape, min(x.shape[-2:])
+    m, n = x.shape[-2:]
+    k = min(m, n)
     left, right = (m, n) if full else (k, k)
-    params = SvdParams(math.prod(stack), m, n, int(full), int(vectors))
-    return record("svd", [x], (*stack, k + m * left + n * right), params, name)
+    return record_packed(_SVD, x, (k + m * left + n * right, m, n, int(full), int(vectors)), name)
 
 
 def singular_parts(packed: Tensor, m: int, n: int, full: bool) -> SVDResult:

@@ -2,10 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from tapegrad.frontend.functions.matrices import count_of, lu_factors, number_of_squares, record, square
-from tapegrad.frontend.shape import in_c_order
+from tapegrad.frontend.functions.matrices import number_of_squares, two_numbers_of_squares
 from tapegrad.frontend.tensor import Tensor
-from tapegrad.ops.params import LuParams
 
 
 class SlogdetResult(NamedTuple):
@@ -81,9 +79,7 @@ def slogdet(a: Any) -> SlogdetResult:
     >>> sign, logabsdet
     (Tensor(-1.), Tensor(0.))
     """
-    x = in_c_order(square(a, "numpy.linalg.slogdet"))
-    params, name = LuParams(count_of(x), x.shape[-1]), "numpy.linalg.slogdet"
-    both = record("slogdet", [x, lu_factors(x, name)], (2, *x.shape[:-2]), params, name)
+    both = two_numbers_of_squares("slogdet", a, "numpy.linalg.slogdet")
     return SlogdetResult(both[0], both[1])
 
 

@@ -1,5 +1,6 @@
 """What functions of matrices have in common: checks of their operands, the order in memory, and their instructions."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ from tapegrad.ops.params import (
 
 Shape = tuple[int, ...]
 _WORDS = np.dtype(np.int64)
+_TWO = functools.partial(record_by_factors, several=2)
 
 
 def record(
@@ -216,6 +218,11 @@ def of_squares(op: str, a: Any, name: str) -> Tensor:
 def number_of_squares(op: str, a: Any, name: str) -> Tensor:
     """Record a function of square matrices that has a number for each, by LU factors."""
     return _at_once(record_by_factors, op, a, name)
+
+
+def two_numbers_of_squares(op: str, a: Any, name: str) -> Tensor:
+    """Record one that has two, the first ones of all matrices before the second ones."""
+    return _at_once(_TWO, op, a, name)
 
 
 def _at_once(recorded: Callable[[int, Tensor, str], Tensor | None], op: str, a: Any, name: str) -> Tensor:
