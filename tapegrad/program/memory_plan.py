@@ -59,11 +59,10 @@ class Blocks:
         """The block that each made-up address of the workspace lies in."""
         return np.maximum(np.searchsorted(self._addresses, addresses, "right") - 1, 0)
 
-    def span(self, address: int) -> tuple[int, int]:
-        """The made-up addresses of the block that one lies in."""
-        number = int(self.number(np.array(address)))
-        start = int(self._addresses[number])
-        return start, start + max(int(self.bytes[number]), 1)
+    def spans(self) -> list[tuple[int, int]]:
+        """The made-up addresses of each block: the first, and the one behind the last."""
+        stops = self._addresses + np.maximum(self.bytes, 1)
+        return list(zip(self._addresses.tolist(), stops.tolist(), strict=True))
 
     def find_uses(self, frames: Sequence[np.ndarray], begun: Sequence[np.ndarray]) -> None:
         """Find from the frames of all rows, in order, when each block is in use; `begun` where a frame begins."""

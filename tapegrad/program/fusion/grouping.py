@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from tapegrad.program.fusion.accesses import ADD, READ, Access, Blocks, Row
 from tapegrad.program.fusion.dependences import overlap
 
-_MOST_ROWS = 256  # in a group: compilers take more than proportionally longer for long functions
+_MOST_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
 
 
 class Group:

@@ -38,7 +38,7 @@ def fuse(
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
     units = [unit for start in range(0, len(rows), _WINDOW) for unit in _grouped(rows, before, start, blocks)]
-    readers = _Readers(rows, units, runs_again)
+    readers = _Readers(rows, units, blocks, runs_again)
     pending = {number: row.accesses[0] for number, row in enumerate(rows) if row.clears}
     found: list[int | Bound] = []
     for position, unit in enumerate(units):
@@ -85,15 +85,17 @@ def _as_it_is(row: Row) -> Row:
 class _Readers:
     """Who reads what, among the units of a stream."""
 
-    def __init__(self, rows: Sequence[Row], units: Sequence[Group | int], runs_again: bool) -> None:
-        self._runs_again = runs_again
-        self._reads: list[tuple[int, Access]] = [
-            (position, access)
-            for position, unit in enumerate(units)
-            for number in ([unit] if isinstance(unit, int) else unit.rows)
-            for access in rows[number].accesses
-            if access.mode != WRITE
-        ]
+    def __init__(
+        self, rows: Sequence[Row], units: Sequence[Group | int], blocks: Blocks, runs_again: bool
+    ) -> None:
+        self._runs_again, self._blocks = runs_again, blocks
+        self._reads: dict[int, list[tuple[int, Access]]] = {}  # by block
+        for position, unit in enumerate(units):
+            for number in [unit] if isinstance(unit, int) else unit.rows:
+                for access in rows[number].accesses:
+                    if access.mode != WRITE:
+                        block = blocks.around(access.start)[0]
+                        self._reads.setdefault(block, []).append((position, access))
 
     def beside(self, position: int, start: int, stop: int) -> bool:
         """Whether a unit other than this one reads what it leaves there."""
@@ -101,5 +103,5 @@ class _Readers:
             (other > position or (self._runs_again and other != position))
             and access.start < stop
             and start < access.stop
-            for other, access in self._reads
+            for other, access in self._reads.get(self._blocks.around(start)[0], ())
         )

@@ -1,5 +1,6 @@
 """Streams in which segments stand in the place of rows."""
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from tapegrad.engine.kernels.segment_frame import SHARED, TURNS, word_of
 from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
 from tapegrad.engine.sweep.segment_chunks import IS_SEGMENT, description
 from tapegrad.program.fusion import recipes
-from tapegrad.program.fusion.accesses import rows_of
+from tapegrad.program.fusion.accesses import Row, rows_of
 from tapegrad.program.fusion.groups_to_segments import fuse
 from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.memory_plan import Blocks
@@ -28,7 +29,8 @@ class Memory:
     """The memory that streams are bound on: blocks of the workspace, bindings, and whatever lies elsewhere."""
 
     def __init__(self, blocks: Blocks) -> None:
-        self._blocks = blocks
+        self._spans = blocks.spans()
+        self._starts = [start for start, _ in self._spans]
 
     def around(self, address: int) -> _Span:
         """The bytes of the block or the binding that an address lies in."""
@@ -37,7 +39,7 @@ class Memory:
         if address >> RANGE_SHIFT != WORKSPACE >> RANGE_SHIFT:
             start = address >> RANGE_SHIFT << RANGE_SHIFT
             return start, start + _BINDING_BYTES
-        return self._blocks.span(address)
+        return self._spans[bisect_right(self._starts, address) - 1]
 
 
 class Loose(NamedTuple):
@@ -71,27 +73,42 @@ def fused(
     elif only_if_known:
         return None
     else:
-        units = _fused(streams, blocks, [blocks.span(address) for address in kept])
+        units = _fused(streams, blocks, kept)
         recipes.write(key, [outside.numbered(each) for each in units])
     return [_assembled(each.stream, found) for each, found in zip(streams, units, strict=True)]
 
 
-def _fused(streams: list[Loose], blocks: Blocks, kept: list[_Span]) -> list[recipes.Units]:
+def _fused(streams: list[Loose], blocks: Blocks, kept: list[int]) -> list[recipes.Units]:
     memory = Memory(blocks)
+    results = [memory.around(address) for address in kept]
     rows = [rows_of(each.stream, memory) for each in streams]
-    read = [sorted({(a.start, a.stop) for row in each for a in row.accesses}) for each in rows]
+    read = [_spans(each, memory) for each in rows]
 
     def reader(own: int) -> Callable[[int, int], bool]:
         """Whether anybody but stream `own` reads bytes."""
-        spans = [*kept, *(span for number, each in enumerate(read) if number != own for span in each)]
-        return lambda start, stop: (
-            start >> RANGE_SHIFT > WORKSPACE >> RANGE_SHIFT
-            or any(first < stop and start < last for first, last in spans)
-        )
+        others = [spans for number, spans in enumerate(read) if number != own]
+
+        def is_read(start: int, stop: int) -> bool:
+            block = memory.around(start)[0]
+            spans = [*results, *(span for each in others for span in each.get(block, ()))]
+            return start >> RANGE_SHIFT > WORKSPACE >> RANGE_SHIFT or any(
+                first < stop and start < last for first, last in spans
+            )
+
+        return is_read
 
     return [
         fuse(rows[number], memory, reader(number), each.runs_again) for number, each in enumerate(streams)
     ]
+
+
+def _spans(rows: list[Row], memory: Memory) -> dict[int, set[_Span]]:
+    """What rows touch, by block."""
+    found: dict[int, set[_Span]] = {}
+    for row in rows:
+        for access in row.accesses:
+            found.setdefault(memory.around(access.start)[0], set()).add((access.start, access.stop))
+    return found
 
 
 def _assembled(stream: InstructionStream, units: recipes.Units) -> InstructionStream:
