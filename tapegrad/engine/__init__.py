@@ -9,6 +9,7 @@ In reading order:
     sweep                          instructions bound to frames; eager execution, reverse, tangent, replay
     runtime                        compiling, caching, announcing
     kernel_table, reference        from op codes to kernels; the same formulas by NumPy
+    bound_kernels                  from the frames of a program's rows to kernels that need not ask
     plain_arrays                   an elementwise op on NumPy arrays, past any tape
     status                         from error numbers to exceptions
     tape_view                      a tape at one moment, as Python reads it

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tapegrad.engine import kernel_table
+from tapegrad.engine import bound_kernels, kernel_table
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.fill import zero_fill
 from tapegrad.engine.sweep import bind_recording
@@ -90,11 +90,8 @@ class InstructionStream:
     def load_kernels(self) -> None:
         """Load the kernels of ops, and choose from how many elements on each row runs on several threads."""
         lacking = np.flatnonzero(self.kernels == 0)
-        names = self._names()[lacking]
-        addresses = np.zeros(int(names.max(initial=0)) + 1, np.int64)
-        for name, key in _keys(names).items():
-            addresses[name] = kernel_table.load_code(*key)
-        self.kernels[lacking] = addresses[names]
+        keys = np.stack([self.op[lacking], self.variant[lacking], self.direction[lacking]])
+        self.kernels[lacking] = bound_kernels.addresses(keys, self.frames[lacking])
         self.thresholds[lacking] = parallel_thresholds(self.op[lacking], self.elements[lacking])
         if self.thresholds.any():
             kernel_table.load_driver()

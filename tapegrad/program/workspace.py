@@ -117,10 +117,12 @@ def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.n
 def _rows(stream: InstructionStream, frames: np.ndarray) -> np.ndarray:
     """The rows of a stream as the replay reads them: kernel, frame, parallel threshold."""
     begun = np.flatnonzero(stream.kernels != CONTINUED)
+    thresholds, first = stream.thresholds[begun], stream.frames[begun]
+    has_no_loops = (first[:, word.OUTER] == 0) & (first[:, word.COUNT] >= 0)
     rows = np.empty((len(begun), replay.STREAM_WORDS), np.int64)
     rows[:, 0] = stream.kernels[begun]
     rows[:, 1] = frames.ctypes.data + 8 * word.WORDS * begun
-    rows[:, 2] = stream.thresholds[begun]
+    rows[:, 2] = np.where((thresholds == 0) & has_no_loops, replay.ONE_CALL, thresholds)
     return rows
 
 

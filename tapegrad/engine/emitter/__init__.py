@@ -4,6 +4,7 @@ In reading order, which is the way that a row of the table takes:
 
     kernels                        a kernel by its row: from disk, or made now; its address
     case, rows                     the row's texts: forward and reverse kernels
+    bound                          the same for rows of which binding knows all that a kernel would ask
     tangents, several_tangents     tangent kernels, of one and of several
     accumulation                   the kernel of sums, broadcasts and copies
     segment, segment_rows, segment_kernels  many rows over the same elements in one kernel

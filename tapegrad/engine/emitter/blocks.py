@@ -20,13 +20,14 @@ _BOOLEAN = Type("i1")
 
 
 @dataclass
-class _Block:
+class Block:
     """A block of a line: where its elements are, and what stands for them where they are a single one."""
 
     at: Value
     element: Type
     several: Value | None = None
     single: Value | None = None
+    everywhere: Value | None = None  # one element that stands for all
     old: tuple[Value, Value] | None = None  # where what is added to is, and what the index is masked with
     sums: Value | None = None  # where the partial sums are
 
@@ -58,13 +59,13 @@ class Blocks:
         self._room = {name: scratch(body, line.element, BLOCK) for name, line in lines.items()}
         self._sums = {name: Sum(body) for name, to in self._cotangents.items() if to.summed}
         self._fits = self._whether_it_fits()
-        self._blocks: dict[str, _Block] = {}
+        self._blocks: dict[str, Block] = {}
         self.n, self.start = count, self._zero
 
     def temporary(self, name: str, element: Type) -> None:
         """Room for a block of values in between."""
         self._room[name] = scratch(self.body, element, BLOCK)
-        self._blocks[name] = _Block(self._room[name], element)
+        self._blocks[name] = Block(self._room[name], element)
 
     def _whether_it_fits(self) -> Value:
         fits = self.body.constant(_BOOLEAN, 1)
@@ -97,22 +98,22 @@ class Blocks:
         for name, line in self._reads.items():
             several = self.body.splat(line.stride.unequal(0))
             single = self.body.splat(load(line.base, line.element))
-            self._blocks[name] = _Block(packed[name], line.element, several, single)
+            self._blocks[name] = Block(packed[name], line.element, several, single)
         for name, line in self._writes.items():
-            self._blocks[name] = _Block(self._target(name, line), line.element)
+            self._blocks[name] = Block(self._target(name, line), line.element)
         for name, to in self._cotangents.items():
             self._blocks[name] = self._block_of(name, to)
 
-    def _block_of(self, name: str, to: Cotangent) -> _Block:
+    def _block_of(self, name: str, to: Cotangent) -> Block:
         """A block of a cotangent: in scratch memory nothing is kept."""
         body = self.body
         if to.summed:
             self._sums[name].begin()
-            return _Block(to.line.base, to.line.element, sums=self._sums[name].parts)
+            return Block(to.line.base, to.line.element, sums=self._sums[name].parts)
         target = self._target(name, to.line)
         kept = (self._fits | to.line.stride.equal(to.line.element.bytes)) & ~to.stored
         everywhere = body.either(kept, body.constant(I64, -1), self._zero)
-        return _Block(target, to.line.element, old=(body.either(kept, target, body.zeros()), everywhere))
+        return Block(target, to.line.element, old=(body.either(kept, target, body.zeros()), everywhere))
 
     def _packed(self, places: dict[str, Value]) -> dict[str, Value]:
         """Where the elements of a block that are read lie side by side."""
@@ -168,21 +169,39 @@ class Blocks:
         return block.at, size
 
 
-def adjacent(line: Line) -> _Block:
+def adjacent(line: Line) -> Block:
     """A line that is adjacent, as one block."""
-    return _Block(line.base, line.element)
+    return Block(line.base, line.element)
 
 
-def adjacent_cotangent(to: Cotangent) -> _Block:
+def adjacent_cotangent(to: Cotangent) -> Block:
     """The same for a cotangent: what is not to be kept is read from zeros."""
     body, line = to.stored.body, to.line
     zeros = body.zeros()
     everywhere = body.either(to.stored, body.constant(I64, 0), body.constant(I64, -1))
-    return _Block(line.base, line.element, old=(body.either(to.stored, zeros, line.base), everywhere))
+    return Block(line.base, line.element, old=(body.either(to.stored, zeros, line.base), everywhere))
+
+
+def everywhere(line: Line) -> Block:
+    """A line that is one element."""
+    element = load(line.base, line.element)
+    line.base.body.splat(element)  # known from now on, so that no loop does it again
+    return Block(line.base, line.element, everywhere=element)
+
+
+def written(to: Cotangent) -> Block:
+    """A cotangent that is written."""
+    return Block(to.line.base, to.line.element)
+
+
+def added_to(to: Cotangent) -> Block:
+    """A cotangent that is added to."""
+    line = to.line
+    return Block(line.base, line.element, old=(line.base, line.base.body.constant(I64, -1)))
 
 
 def over_vectors(
-    body: Body, n: Value, blocks: Mapping[str, _Block], emit: Callable[["Elements"], None]
+    body: Body, n: Value, blocks: Mapping[str, Block], emit: Callable[["Elements"], None]
 ) -> None:
     """Emit what is to be done with each vector of blocks: a loop for whole ones, and masked, what is left."""
     whole = _over_whole(body, n, blocks, emit)
@@ -192,7 +211,7 @@ def over_vectors(
 
 
 def over_pieces(
-    body: Body, n: Value, blocks: Mapping[str, _Block], emit: Callable[["Elements"], None]
+    body: Body, n: Value, blocks: Mapping[str, Block], emit: Callable[["Elements"], None]
 ) -> None:
     """The same, but of what is left halves, quarters, and so on: processors pass on no masked stores to loads."""
     _over_whole(body, n, blocks, emit)
@@ -204,7 +223,7 @@ def over_pieces(
 
 
 def _over_whole(
-    body: Body, n: Value, blocks: Mapping[str, _Block], emit: Callable[["Elements"], None]
+    body: Body, n: Value, blocks: Mapping[str, Block], emit: Callable[["Elements"], None]
 ) -> Value:
     whole = n & -body.target.lanes
     with body.loop(body.constant(I64, 0), whole, body.target.lanes) as i:
@@ -213,36 +232,59 @@ def _over_whole(
 
 
 class Elements:
-    """A vector of elements of each block, or a single one."""
+    """A vector of elements of each block.
+
+    A single element is computed with in the first lane of a vector of two: comparisons of vectors stay in registers of
+    vectors, those of single numbers go by way of the processor's flags.
+    """
 
     def __init__(
-        self, blocks: Mapping[str, _Block], index: Value, lanes: int, mask: Value | None = None
+        self, blocks: Mapping[str, Block], index: Value, lanes: int, mask: Value | None = None
     ) -> None:
         self._blocks, self._index, self._mask = blocks, index, mask
-        self._lanes = lanes if lanes > 1 else 0
+        self._lanes, self._one = max(lanes, 2), lanes == 1
 
     def type_of(self, element: Type) -> Type:
         """The type of a vector of so many elements."""
         return Type(element.element, self._lanes)
 
-    def _place(self, name: str) -> tuple[_Block, Value, Type]:
+    def _place(self, name: str) -> tuple[Block, Value, Type]:
         block = self._blocks[name]
         return block, element_at(block.at, block.element, self._index), self.type_of(block.element)
 
     def read(self, name: str) -> Value:
         """The elements of a block; truth values of bytes."""
         block, place, type_ = self._place(name)
+        value = (
+            self._load(block, place, type_) if block.everywhere is None else self._copies(block.everywhere)
+        )
+        return value.unequal(0) if type_.element == "i8" else value
+
+    def _copies(self, element: Value) -> Value:
+        return element.body.splat(element, self._lanes)
+
+    def _load(self, block: Block, place: Value, type_: Type) -> Value:
         mask = self._mask
         if block.several is not None:
             mask = block.several if mask is None else mask & block.several
-        value = load(place, type_, mask, block.single)
-        return value.unequal(0) if type_.element == "i8" else value
+        return self._fetch(place, type_, mask, block.single)
+
+    def _fetch(self, place: Value, type_: Type, mask: Value | None, missing: Value | None = None) -> Value:
+        if not self._one:
+            return load(place, type_, mask, missing)
+        zeros, body = place.body.named(type_, "zeroinitializer"), place.body
+        return body.load(type_, f"insertelement {zeros}, {load(place, Type(type_.element))}, i32 0")
+
+    def _keep(self, value: Value, place: Value) -> None:
+        if self._one:
+            value = value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
+        store(value, place, self._mask)
 
     def write(self, name: str, value: Value) -> None:
         """Write elements; truth values as bytes."""
         _, place, _ = self._place(name)
         bytes_ = value.body.convert("zext", value, "i8") if value.type.element == "i1" else value
-        store(bytes_, place, self._mask)
+        self._keep(bytes_, place)
 
     def add(self, name: str, value: Value) -> None:
         """Add to elements where they are kept, otherwise write."""
@@ -250,9 +292,10 @@ class Elements:
         if block.sums is not None:
             add_to_parts(block.sums, self._index, value, self._mask)
             return
-        store(self._old(block, type_) + value, place, self._mask)
+        self._keep(self._old(block, type_) + value, place)
 
-    def _old(self, block: _Block, type_: Type) -> Value:
-        assert block.old is not None
+    def _old(self, block: Block, type_: Type) -> Value:
+        if block.old is None:  # minus zero becomes zero as where it is added to one
+            return block.at.body.constant(type_, 0.0)
         base, everywhere = block.old
-        return load(element_at(base, block.element, self._index & everywhere), type_, self._mask)
+        return self._fetch(element_at(base, block.element, self._index & everywhere), type_, self._mask)

@@ -25,9 +25,9 @@ class Case:
     def element(self) -> Type:
         return Type(ELEMENTS[self.dtype])
 
-    def symbol(self, direction: str) -> str:
+    def symbol(self, direction: str, *parts: object) -> str:
         """What a kernel is called in machine code."""
-        return self.target.symbol(self.op.name, direction, self.dtype)
+        return self.target.symbol(self.op.name, direction, self.dtype, *parts)
 
     @property
     def vector(self) -> Type:

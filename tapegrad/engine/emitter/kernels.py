@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from tapegrad.engine.emitter import (
     accumulation,
     adjacent_loops,
+    bound,
     lines,
     machine,
     objects,
@@ -15,6 +16,7 @@ from tapegrad.engine.emitter import (
     tangents,
 )
 from tapegrad.engine.emitter.body import Body
+from tapegrad.engine.emitter.bound import Pattern
 from tapegrad.engine.emitter.case import Case
 from tapegrad.engine.emitter.functions import define
 from tapegrad.engine.emitter.mathematics import MATHEMATICS
@@ -78,6 +80,20 @@ def address(op: Op, dtype: str, direction: str, target: Target | None = None) ->
     target = target or host()
     symbol = Case(op, dtype, target).symbol(direction)
     return _load(symbol, target, lambda: compiled(bodies(op, dtype, direction, target), target))
+
+
+@functools.cache
+def bound_address(op: Op, dtype: str, direction: str, pattern: Pattern, target: Target | None = None) -> int:
+    """The address of a kernel for rows whose frames have a pattern; 0 where there is none."""
+    case = Case(op, dtype, target or host())
+    known = bound.needed(case, direction, pattern)
+    return 0 if known is None else _bound_address(case, direction, known)
+
+
+@functools.cache
+def _bound_address(case: Case, direction: str, pattern: Pattern) -> int:
+    symbol, target = case.symbol(direction, pattern.code), case.target
+    return _load(symbol, target, lambda: compiled([bound.kernel(case, direction, pattern, symbol)], target))
 
 
 @functools.cache

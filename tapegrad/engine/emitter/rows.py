@@ -19,8 +19,18 @@ def primal_of(op: Op) -> str:
     return f"{op.name}({arguments})" if op.name in MATHEMATICS else op.primal
 
 
+def loop_of(case: Case, direction: str, wanted: tuple[int, ...]) -> Loop:
+    """The loop of a kernel of a direction, in reverse for the cotangents of the operands that are wanted."""
+    return _primal(case) if direction == "forward" else _contributions(case, wanted)
+
+
 def forward(case: Case) -> list[Body]:
     """The functions of the kernel of the primal."""
+    return functions_of(_primal(case), case.symbol("forward"))
+
+
+def _primal(case: Case) -> Loop:
+    """The loop that computes the result."""
     stages = Stages()
     node = stages.cut(parse(primal_of(case.op)))
 
@@ -31,7 +41,7 @@ def forward(case: Case) -> list[Body]:
     def emit(expressions: Expressions, elements: Elements) -> None:
         elements.write("y", expressions.value(node))
 
-    return functions_of(Loop(case, stages, [node], lines, emit), case.symbol("forward"))
+    return Loop(case, stages, [node], lines, emit)
 
 
 def reverse(case: Case) -> list[Body]:

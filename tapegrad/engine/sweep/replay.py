@@ -9,6 +9,7 @@ import numba
 
 from tapegrad.engine.kernels.frame import STRIDE
 from tapegrad.engine.kernels.raw_memory import (
+    call_kernel,
     load_i32,
     load_i64,
     memset,
@@ -65,6 +66,7 @@ PROGRAM_WORDS = 16
 BINDING_WORDS = 8
 
 STREAM_WORDS = 3
+ONE_CALL = 1 << 62  # parallel threshold of a row that is one call of its kernel: `execute` has nothing to ask
 
 MISMATCH = -1  # an array does not look as its port expects
 DUE = -2  # nothing was done: somebody wants to be asked before
@@ -111,7 +113,11 @@ def run_stream(program, stream, count):
     loops, control = load_i64(program, LIBRARY), load_i64(program, CONTROL)
     for i in range(count):
         row = stream + 8 * STREAM_WORDS * i
-        status = execute(load_i64(row, 0), load_i64(row, 1), loops, load_i64(row, 2), control)
+        kernel, frame, parallel_threshold = load_i64(row, 0), load_i64(row, 1), load_i64(row, 2)
+        if parallel_threshold == ONE_CALL:
+            status = call_kernel(kernel, frame, loops)
+        else:
+            status = execute(kernel, frame, loops, parallel_threshold, control)
         if status != 0:
             store_i64(program, STOPPED_AT, i)
             return status

@@ -1,0 +1,80 @@
+"""The kernels of bound rows: where a frame shows all that a kernel would have to ask, one that does not ask."""
+
+import functools
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.emitter import kernels as emitter
+from tapegrad.engine.emitter.bound import CODES, Pattern
+from tapegrad.engine.emitter.case import ELEMENTS
+from tapegrad.engine.kernel_table import DIRECTIONS, DTYPE_NAMES
+from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_STRIDE
+from tapegrad.engine.runtime import compiler
+from tapegrad.ops import ROWS, Op
+
+_NO_PATTERN = -1
+_BYTES = {"f64": 8, "f32": 4}
+_BITS = np.array([1, 2, 4])
+
+
+def addresses(keys: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    """Address of each row's kernel; `keys` holds the op codes, the dtype codes and the direction codes of the rows."""
+    op, dtype, direction = keys
+    names = (
+        ((op * len(DTYPE_NAMES) + dtype) * len(DIRECTIONS) + direction) * CODES + _patterns(keys, frames) + 1
+    )
+    _, first, where = np.unique(names, return_index=True, return_inverse=True)
+    found = [
+        _load(*each)
+        for each in zip(*keys[:, first].tolist(), (names[first] % CODES - 1).tolist(), strict=True)
+    ]
+    return np.array(found, np.int64)[where.reshape(-1)]
+
+
+def _load(op: int, dtype: int, direction: int, pattern: int) -> int:
+    row, address = ROWS[op], 0
+    if pattern != _NO_PATTERN and isinstance(row, Op):
+        with compiler.compiling:
+            names = DTYPE_NAMES[dtype], DIRECTIONS[direction]
+            address = emitter.bound_address(row, *names, Pattern.of_code(pattern))
+    return address or kernel_table.load_code(op, dtype, direction)
+
+
+@functools.cache
+def _element_bytes() -> np.ndarray:
+    """Bytes of an element by op, dtype and role: three operands, the result. 0 where there is none."""
+    table = np.zeros((len(ROWS), len(DTYPE_NAMES), 4), np.int64)
+    for code, row in enumerate(ROWS):
+        if isinstance(row, Op) and row.kind == "elementwise":
+            for dtype in ELEMENTS:
+                table[code, DTYPE_NAMES.index(dtype), [*range(row.arity), 3]] = _BYTES[dtype]
+            table[code][:, list(row.boolean_operands)] //= table[code][:, list(row.boolean_operands)].clip(1)
+            table[code, :, 3] = table[code, :, 3].clip(max=1) if row.predicate else table[code, :, 3]
+    return table
+
+
+@functools.cache
+def _differentiable() -> np.ndarray:
+    """The operands of each op that have cotangents, as bits."""
+    of_ops = [row.differentiable_operands if isinstance(row, Op) else () for row in ROWS]
+    return np.array([sum(1 << j for j in operands) for operands in of_ops])
+
+
+def _patterns(keys: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    """The code of each row's pattern."""
+    op, dtype, direction = keys
+    bytes_, count = _element_bytes()[op, dtype], frames[:, COUNT]
+    single = count == 1
+    strides = frames[:, STRIDE : Y_STRIDE + 1]
+    adjacent = (strides == bytes_) | (bytes_ == 0) | single[:, None]
+    scalar = (strides == 0) & ~adjacent
+    scalar[:, 3] = False
+    scalars = scalar[:, :3] @ _BITS
+    reverse = DIRECTIONS.index("reverse")
+    wanted = ((frames[:, X_BAR : X_BAR + 3] != 0) @ _BITS) & _differentiable()[op]
+    wanted[direction != reverse] = 0
+    known = (adjacent | scalar).all(axis=1) & (bytes_[:, 3] > 0) & (count > 0) & (direction <= reverse)
+    known &= (direction != reverse) | ((wanted != 0) & (wanted & scalars == 0))
+    code = Pattern(single.astype(np.int64), scalars, wanted, frames[:, STORE] & wanted).code
+    return np.where(known, code, _NO_PATTERN)

@@ -1,0 +1,159 @@
+"""Kernels of bound rows: to the bit what the row's other kernel computes, and chosen only where the frame allows it."""
+
+import ctypes
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from helpers.elementwise_kernels import DTYPES, SPECIAL
+from tapegrad.engine import bound_kernels, kernel_table
+from tapegrad.engine.emitter import kernels
+from tapegrad.engine.emitter.bound import Pattern
+from tapegrad.engine.emitter.target import x86_64_v3
+from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.runtime import library_loops
+from tapegrad.ops import BY_NAME, CODES, Op
+
+COUNTS = (1, 2, 13, 16, 37)
+# An op of each kind: one instruction, texts with a division, a selection, mathematics, truth values in and out.
+NAMES = ("multiply", "subtract", "divide", "maximum", "square", "tanh", "power", "where", "less")
+_KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+class Frame:
+    """A frame on memory of its own: operands, result, cotangents, with a guard element behind each."""
+
+    def __init__(self, op: Op, dtype: str, direction: str, count: int, scalars: int, wanted: int) -> None:
+        rng, kind = np.random.default_rng(7), DTYPES[dtype]
+        self.words, self.arrays = np.zeros(WORDS, np.int64), []
+        self.words[COUNT] = count
+
+        def place(word: int, stride: int, values: np.ndarray) -> None:
+            self.arrays.append(values)
+            self.words[word], self.words[stride] = values.ctypes.data, values.itemsize
+
+        def drawn() -> np.ndarray:
+            return np.where(
+                rng.random(count + 1) < 0.5, rng.choice(SPECIAL, count + 1), rng.normal(size=count + 1)
+            )
+
+        for j in range(op.arity):
+            values = drawn() > 0 if j in op.boolean_operands else drawn().astype(kind)
+            place(X + j, STRIDE + j, values)
+        place(Y, Y_STRIDE, np.zeros(count + 1, bool if op.predicate else kind))
+        if direction == "reverse":
+            place(Y_BAR, Y_STRIDE, drawn().astype(kind))
+            for j in op.differentiable_operands:
+                if wanted >> j & 1:
+                    place(X_BAR + j, STRIDE + j, drawn().astype(kind))
+        for j in range(op.arity):
+            if scalars >> j & 1:
+                self.words[STRIDE + j] = 0
+
+    def run(self, address: int) -> list[bytes]:
+        """The memory after a kernel."""
+        with np.errstate(all="ignore"):
+            assert _KERNEL(address)(self.words.ctypes.data, library_loops.table()) == 0
+        return [array.tobytes() for array in self.arrays]
+
+
+def _frames(op: Op, dtype: str, direction: str) -> Any:
+    """Frames of every pattern, and their patterns."""
+    targets = [0] if direction == "forward" else range(1, 1 << op.arity)
+    for count, scalars, wanted in itertools.product(COUNTS, range(1 << op.arity), targets):
+        wanted &= sum(1 << j for j in op.differentiable_operands)
+        if scalars & wanted or (count == 1 and scalars) or (direction == "reverse" and not wanted):
+            continue
+        for stored in {0, wanted, wanted & 1} if direction == "reverse" else {0}:
+            pattern = Pattern(int(count == 1), scalars, wanted, stored)
+            yield lambda case=(count, scalars, wanted): Frame(op, dtype, direction, *case), pattern
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_results_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
+    op = BY_NAME[name]
+    for direction in ("forward", "reverse")[: 1 if op.predicate else 2]:
+        for make, pattern in _frames(op, dtype, direction):
+            frame, other = make(), make()
+            frame.words[STORE] = other.words[STORE] = pattern.stored
+            address = kernels.bound_address(op, dtype, direction, pattern)
+            assert frame.run(address) == other.run(kernels.address(op, dtype, direction)), (
+                direction,
+                pattern,
+            )
+
+
+def test_for_other_processors() -> None:
+    op, pattern = BY_NAME["multiply"], Pattern(0, 1, 2, 2)
+    frame, other = (Frame(op, "f64", "reverse", 13, 1, 2) for _ in range(2))
+    frame.words[STORE] = other.words[STORE] = 2
+    address = kernels.bound_address(op, "f64", "reverse", pattern, x86_64_v3())
+    assert frame.run(address) == other.run(kernels.address(op, "f64", "reverse"))
+
+
+def test_codes_of_patterns() -> None:
+    for single, scalars, wanted in itertools.product((0, 1), range(8), range(8)):
+        pattern = Pattern(single, scalars, wanted, wanted & 5)
+        assert Pattern.of_code(pattern.code) == pattern
+
+
+MULTIPLY = BY_NAME["multiply"]
+
+
+def _chosen(direction: str, change: dict[int, int], name: str = "multiply", count: int = 5) -> int:
+    """The kernel for a frame of adjacent lines, after some changes of its words."""
+    frame = Frame(BY_NAME[name], "f64", direction, count, 0, 3)
+    for word, value in change.items():
+        frame.words[word] = value
+    codes = kernel_table.DIRECTIONS.index(direction)
+    keys = np.array([[CODES[name]], [0], [codes]])
+    return int(bound_kernels.addresses(keys, frame.words[None])[0])
+
+
+def _expected(direction: str, *pattern: int) -> int:
+    return kernels.bound_address(MULTIPLY, "f64", direction, Pattern(*pattern))
+
+
+def test_the_frame_chooses() -> None:
+    assert _chosen("forward", {}) == _expected("forward", 0, 0, 0, 0)
+    assert _chosen("forward", {STRIDE + 1: 0}) == _expected("forward", 0, 2, 0, 0)
+    assert _chosen("forward", {STRIDE: 24, STRIDE + 1: 0}, count=1) == _expected("forward", 1, 0, 0, 0)
+    assert _chosen("reverse", {STORE: 1 | 8 << 8}) == _expected("reverse", 0, 0, 3, 1)
+    assert _chosen("reverse", {X_BAR: 0, STRIDE: 0, STORE: 2}) == _expected("reverse", 0, 1, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("direction", "change"),
+    [
+        ("forward", {STRIDE: 16}),
+        ("forward", {STRIDE + 1: -8}),
+        ("forward", {Y_STRIDE: 0}),
+        ("forward", {COUNT: 0}),
+        ("forward", {COUNT: -1}),
+        ("reverse", {STRIDE: 0}),  # a cotangent that is a sum
+        ("reverse", {X_BAR: 0, X_BAR + 1: 0}),
+        ("tangent", {}),
+    ],
+)
+def test_other_frames_have_the_other_kernel(direction: str, change: dict[int, int]) -> None:
+    assert _chosen(direction, change) == kernels.address(MULTIPLY, "f64", direction)
+
+
+def test_loops_of_libraries_have_the_other_kernel() -> None:
+    assert _chosen("forward", {}, "lgamma") == kernels.address(BY_NAME["lgamma"], "f64", "forward")
+
+
+def test_replay_is_to_the_bit_what_is_computed_eagerly() -> None:
+    def f(x: Any) -> Any:
+        y = 3.0 * x / (x[0] + 2.0) - tg.tanh(x) * x
+        return (tg.where(y > 0, y, -0.0 * y) * (1.0 - y)).sum()
+
+    for count in (1, 7, 16, 33):
+        x = np.linspace(-2.0, 2.0, count)
+        (value, slope), (again, same) = tg.value_and_grad(f)(x), tg.value_and_grad(tg.jit(f))(x)
+        assert value.tobytes() == again.tobytes()
+        assert slope.tobytes() == same.tobytes()
