@@ -14,6 +14,7 @@ In reading order:
     status                         from error numbers to exceptions
     tape_view                      a tape at one moment, as Python reads it
     tape_entries, tape_columns     its instructions, slots and buffers as objects; as columns of numbers
+    view_columns                   the views of many slots
     verify                         what a legal tape is
     printing, view_names           a tape as text
     threads, guard_pages           threads for large instructions; guard pages for finding errors

@@ -272,9 +272,14 @@ def params_words(code: int, params: Any) -> tuple[int, ...]:
     return () if params is None else tuple(words_of(params))
 
 
-def op_words(code: int | np.ndarray) -> np.ndarray:
-    """What the engine knows of an op, or of each of several."""
+def op_words(code: int) -> np.ndarray:
+    """What the engine knows of an op."""
     return _op_table[code]
+
+
+def op_column(codes: np.ndarray, word: int | np.ndarray) -> np.ndarray:
+    """One of the words that the engine knows of an op, for each of several."""
+    return _op_table[codes, word]
 
 
 @functools.cache

@@ -7,10 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from tapegrad.engine.tape.layout import NONE
-from tapegrad.engine.tape.tape import DTYPES
 from tapegrad.engine.tape_entries import Buffer, Buffers, Instruction, Instructions, Slot, Slots
-
-_ITEM = np.array([dtype.itemsize for dtype in DTYPES])
+from tapegrad.engine.view_columns import Views
 
 
 @dataclass(frozen=True)
@@ -53,10 +51,10 @@ class Columns:
         """By buffer how many live instructions write it."""
         return np.bincount(self.written[self.live], minlength=len(self.bytes))
 
-    @cached_property
-    def views(self) -> "Views":
+    @property
+    def views(self) -> Views:
         """How the slots lie in their buffers, by line."""
-        return Views(self.slots)
+        return self.slots.views
 
     def all_of(self, slots: np.ndarray) -> np.ndarray:
         """Which slots are the whole of their buffers, in C order."""
@@ -65,63 +63,6 @@ class Columns:
             self.views.bytes[lines] == self.bytes[self.buffer[slots]]
         )
         return found
-
-
-class Views:
-    """The views of all slots.
-
-    Attributes
-    ----------
-    number
-        Two slots have the same where their views are the same, offset, extents, strides and dtype.
-    contiguous, bytes
-        Whether the elements lie side by side in C order, and the bytes that they take.
-    """
-
-    def __init__(self, slots: Slots) -> None:
-        lines = slots.lines
-        self.contiguous = np.ones(len(lines), np.bool_)
-        self.bytes = _ITEM[lines[:, 2]]
-        self.number = np.zeros(len(lines), np.int64)
-        first = 0
-        for ndim in np.unique(lines[:, 3]).tolist():
-            at = np.flatnonzero(lines[:, 3] == ndim)
-            words = slots.pool[lines[at, 7, None] + np.arange(2 * ndim)]
-            self._measure(at, words[:, :ndim], words[:, ndim:])
-            numbers = numbered([lines[at, 2], lines[at, 4], *words.T])
-            self.number[at] = first + numbers
-            first += int(numbers.max()) + 1
-
-    def _measure(self, at: np.ndarray, extents: np.ndarray, strides: np.ndarray) -> None:
-        step, in_order = self.bytes[at].copy(), np.ones(len(at), np.bool_)
-        for d in reversed(range(extents.shape[1])):
-            in_order &= (extents[:, d] == 1) | (strides[:, d] == step)
-            step *= extents[:, d]
-        self.contiguous[at], self.bytes[at] = in_order | (step == 0), step
-
-
-def numbered(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Numbers from 0 on for lines of several columns, equal where the lines are."""
-    found = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        if len(column) and (column == column[0]).all():
-            continue
-        numbers = _ranks(column)
-        found = _ranks(found * (int(numbers.max(initial=0)) + 1) + numbers)
-    return found
-
-
-def _ranks(column: np.ndarray) -> np.ndarray:
-    """Numbers from 0 on for values, in their order."""
-    low, high = int(column.min(initial=0)), int(column.max(initial=0))
-    found: np.ndarray
-    if high - low > 4 * len(column):
-        _, found = np.unique(column, return_inverse=True)
-        return found
-    present = np.zeros(high - low + 1, np.int64)
-    present[column - low] = 1
-    found = (np.cumsum(present) - 1)[column - low]
-    return found
 
 
 def first_of_each(values: np.ndarray, count: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from tapegrad.engine.tape.copy_tape import BUFFER_WORDS, INSTRUCTION_WORDS, SLOT
 from tapegrad.engine.tape.layout import DIFFERENTIABLE, MAX_NDIM, NONE
 from tapegrad.engine.tape.tape import DTYPES
 from tapegrad.engine.tape.view import View
+from tapegrad.engine.view_columns import Views
 
 _UNKNOWN = np.dtype("V1")  # of a slot whose dtype code does not exist
 
@@ -117,7 +118,9 @@ class Instructions(Sequence[Instruction]):
     @overload
     def __getitem__(self, i: slice) -> Sequence[Instruction]: ...
     def __getitem__(self, i: Any) -> Any:
-        return self._objects[i]
+        if isinstance(i, slice) or "_objects" in vars(self):
+            return self._objects[i]
+        return self._made(self.lines[i].tolist())
 
     def __iter__(self) -> Iterator[Instruction]:
         return iter(self._objects)
@@ -197,7 +200,14 @@ class Slots(Mapping[int, Slot]):
         """The same on other buffers."""
         lines = self.lines.copy()
         lines[:, 1] = buffers
-        return Slots(lines, self.pool)
+        moved = Slots(lines, self.pool)
+        moved.views = self.views
+        return moved
+
+    @cached_property
+    def views(self) -> Views:
+        """How they lie in their buffers, by line."""
+        return Views(self.lines, self.pool)
 
 
 class Buffers(Mapping[int, Buffer]):

@@ -14,7 +14,6 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape import copy_tape
 from tapegrad.engine.tape.copy_tape import ALRIGHT, BUFFER_WORDS, INSTRUCTION_WORDS, LINES, SLOT_WORDS
-from tapegrad.engine.tape.layout import OP_READS0, READS_Y
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.engine.tape_columns import Columns, columns_of
 from tapegrad.engine.tape_entries import Buffer as Buffer
@@ -111,20 +110,6 @@ class TapeView:
             found[i] = {name for names in flowing for name in names or ()}
         return found
 
-    @cached_property
-    def differentiated(self) -> dict[int, list[int]]:
-        """For each live instruction the operands that its result has a derivative by."""
-        return {
-            i: [
-                j
-                for j in range(len(self.instructions[i].operands))
-                if kernel_table.takes_cotangent(self.instructions[i].op, j)
-            ]
-            if self.buffers[buffer].differentiable
-            else []
-            for i, buffer in self.written.items()
-        }
-
     def bytes(self, buffer: int) -> int:
         """Size of a buffer."""
         return int(self.columns.bytes[buffer])
@@ -133,16 +118,6 @@ class TapeView:
     def columns(self) -> Columns:
         """The same as columns of numbers."""
         return columns_of(self.instructions, self.slots, self.buffers)
-
-    def saved_for_backward(self, i: int, j: int) -> list[int]:
-        """The buffers whose primals the partial of instruction `i` by operand `j` is computed from."""
-        return [slot.buffer for slot in self.saved_slots(i, j)]
-
-    def saved_slots(self, i: int, j: int) -> list[Slot]:
-        """The slots whose primals the partial of instruction `i` by operand `j` is computed from."""
-        mask = int(kernel_table.op_words(self.instructions[i].op)[OP_READS0 + j])
-        slots = [slot for k, slot in enumerate(self.operands(i)) if mask >> k & 1]
-        return [*slots, self.result(i)] if mask & READS_Y else slots
 
 
 def read_tape(tape: Tape) -> TapeView:

@@ -101,7 +101,7 @@ def saved_slots(tape: TapeView, derived: np.ndarray, operands: np.ndarray) -> np
     """The slots whose primals the partials of instructions by some of their operands are computed from."""
     columns = tape.columns
     flowing = operands[derived, None] >> _OPERANDS & 1 != 0
-    masks = kernel_table.op_words(columns.op[derived])[:, OP_READS0 : OP_READS0 + 3]
+    masks = kernel_table.op_column(columns.op[derived][:, None], OP_READS0 + _OPERANDS)
     reads = np.bitwise_or.reduce(np.where(flowing, masks, 0), axis=1)
     read = columns.operands[derived][reads[:, None] >> _OPERANDS & 1 != 0]
     results = columns.result[derived][reads & READS_Y != 0]

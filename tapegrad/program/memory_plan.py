@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.engine.guard_pages import PAGE
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep import offsets
-from tapegrad.program.stream import RANGE_SHIFT, WORKSPACE
+from tapegrad.program.stream import WORKSPACE
 
 NEVER = -1  # the last step of a block that nothing uses
 _ALIGNMENT = 64
@@ -71,7 +71,8 @@ class Blocks:
         self._words, row = [], 0
         for of_stream, begins in zip(frames, begun, strict=True):
             flat = of_stream.reshape(-1)
-            at = np.flatnonzero(flat >> RANGE_SHIFT == WORKSPACE >> RANGE_SHIFT)
+            at = np.flatnonzero(flat >= WORKSPACE)
+            at = at[flat[at] < 2 * WORKSPACE]
             addresses = flat[at]
             blocks = self.number(addresses)
             self._words.append((at, addresses - self._addresses[blocks], blocks))

@@ -21,6 +21,7 @@ from tapegrad.engine.tape_columns import first_of_each
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import GUARDS
 from tapegrad.program import in_place
+from tapegrad.program.fusion import recipes
 from tapegrad.program.fusion.streams import Loose, fused
 from tapegrad.program.liveness import live_instructions
 from tapegrad.program.memory_plan import Blocks
@@ -113,7 +114,7 @@ class Program(Uncopied):
         self.forward, self.reverse = empty_stream(), empty_stream()
         self._bind()
         self._rewrite()
-        self.fused = fusion != NEVER and self._fuse(only_if_known=fusion == IF_KNOWN)
+        self.fused = self._may_fuse(fusion) and self._fuse(only_if_known=fusion == IF_KNOWN)
         self._load_kernels()
         begun = self.forward.op[self.forward.kernels != CONTINUED]
         guards = np.flatnonzero(np.isin(begun, list(GUARDS)))
@@ -159,6 +160,11 @@ class Program(Uncopied):
         return []
 
     # --- common parts ----------------------------------------------------------------------------------------------
+
+    def _may_fuse(self, fusion: str) -> bool:
+        if fusion == IF_KNOWN:
+            return recipes.may_know((self.forward, self.reverse))
+        return fusion != NEVER
 
     def _fuse(self, only_if_known: bool) -> bool:
         """Bring rows together in segments; whether that was done.

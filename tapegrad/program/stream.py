@@ -154,7 +154,7 @@ def bound(header: int, op: np.ndarray, rows: np.ndarray) -> InstructionStream:
     stream.op = op[stream.number]
     stream.variant = rows[:, bind_recording.ROW_VARIANT]
     stream.elements = rows[:, bind_recording.ROW_ELEMENTS]
-    linear = kernel_table.op_words(stream.op)[:, OP_LINEAR] != 0
+    linear = kernel_table.op_column(stream.op, OP_LINEAR) != 0
     direction = rows[:, bind_recording.ROW_DIRECTION]
     stream.direction = np.where(linear & (direction == RUN_TANGENT), RUN_FORWARD, direction)
     return stream
@@ -162,21 +162,21 @@ def bound(header: int, op: np.ndarray, rows: np.ndarray) -> InstructionStream:
 
 def parallel_thresholds(op: np.ndarray, elements: np.ndarray) -> np.ndarray:
     """The number of elements from which instructions run on several threads, 0 for those that stay below."""
-    thresholds = kernel_table.op_words(op)[..., OP_THRESHOLD]
+    thresholds = kernel_table.op_column(op, OP_THRESHOLD)
     found: np.ndarray = np.where(elements >= np.abs(thresholds), thresholds, 0)
     return found
 
 
 def sums(stream: InstructionStream) -> np.ndarray:
     """Which rows are sums that a frame may only add to its result."""
-    kinds = kernel_table.op_words(stream.op)[:, OP_KIND]
+    kinds = kernel_table.op_column(stream.op, OP_KIND)
     found: np.ndarray = (kinds == BROADCAST_SUM) & (stream.op != NONE) & (stream.direction == RUN_FORWARD)
     return found
 
 
 def is_opaque(stream: InstructionStream) -> np.ndarray:
     """Which rows are of ops whose kernels go through their operands in a way of their own."""
-    found: np.ndarray = (kernel_table.op_words(stream.op)[:, OP_KIND] == OPAQUE) & (stream.op != NONE)
+    found: np.ndarray = (kernel_table.op_column(stream.op, OP_KIND) == OPAQUE) & (stream.op != NONE)
     return found
 
 

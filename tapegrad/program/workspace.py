@@ -105,13 +105,17 @@ def _memory(program: Program) -> tuple[np.ndarray, int]:
 def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each range of made-up addresses, the words of the frames that lie in it and their offsets."""
     flat = frames.reshape(-1)
-    kinds = flat >> RANGE_SHIFT
-    where = np.flatnonzero(kinds > 0)
+    where = np.flatnonzero(flat >= WORKSPACE)
+    words = flat[where]
+    kinds, offsets = words >> RANGE_SHIFT, words & (WORKSPACE - 1)
+    own, given = kinds == 1, np.flatnonzero(kinds != 1)
     # Small integers are sorted by counting
-    kinds, offsets = kinds[where].astype(np.min_scalar_type(ranges + 1)), flat[where] & (WORKSPACE - 1)
-    order = np.argsort(kinds, kind="stable")
-    ends = np.searchsorted(kinds[order], np.arange(1, ranges + 2))
-    return [(where[order[low:high]], offsets[order[low:high]]) for low, high in pairwise(ends.tolist())]
+    order = given[np.argsort(kinds[given].astype(np.min_scalar_type(ranges + 1)), kind="stable")]
+    ends = np.searchsorted(kinds[order], np.arange(2, ranges + 2))
+    found = [(where[own], offsets[own])]
+    return found + [
+        (where[order[low:high]], offsets[order[low:high]]) for low, high in pairwise(ends.tolist())
+    ]
 
 
 def _rows(stream: InstructionStream, frames: np.ndarray) -> np.ndarray:

@@ -92,6 +92,20 @@ def _exchanged(bound: Bound, other: dict[int, int]) -> Bound:
     return bound._replace(words=words)
 
 
+def _outline(streams: Sequence[InstructionStream]) -> str:
+    """Name of a file that is there if a program of the same ops in the same order has a recipe."""
+    state = hashlib.sha256(_sources())
+    for stream in streams:
+        state.update(stream.op.astype(np.int16).tobytes())
+    return f"outline.{state.hexdigest()[:32]}"
+
+
+def may_know(streams: Sequence[InstructionStream]) -> bool:
+    """Whether it is worth asking for the recipe of a program; its key takes as long as binding it."""
+    folder = cache.folder()
+    return folder is not None and (folder / _outline(streams)).exists()
+
+
 def read(key: str) -> list[Units] | None:
     """How the streams of a program were fused; `None` if nobody has done so."""
     folder = cache.folder()
@@ -104,12 +118,13 @@ def read(key: str) -> list[Units] | None:
     return None if found is None else list(found)
 
 
-def write(key: str, streams: Sequence[Units]) -> None:
+def write(key: str, streams: Sequence[InstructionStream], units: Sequence[Units]) -> None:
     """Keep how the streams of a program were fused."""
     folder = cache.folder()
     if folder is None:
         return
     try:
-        cache_files.write(folder / key, tuple(streams))
+        cache_files.write(folder / key, tuple(units))
+        cache_files.write(folder / _outline(streams), ())
     except OSError as error:
         cache.complaints.make(f"the cache folder {folder} cannot be written", error)

@@ -74,7 +74,8 @@ def fused(
         return None
     else:
         units = _fused(streams, blocks, kept)
-        recipes.write(key, [outside.numbered(each) for each in units])
+        bound = [each.stream for each in streams]
+        recipes.write(key, bound, [outside.numbered(each) for each in units])
     return [_assembled(each.stream, found) for each, found in zip(streams, units, strict=True)]
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from tapegrad.engine.sweep import passes
 from tapegrad.engine.tape.layout import DEAD_OP, DIFFERENTIABLE, EXTERNAL, NONE
-from tapegrad.engine.tape_columns import Columns, numbered
+from tapegrad.engine.tape_columns import Columns
 from tapegrad.engine.tape_entries import Buffers
 from tapegrad.engine.tape_view import TapeView
+from tapegrad.engine.view_columns import numbered
 from tapegrad.ops import COPY
 from tapegrad.program.op_facts import ALWAYS_RUN, COMMUTATIVE
 

@@ -1,0 +1,70 @@
+"""The views of many slots as columns: which are the same, and which are in C order."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tapegrad.engine.tape.tape import DTYPES
+
+_ITEM = np.array([dtype.itemsize for dtype in DTYPES])
+
+
+class Views:
+    """The views of slots.
+
+    Parameters
+    ----------
+    lines, pool
+        As `tape_entries.Slots` has them.
+
+    Attributes
+    ----------
+    number
+        Two slots have the same where their views are the same, offset, extents, strides and dtype.
+    contiguous, bytes
+        Whether the elements lie side by side in C order, and the bytes that they take.
+    """
+
+    def __init__(self, lines: np.ndarray, pool: np.ndarray) -> None:
+        self.contiguous = np.ones(len(lines), np.bool_)
+        self.bytes = _ITEM[lines[:, 2]]
+        self.number = np.zeros(len(lines), np.int64)
+        first = 0
+        for ndim in np.unique(lines[:, 3]).tolist():
+            at = np.flatnonzero(lines[:, 3] == ndim)
+            words = pool[lines[at, 7, None] + np.arange(2 * ndim)]
+            self._measure(at, words[:, :ndim], words[:, ndim:])
+            numbers = numbered([lines[at, 2], lines[at, 4], *words.T])
+            self.number[at] = first + numbers
+            first += int(numbers.max()) + 1
+
+    def _measure(self, at: np.ndarray, extents: np.ndarray, strides: np.ndarray) -> None:
+        step, in_order = self.bytes[at].copy(), np.ones(len(at), np.bool_)
+        for d in reversed(range(extents.shape[1])):
+            in_order &= (extents[:, d] == 1) | (strides[:, d] == step)
+            step *= extents[:, d]
+        self.contiguous[at], self.bytes[at] = in_order | (step == 0), step
+
+
+def numbered(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Numbers from 0 on for lines of several columns, equal where the lines are."""
+    found: np.ndarray | None = None
+    for column in columns:
+        if len(column) and (column == column[0]).all():
+            continue
+        numbers = _ranks(column)
+        found = numbers if found is None else _ranks(found * (int(numbers.max(initial=0)) + 1) + numbers)
+    return np.zeros(len(columns[0]), np.int64) if found is None else found
+
+
+def _ranks(column: np.ndarray) -> np.ndarray:
+    """Numbers from 0 on for values, in their order."""
+    low, high = int(column.min(initial=0)), int(column.max(initial=0))
+    found: np.ndarray
+    if high - low > 4 * len(column):
+        _, found = np.unique(column, return_inverse=True)
+        return found
+    present = np.zeros(high - low + 1, np.int64)
+    present[column - low] = 1
+    found = (np.cumsum(present) - 1)[column - low]
+    return found
