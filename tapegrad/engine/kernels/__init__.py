@@ -14,7 +14,8 @@ In reading order:
     matmul, sparse                 matrix products; with sparse matrices
     lapack                         what kernels of matrices share: routines, copies, triangles
     lanes                          numbers of several small matrices side by side in a register
-    lu_lanes, cholesky_lanes, qr_lanes, eigh_lanes, svd_lanes  stacks of small matrices, by lanes
+    lu_lanes, cholesky_lanes, qr_lanes, svd_lanes  stacks of small matrices, by lanes
+    tridiagonal_lanes, eigh_lanes  the same for eigenvalues
     lu, lu_factor, determinants    LU factors and what is computed by them
     triangular, cholesky           systems with triangles; Cholesky factors
     eigh, eig, qr, svd, pinv       decompositions and pseudo-inverses

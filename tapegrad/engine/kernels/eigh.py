@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.eigh_lanes import MOST_ROWS, block_bytes, decompose_block
+from tapegrad.engine.kernels.eigh_lanes import MOST_ROWS, decompose_block
 from tapegrad.engine.kernels.frame import PARAMS, STORE, VALUE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.lanes import LEAST, lane_count
@@ -46,6 +46,7 @@ from tapegrad.engine.kernels.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.status import NOT_CONVERGED, NOT_DIFFERENTIABLE, OUT_OF_MEMORY
+from tapegrad.engine.kernels.tridiagonal_lanes import block_bytes
 from tapegrad.ops.params import EighParams
 
 LIBRARY = libraries(("eigh",), "syevd")

@@ -1,12 +1,9 @@
 """Eigenvalues and eigenvectors of small symmetric matrices, as many at once as there are lanes.
 
-A matrix is reduced to a tridiagonal one by reflections; that is made diagonal by implicit QL or QR steps with
-Wilkinson's shift (Parlett 1998, "The symmetric eigenvalue problem", chapter 8). Steps and choices are those of LAPACK's
-`dsyevd` for few rows, so that vectors have the signs that it gives them. Each lane is at a place of its own: numbers
-that it is not to change are kept by a choice. QR steps are QL steps of the mirrored matrix.
-
-A block has, column by column, the matrix and the vectors, then the diagonal and what is beside it, the factors of the
-reflections, and the state of the lanes.
+A tridiagonal matrix, which `tridiagonal_lanes` makes, is made diagonal by implicit QL or QR steps with Wilkinson's
+shift (Parlett 1998, "The symmetric eigenvalue problem", chapter 8). Steps and choices are those of LAPACK's `dsyevd`
+for few rows, so that vectors have the signs that it gives them. Each lane is at a place of its own: numbers that it is
+not to change are kept by a choice. QR steps are QL steps of the mirrored matrix.
 """
 
 from typing import Any
@@ -17,7 +14,6 @@ from tapegrad.engine.kernels.lanes import (
     anywhere,
     equal,
     exchange,
-    gathered,
     is_ordinary,
     lanes_at,
     less,
@@ -32,147 +28,25 @@ from tapegrad.engine.kernels.lanes import (
     with_signs_of,
 )
 from tapegrad.engine.kernels.raw_memory import size_of
+from tapegrad.engine.kernels.tridiagonal_lanes import (
+    STATES,
+    at_beside,
+    at_diagonal,
+    at_states,
+    at_vectors,
+    gather_symmetric,
+    tridiagonalize,
+)
 
 MOST_ROWS = 8
 _STEPS = 30  # for each eigenvalue
-_STATES = 5
-_START, _FIRST, _END, _MIRRORED, _SPLIT = range(_STATES)
-
-
-@always_inline
-def block_bytes(n: int) -> int:
-    """Bytes of a block."""
-    return (2 * n * n + 4 * n + _STATES) * LANE_BYTES
-
-
-# --- where the parts of a block begin --------------------------------------------------------------------------
-
-
-@always_inline
-def _vectors(n: int) -> int:
-    return n * n
-
-
-@always_inline
-def _diagonal(n: int) -> int:
-    return 2 * n * n
-
-
-@always_inline
-def _beside(n: int) -> int:
-    return 2 * n * n + n
-
-
-@always_inline
-def _taus(n: int) -> int:
-    return 2 * n * n + 2 * n
-
-
-@always_inline
-def _states(n: int) -> int:
-    return 2 * n * n + 4 * n
+_START, _FIRST, _END, _MIRRORED, _SPLIT = range(STATES)
 
 
 @always_inline
 def _inside(first: Any, i: int, end: Any, zero: Any) -> Any:
     """Where i is not before the first place, and before the end."""
     return unless(less(spread(i, zero), first)) & less(spread(i, zero), end)
-
-
-# --- reduction to tridiagonal matrices -------------------------------------------------------------------------
-
-
-@noinline
-def _gather_symmetric(x: int, n: int, lower: int, last: int, block: int, zero: Any) -> None:
-    """Copy a triangle to both sides; the upper one as the lower one from the other end."""
-    for i in range(n):
-        for j in range(i + 1):
-            place = i * n + j if lower else (n - 1 - i) * n + n - 1 - j
-            value = gathered(x + place * size_of(zero), n * n * size_of(zero), last, zero)
-            put_lanes(block, i + n * j, value)
-            put_lanes(block, j + n * i, value)
-
-
-@noinline
-def _make_reflections(block: int, n: int, i: int, zero: Any) -> None:
-    """Replace column i, below the diagonal, by the vector of the reflection to its first axis."""
-    none, one, column = spread(0, zero), spread(1, zero), n * i
-    first, rest = lanes_at(block, column + i + 1, zero), none
-    for r in range(i + 2, n):
-        rest = rest + lanes_at(block, column + r, zero) * lanes_at(block, column + r, zero)
-    length = none - with_signs_of(roots(first * first + rest), first)
-    length = where(equal(rest, none), first, length)
-    divisor = where(equal(rest, none), one, first - length)
-    for r in range(i + 2, n):
-        put_lanes(block, column + r, lanes_at(block, column + r, zero) / divisor)
-    put_lanes(block, column + i + 1, one)
-    put_lanes(block, _beside(n) + i, length)
-    tau = (length - first) / where(equal(rest, none), one, length)
-    put_lanes(block, _taus(n) + i, where(equal(rest, none), none, tau))
-
-
-@noinline
-def _reflect_both_sides(block: int, n: int, i: int, zero: Any) -> None:
-    """Apply the reflections of column i to rows and columns behind it."""
-    along, v, w = spread(0, zero), n * i, _taus(n) + n
-    tau = lanes_at(block, _taus(n) + i, zero)
-    for r in range(i + 1, n):
-        total = spread(0, zero)
-        for c in range(i + 1, n):
-            total = total + lanes_at(block, c + n * r, zero) * lanes_at(block, v + c, zero)
-        put_lanes(block, w + r, tau * total)
-        along = along + tau * total * lanes_at(block, v + r, zero)
-    half = spread(0.5, zero) * tau * along
-    for r in range(i + 1, n):
-        put_lanes(block, w + r, lanes_at(block, w + r, zero) - half * lanes_at(block, v + r, zero))
-    for c in range(i + 1, n):
-        v_c, w_c = lanes_at(block, v + c, zero), lanes_at(block, w + c, zero)
-        for r in range(i + 1, n):
-            moved = lanes_at(block, v + r, zero) * w_c + lanes_at(block, w + r, zero) * v_c
-            put_lanes(block, r + n * c, lanes_at(block, r + n * c, zero) - moved)
-
-
-@noinline
-def _write_basis(block: int, n: int, zero: Any) -> None:
-    """Write the product of the reflections."""
-    for e in range(n * n):
-        put_lanes(block, _vectors(n) + e, spread(e % (n + 1) == 0, zero))
-    for step in range(n - 1):
-        i = n - 2 - step
-        tau = lanes_at(block, _taus(n) + i, zero)
-        for j in range(i + 1, n):
-            column, total = _vectors(n) + n * j, spread(0, zero)
-            for r in range(i + 1, n):
-                total = total + lanes_at(block, n * i + r, zero) * lanes_at(block, column + r, zero)
-            total = tau * total
-            for r in range(i + 1, n):
-                value = lanes_at(block, column + r, zero) - total * lanes_at(block, n * i + r, zero)
-                put_lanes(block, column + r, value)
-
-
-@noinline
-def _reverse(block: int, first: int, count: int, zero: Any) -> None:
-    for i in range(count // 2):
-        before = lanes_at(block, first + i, zero)
-        put_lanes(block, first + i, lanes_at(block, first + count - 1 - i, zero))
-        put_lanes(block, first + count - 1 - i, before)
-
-
-@noinline
-def _reduce(block: int, n: int, lower: int, vectors: int, zero: Any) -> None:
-    """Write the tridiagonal matrices and, with vectors, the bases in which they are that."""
-    for i in range(n - 1):
-        _make_reflections(block, n, i, zero)
-        _reflect_both_sides(block, n, i, zero)
-    for i in range(n):
-        put_lanes(block, _diagonal(n) + i, lanes_at(block, i + n * i, zero))
-    if vectors:
-        _write_basis(block, n, zero)
-    if not lower:
-        _reverse(block, _diagonal(n), n, zero)
-        _reverse(block, _beside(n), n - 1, zero)
-        if vectors:
-            _reverse(block, _vectors(n), n * n, zero)
 
 
 # --- parts that fall apart -------------------------------------------------------------------------------------
@@ -193,17 +67,17 @@ def _mirror(block: int, n: int, vectors: int, mask: Any, zero: Any) -> None:
     none = spread(0, zero)
     for i in range(n // 2):
         other = n - 1 - i
-        exchange(block, _diagonal(n) + i, _diagonal(n) + other, 1, none, mask, zero)
+        exchange(block, at_diagonal(n) + i, at_diagonal(n) + other, 1, none, mask, zero)
         if vectors:
-            exchange(block, _vectors(n) + n * i, _vectors(n) + n * other, n, none, mask, zero)
+            exchange(block, at_vectors(n) + n * i, at_vectors(n) + n * other, n, none, mask, zero)
     for i in range((n - 1) // 2):
-        exchange(block, _beside(n) + i, _beside(n) + n - 2 - i, 1, none, mask, zero)
+        exchange(block, at_beside(n) + i, at_beside(n) + n - 2 - i, 1, none, mask, zero)
 
 
 @noinline
 def _begin_parts(block: int, n: int, vectors: int, rounding: Any, zero: Any) -> None:
     """Go on to the next part of each lane, if there is one, with its smaller end first."""
-    none, one, states = spread(0, zero), spread(1, zero), _states(n)
+    none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     start, mirrored = lanes_at(block, states + _START, zero), lanes_at(block, states + _MIRRORED, zero)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
     fresh, last = less(start, spread(n, zero)), spread(n - 1, zero)
@@ -211,15 +85,15 @@ def _begin_parts(block: int, n: int, vectors: int, rounding: Any, zero: Any) -> 
         _mirror(block, n, vectors, mirrored, zero)
     for step in range(n - 1):
         i = n - 2 - step
-        one_, other = lanes_at(block, _diagonal(n) + i, zero), lanes_at(block, _diagonal(n) + i + 1, zero)
+        one_, other = lanes_at(block, at_diagonal(n) + i, zero), lanes_at(block, at_diagonal(n) + i + 1, zero)
         near = roots(sizes(one_)) * roots(sizes(other)) * rounding
-        small = unless(less(near, sizes(lanes_at(block, _beside(n) + i, zero))))
+        small = unless(less(near, sizes(lanes_at(block, at_beside(n) + i, zero))))
         last = where(small & _inside(start, i, last, zero), spread(i, zero), last)
     for i in range(n - 1):
         apart = fresh & equal(last, spread(i, zero))
-        put_lanes(block, _beside(n) + i, where(apart, none, lanes_at(block, _beside(n) + i, zero)))
-    at_start = sizes(_picked(block, _diagonal(n), n, start, none, zero))
-    at_last = sizes(_picked(block, _diagonal(n), n, last, none, zero))
+        put_lanes(block, at_beside(n) + i, where(apart, none, lanes_at(block, at_beside(n) + i, zero)))
+    at_start = sizes(_picked(block, at_diagonal(n), n, start, none, zero))
+    at_last = sizes(_picked(block, at_diagonal(n), n, last, none, zero))
     turned = fresh & less(at_last, at_start)
     begin = where(turned, spread(n - 1, zero) - last, start)
     put_lanes(block, states + _FIRST, where(fresh, begin, first))
@@ -233,8 +107,8 @@ def _begin_parts(block: int, n: int, vectors: int, rounding: Any, zero: Any) -> 
 @always_inline
 def _is_small(block: int, n: int, i: int, rounding: Any, zero: Any) -> Any:
     """Where the number beside places i and i + 1 is so small that they are apart."""
-    beside = lanes_at(block, _beside(n) + i, zero)
-    one, other = lanes_at(block, _diagonal(n) + i, zero), lanes_at(block, _diagonal(n) + i + 1, zero)
+    beside = lanes_at(block, at_beside(n) + i, zero)
+    one, other = lanes_at(block, at_diagonal(n) + i, zero), lanes_at(block, at_diagonal(n) + i + 1, zero)
     least = spread(2.0**-1022 if size_of(zero) == 8 else 2.0**-126, zero)
     near = rounding * rounding * sizes(one) * sizes(other) + least
     return unless(less(near, beside * beside))
@@ -243,21 +117,21 @@ def _is_small(block: int, n: int, i: int, rounding: Any, zero: Any) -> Any:
 @noinline
 def _split(block: int, n: int, rounding: Any, zero: Any) -> None:
     """Go on behind what is done, and write the end of what hangs together there."""
-    none, one, states = spread(0, zero), spread(1, zero), _states(n)
+    none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
     for i in range(n):
         number = spread(i, zero)
         done = equal(first, number) & equal(end, number)
         if i < n - 1:
             apart = _inside(first, i, end, zero) & _is_small(block, n, i, rounding, zero)
-            put_lanes(block, _beside(n) + i, where(apart, none, lanes_at(block, _beside(n) + i, zero)))
+            put_lanes(block, at_beside(n) + i, where(apart, none, lanes_at(block, at_beside(n) + i, zero)))
             done = done | apart & equal(first, number)
         first = where(done, first + one, first)
     put_lanes(block, states + _FIRST, first)
     place = end
     for step in range(n - 1):
         i = n - 2 - step
-        apart = equal(lanes_at(block, _beside(n) + i, zero), none) & _inside(first, i, end, zero)
+        apart = equal(lanes_at(block, at_beside(n) + i, zero), none) & _inside(first, i, end, zero)
         place = where(apart, spread(i, zero), place)
     put_lanes(block, states + _SPLIT, place)
 
@@ -290,25 +164,25 @@ def _two_by_two(a: Any, b: Any, c: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
 @noinline
 def _finish_pairs(block: int, n: int, vectors: int, zero: Any) -> None:
     """Make pairs that hang together with nothing else diagonal, in one turn."""
-    none, one, states = spread(0, zero), spread(1, zero), _states(n)
+    none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     first, mirrored = (
         lanes_at(block, states + _FIRST, zero),
         less(none, lanes_at(block, states + _MIRRORED, zero)),
     )
     pairs = equal(lanes_at(block, states + _SPLIT, zero), first + one)
-    upper = _picked(block, _diagonal(n), n, first, one, zero)
-    lower = _picked(block, _diagonal(n), n, first + one, one, zero)
-    beside = _picked(block, _beside(n), n - 1, first, none, zero)
+    upper = _picked(block, at_diagonal(n), n, first, one, zero)
+    lower = _picked(block, at_diagonal(n), n, first + one, one, zero)
+    beside = _picked(block, at_beside(n), n - 1, first, none, zero)
     a, c = where(mirrored, lower, upper), where(mirrored, upper, lower)
     large, small, cosine, sine = _two_by_two(a, beside, c, zero)
     upper, lower = where(mirrored, small, large), where(mirrored, large, small)
     sine = where(mirrored, none - sine, sine)
     for i in range(n - 1):
-        here, d = pairs & equal(first, spread(i, zero)), _diagonal(n) + i
+        here, d = pairs & equal(first, spread(i, zero)), at_diagonal(n) + i
         put_lanes(block, d, where(here, upper, lanes_at(block, d, zero)))
         put_lanes(block, d + 1, where(here, lower, lanes_at(block, d + 1, zero)))
-        put_lanes(block, _beside(n) + i, where(here, none, lanes_at(block, _beside(n) + i, zero)))
-        column = _vectors(n) + n * i
+        put_lanes(block, at_beside(n) + i, where(here, none, lanes_at(block, at_beside(n) + i, zero)))
+        column = at_vectors(n) + n * i
         c, s = where(here, cosine, one), where(here, sine, none)
         if vectors:
             turn(block, column + n, column, n, c, s, zero)
@@ -319,25 +193,25 @@ def _finish_pairs(block: int, n: int, vectors: int, zero: Any) -> None:
 def _shifted(block: int, n: int, first: Any, end: Any, zero: Any) -> Any:
     """What a step begins with: the last number of the diagonal, less Wilkinson's shift of the first two."""
     none, one = spread(0, zero), spread(1, zero)
-    p = _picked(block, _diagonal(n), n, first, none, zero)
-    following = _picked(block, _diagonal(n), n, first + one, none, zero)
-    beside = _picked(block, _beside(n), n - 1, first, one, zero)
+    p = _picked(block, at_diagonal(n), n, first, none, zero)
+    following = _picked(block, at_diagonal(n), n, first + one, none, zero)
+    beside = _picked(block, at_beside(n), n - 1, first, one, zero)
     beside = where(equal(beside, none), one, beside)
     g = (following - p) / (beside + beside)
     g = g + with_signs_of(roots(g * g + one), g)
-    return _picked(block, _diagonal(n), n, end, none, zero) - p + beside / g
+    return _picked(block, at_diagonal(n), n, end, none, zero) - p + beside / g
 
 
 @noinline
 def _step(block: int, n: int, vectors: int, zero: Any) -> None:
     """An implicit QL step, from the end to the first place, where there are more than two."""
-    none, one, states = spread(0, zero), spread(1, zero), _states(n)
+    none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _SPLIT, zero)
     mask = less(first + one, end)
     g, s, c, p = _shifted(block, n, first, end, zero), one, one, none
     for back in range(n - 1):
         i = n - 2 - back
-        here, d, e = mask & _inside(first, i, end, zero), _diagonal(n) + i, _beside(n) + i
+        here, d, e = mask & _inside(first, i, end, zero), at_diagonal(n) + i, at_beside(n) + i
         f, b = s * lanes_at(block, e, zero), c * lanes_at(block, e, zero)
         r = with_signs_of(roots(f * f + g * g), g)
         divisor = where(equal(r, none), one, r)
@@ -352,7 +226,7 @@ def _step(block: int, n: int, vectors: int, zero: Any) -> None:
         put_lanes(block, d + 1, where(here, lead + new_s * r, lanes_at(block, d + 1, zero)))
         c, s, p = where(here, new_c, c), where(here, new_s, s), where(here, new_s * r, p)
         g = where(here, new_c * r - b, g)
-        column = _vectors(n) + n * i
+        column = at_vectors(n) + n * i
         if vectors:
             turn(block, column, column + n, n, where(here, c, one), where(here, s, none), zero)
         at_first = here & equal(first, spread(i, zero))
@@ -363,9 +237,9 @@ def _step(block: int, n: int, vectors: int, zero: Any) -> None:
 @noinline
 def _diagonalize(block: int, n: int, vectors: int, zero: Any) -> bool:
     """Make the tridiagonal matrices diagonal, and turn the vectors that are asked for; whether that is done."""
-    none, states = spread(0, zero), _states(n)
+    none, states = spread(0, zero), at_states(n)
     rounding = spread(2.0**-53 if size_of(zero) == 8 else 2.0**-24, zero)
-    for state in range(_STATES):
+    for state in range(STATES):
         put_lanes(block, states + state, none)
     put_lanes(block, states + _FIRST, spread(1, zero))
     for _ in range(_STEPS * n):
@@ -388,24 +262,24 @@ def _sort(block: int, n: int, vectors: int, zero: Any) -> None:
     """Put eigenvalues into ascending order, with their vectors."""
     for i in range(n):
         for j in range(i + 1, n):
-            a, b = lanes_at(block, _diagonal(n) + i, zero), lanes_at(block, _diagonal(n) + j, zero)
+            a, b = lanes_at(block, at_diagonal(n) + i, zero), lanes_at(block, at_diagonal(n) + j, zero)
             if vectors:
-                exchange(block, _vectors(n) + n * i, _vectors(n) + n * j, n, b, a, zero)
-            exchange(block, _diagonal(n) + i, _diagonal(n) + j, 1, b, a, zero)
+                exchange(block, at_vectors(n) + n * i, at_vectors(n) + n * j, n, b, a, zero)
+            exchange(block, at_diagonal(n) + i, at_diagonal(n) + j, 1, b, a, zero)
 
 
 @noinline
 def decompose_block(block: int, x: int, y: int, last: int, p: Any, zero: Any) -> bool:
     """Write eigenvalues and, where `p` says so, as rows, eigenvectors of a block; False if it is LAPACK's to do."""
     n, stride = p.n, (p.n + p.n * p.n) * size_of(zero)
-    _gather_symmetric(x, n, p.lower, last, block, zero)
+    gather_symmetric(x, n, p.lower, last, block, zero)
     if not is_ordinary(block, n * n, zero):
         return False
-    _reduce(block, n, p.lower, p.vectors, zero)
+    tridiagonalize(block, n, p.lower, p.vectors, zero)
     if not _diagonalize(block, n, p.vectors, zero):
         return False
     _sort(block, n, p.vectors, zero)
-    scatter_all(block + _diagonal(n) * LANE_BYTES, n, y, stride, last, zero)
+    scatter_all(block + at_diagonal(n) * LANE_BYTES, n, y, stride, last, zero)
     if p.vectors:
-        scatter_all(block + _vectors(n) * LANE_BYTES, n * n, y + n * size_of(zero), stride, last, zero)
+        scatter_all(block + at_vectors(n) * LANE_BYTES, n * n, y + n * size_of(zero), stride, last, zero)
     return True

@@ -278,6 +278,22 @@ def exchange(block: int, one: int, other: int, count: int, a: Any, b: Any, zero:
         put_lanes(block, other + r, where(less(a, b), x, y))
 
 
+@always_inline
+def make_reflection(block: int, first: int, count: int, zero: Any) -> tuple[Any, Any]:
+    """Write the vector of the reflection that takes a vector to the first axis, but for its first number, which is 1.
+
+    What is left of the vector is returned, its first number, and the factor of the reflection.
+    """
+    none, one, head, rest = spread(0, zero), spread(1, zero), lanes_at(block, first, zero), spread(0, zero)
+    for r in range(1, count):
+        rest = rest + lanes_at(block, first + r, zero) * lanes_at(block, first + r, zero)
+    length = where(equal(rest, none), head, none - with_signs_of(roots(head * head + rest), head))
+    scale = one / where(equal(rest, none), one, head - length)
+    for r in range(1, count):
+        put_lanes(block, first + r, lanes_at(block, first + r, zero) * scale)
+    return length, where(equal(rest, none), none, (length - head) / length)
+
+
 # --- from stacks to blocks, and back ---------------------------------------------------------------------------
 
 

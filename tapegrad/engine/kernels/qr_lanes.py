@@ -9,17 +9,14 @@ from typing import Any
 from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.lanes import (
     LANE_BYTES,
-    equal,
     gather_transposed,
     is_ordinary,
     lanes_at,
+    make_reflection,
     put_lanes,
-    roots,
     scatter,
     scatter_all,
     spread,
-    where,
-    with_signs_of,
 )
 from tapegrad.engine.kernels.raw_memory import size_of
 
@@ -42,18 +39,8 @@ def _reflect(block: int, m: int, i: int, columns: int, taus: int, zero: Any) -> 
 @noinline
 def _factorize(block: int, m: int, n: int, taus: int, zero: Any) -> None:
     """Replace matrices by R and the vectors of the reflections."""
-    none, one = spread(0, zero), spread(1, zero)
     for i in range(min(m, n)):
-        first, rest = lanes_at(block, i + m * i, zero), none
-        for row in range(i + 1, m):
-            value = lanes_at(block, row + m * i, zero)
-            rest = rest + value * value
-        length = none - with_signs_of(roots(first * first + rest), first)
-        length = where(equal(rest, none), first, length)
-        tau = where(equal(rest, none), none, (length - first) / length)
-        scale = where(equal(rest, none), none, one / where(equal(rest, none), one, first - length))
-        for row in range(i + 1, m):
-            put_lanes(block, row + m * i, lanes_at(block, row + m * i, zero) * scale)
+        length, tau = make_reflection(block, i + m * i, m - i, zero)
         put_lanes(block, i + m * i, length)
         put_lanes(block, taus + i, tau)
         _reflect(block, m, i, n, taus, zero)
