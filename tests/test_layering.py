@@ -28,7 +28,7 @@ ROOMS = set(ORDER) - {"errors", "foreign", "pytree", "linalg", "special", "", "_
 # The same inside the engine; compiled code, and what carries it, may import even less.
 ENGINE = (
     "kernels", "runtime", "reference", "codegen", "emitter", "tape", "sweep", "threads", "guard_pages", "status",
-    "kernel_table", "bound_kernels", "plain_arrays", "dependence", "view_columns", "tape_entries", "tape_columns",
+    "kernel_table", "view_columns", "bound_kernels", "plain_arrays", "dependence", "tape_entries", "tape_columns",
     "tape_view", "verify", "view_names", "printing", "",
 )  # fmt: skip
 STRICT: dict[str, tuple[str, ...]] = {

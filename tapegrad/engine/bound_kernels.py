@@ -6,30 +6,33 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.emitter import kernels as emitter
-from tapegrad.engine.emitter.bound import CODES, Pattern
+from tapegrad.engine.emitter.bound import Pattern
 from tapegrad.engine.emitter.case import ELEMENTS
 from tapegrad.engine.kernel_table import DIRECTIONS, DTYPE_NAMES
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_STRIDE
 from tapegrad.engine.runtime import compiler
+from tapegrad.engine.tape.layout import NONE
+from tapegrad.engine.view_columns import numbered
 from tapegrad.ops import ROWS, Op
 
 _NO_PATTERN = -1
+_AT_ONCE = 4096  # rows
 _BYTES = {"f64": 8, "f32": 4}
 _BITS = np.array([1, 2, 4])
 
 
-def addresses(keys: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Address of each row's kernel; `keys` holds the op codes, the dtype codes and the direction codes of the rows."""
+def addresses(keys: np.ndarray, frames: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Address of the kernel of each of these rows of all frames; `keys` holds their op, dtype and direction codes."""
+    parts = [slice(k, k + _AT_ONCE) for k in range(0, len(rows), _AT_ONCE)]
+    patterns = np.zeros(len(rows), np.int64)
+    for part in parts:  # what is computed on the way stays in the cache
+        patterns[part] = _patterns(keys[:, part], frames[rows[part]])
     op, dtype, direction = keys
-    names = (
-        ((op * len(DTYPE_NAMES) + dtype) * len(DIRECTIONS) + direction) * CODES + _patterns(keys, frames) + 1
-    )
-    _, first, where = np.unique(names, return_index=True, return_inverse=True)
-    found = [
-        _load(*each)
-        for each in zip(*keys[:, first].tolist(), (names[first] % CODES - 1).tolist(), strict=True)
-    ]
-    return np.array(found, np.int64)[where.reshape(-1)]
+    where = numbered([(op * len(DTYPE_NAMES) + dtype) * len(DIRECTIONS) + direction, patterns])
+    first = np.zeros(int(where.max(initial=NONE)) + 1, np.int64)
+    first[where] = np.arange(len(where))  # or any other
+    found = [_load(*each) for each in zip(*keys[:, first].tolist(), patterns[first].tolist(), strict=True)]
+    return np.array(found, np.int64)[where]
 
 
 def _load(op: int, dtype: int, direction: int, pattern: int) -> int:

@@ -91,7 +91,7 @@ class InstructionStream:
         """Load the kernels of ops, and choose from how many elements on each row runs on several threads."""
         lacking = np.flatnonzero(self.kernels == 0)
         keys = np.stack([self.op[lacking], self.variant[lacking], self.direction[lacking]])
-        self.kernels[lacking] = bound_kernels.addresses(keys, self.frames[lacking])
+        self.kernels[lacking] = bound_kernels.addresses(keys, self.frames, lacking)
         self.thresholds[lacking] = parallel_thresholds(self.op[lacking], self.elements[lacking])
         if self.thresholds.any():
             kernel_table.load_driver()

@@ -111,7 +111,7 @@ def _chosen(direction: str, change: dict[int, int], name: str = "multiply", coun
         frame.words[word] = value
     codes = kernel_table.DIRECTIONS.index(direction)
     keys = np.array([[CODES[name]], [0], [codes]])
-    return int(bound_kernels.addresses(keys, frame.words[None])[0])
+    return int(bound_kernels.addresses(keys, frame.words[None], np.zeros(1, np.int64))[0])
 
 
 def _expected(direction: str, *pattern: int) -> int:

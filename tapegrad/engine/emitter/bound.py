@@ -24,7 +24,6 @@ from tapegrad.engine.emitter.rows import loop_of
 from tapegrad.engine.emitter.types import I64
 
 _OPERANDS = 3
-CODES = 1025  # as many as there are codes, and one for no pattern
 
 
 class Pattern(NamedTuple):
