@@ -124,6 +124,7 @@ def address_of_accumulation(dtype: str, target: Target | None = None) -> int:
     return _load(accumulation.symbol(dtype, target), target, lambda: compiled(parts(), target))
 
 
+@functools.cache
 def address_of_segment(segment: Segment) -> int:
     """The address of a segment's kernel."""
     target = host()
