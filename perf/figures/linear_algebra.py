@@ -1,4 +1,9 @@
-"""Linear algebra beside LAPACK called by SciPy's low-level wrappers, and stacks of small matrices beside NumPy."""
+"""Linear algebra beside LAPACK called by SciPy's low-level wrappers, and stacks of small matrices beside NumPy.
+
+LAPACK's own threads make single figures useless where other programs run: ``OPENBLAS_NUM_THREADS=1 python -m perf
+linalg-solve`` compares one thread with one. The factor of `cholesky` in C order is that of LAPACK's ``uplo="U"``, which
+OpenBLAS computes up to a fifth slower than the other one, from about 40 rows on.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -55,18 +60,18 @@ def _entries(routine: Routine, n: int) -> tuple[list[Contender], list[Answer]]:
 
     library, a = tapegrad(), matrix(n, routine.symmetric)
     ordered = np.asfortranarray(a)
-    summed = partial(_sum_of, routine.function, library)
+    function = routine.function
+
+    def summed(a: Any) -> Any:
+        return library.sum(function(library, a))
+
     contenders = [
-        Contender(f"{n}, forward", partial(library.jit(partial(routine.function, library)), a), _array),
+        Contender(f"{n}, forward", partial(library.jit(lambda a: function(library, a)), a), _array),
         Contender(f"{n}, forward and backward", partial(library.value_and_grad(library.jit(summed)), a)),
         Contender(f"{n}, LAPACK", partial(routine.routine, lapack, ordered), _array),
     ]
     answer = (routine.function(np, a),)
     return contenders, [answer, library.value_and_grad(summed)(a), answer]
-
-
-def _sum_of(function: Callable[..., Any], library: Any, a: Any) -> Any:
-    return library.sum(function(library, a))
 
 
 def _measure_routine(name: str, settings: Settings) -> Outcome:
@@ -99,6 +104,7 @@ STACKED: dict[str, Callable[..., Any]] = {
     "solve": lambda xp, a: xp.linalg.solve(a, np.ones((STACK[0], STACK[1], 1))),
     "inv": lambda xp, a: xp.linalg.inv(a),
     "det": lambda xp, a: xp.linalg.det(a),
+    "slogdet": lambda xp, a: xp.linalg.slogdet(a)[1],
     "cholesky": lambda xp, a: xp.linalg.cholesky(a),
     "eigh": lambda xp, a: xp.linalg.eigh(a)[0],
     "eigvalsh": lambda xp, a: xp.linalg.eigvalsh(a),

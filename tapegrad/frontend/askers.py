@@ -57,7 +57,8 @@ def boxed(value: Any) -> np.ndarray:
 
 def instead_of_array(asker: types.FrameType | None) -> str:
     """Return what to write where a plain array is asked for, the end of a sentence."""
-    return instead_of(asker) or instead_of_number() or _OF_LISTS
+    words = instead_of(asker) or _words(called_function())  # a decorator may stand in another module
+    return words or instead_of_number() or _OF_LISTS
 
 
 def instead_of_number() -> str:

@@ -43,6 +43,7 @@ _LOG_2, _LOG_PI = math.log(2.0), math.log(math.pi)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 _FROM_0 = (0.0, math.inf)
+_FAR = 1e15  # to which 1 adds nothing
 
 # --- on the whole line -------------------------------------------------------------------------------------------
 
@@ -71,9 +72,16 @@ t = Continuous(
     survival=lambda z, df: stdtr(df, -z),
 )
 
+
+def _log_density_of_cauchy(z: Any) -> Any:
+    """Far out by the logarithm, for the square can overflow."""
+    size = absolute(z)
+    return -_LOG_PI - where(size > _FAR, 2.0 * log(size), log1p(square(z)))
+
+
 cauchy = Continuous(
     name="cauchy",
-    log_density=lambda z: -log1p(square(z)) - _LOG_PI,
+    log_density=_log_density_of_cauchy,
     cumulative=lambda z: arctan2(1.0, -z) / math.pi,
     survival=lambda z: arctan2(1.0, z) / math.pi,
     quantile=lambda q: where(q < 0.5, -1.0 / tan(math.pi * q), 1.0 / tan(math.pi * (1.0 - q))),
@@ -168,7 +176,9 @@ f = Continuous(
     shapes={"dfn": positive, "dfd": positive},
     support=_FROM_0,
     log_density=_log_density_of_f,
-    cumulative=lambda z, dfn, dfd: betainc(0.5 * dfn, 0.5 * dfd, z / (z + dfd / dfn)),
+    cumulative=lambda z, dfn, dfd: betainc(
+        0.5 * dfn, 0.5 * dfd, where(z == math.inf, 1.0, z / (z + dfd / dfn))
+    ),
     survival=lambda z, dfn, dfd: betainc(0.5 * dfd, 0.5 * dfn, 1.0 / (1.0 + dfn / dfd * z)),
 )
 
@@ -222,7 +232,7 @@ halfnorm = Continuous(
 rayleigh = Continuous(
     name="rayleigh",
     support=_FROM_0,
-    log_density=lambda z: log(z) - 0.5 * square(z),
+    log_density=lambda z: where(z == math.inf, -math.inf, log(z) - 0.5 * square(z)),
     cumulative=lambda z: -expm1(-0.5 * square(z)),
     log_cumulative=lambda z: log1mexp(0.5 * square(z)),
     log_survival=lambda z: -0.5 * square(z),

@@ -150,3 +150,20 @@ def test_constants_are_handed_over() -> None:
         np.testing.assert_array_equal(np.array(x), [1, 2])
     with tg.no_grad():
         assert np.sum([tg.tensor(1.0), tg.tensor(2.0)]) == 3.0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: scipy.linalg.cholesky(t),
+        lambda t: scipy.linalg.expm(t),
+        lambda t: scipy.linalg.solve_triangular(t, t),
+        lambda t: scipy.linalg.eigh(t),
+        lambda t: scipy.linalg.cho_factor(t),
+        lambda t: scipy.linalg.inv(t),
+    ],
+)
+def test_scipys_linear_algebra_names_ours(call: Any) -> None:
+    """Also where a decorator of another module of SciPy's asks."""
+    with pytest.raises(tg.UnsupportedError, match=r"^scipy\.linalg\.\w+ asks .* are in tapegrad\.linalg$"):
+        call(tg.tensor(np.eye(2)))

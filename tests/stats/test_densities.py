@@ -58,6 +58,24 @@ def test_values_are_scipys(name):
 
 
 @every
+def test_values_at_infinity_are_scipys_where_it_has_some(name):
+    x = np.array([-np.inf, np.inf])
+    for method in METHODS:
+        with np.errstate(all="ignore"):
+            expected = getattr(theirs(name), method)(x, *shapes_of(name), loc=LOC, scale=SCALE)
+        found = getattr(ours(name), method)(x, *shapes_of(name), loc=LOC, scale=SCALE).data
+        np.testing.assert_array_equal(np.where(np.isnan(expected), np.nan, found), expected, err_msg=method)
+
+
+def test_the_density_of_cauchy_does_not_overflow_far_out():
+    x = tg.tensor(np.array([-1e300, 1e14, 1e16]))
+    density = tg.stats.cauchy.logpdf(x)
+    check(density.data, -np.log(np.pi) - 2 * np.log(np.abs(x.data)))
+    density.backward()
+    check(x.grad, -2 / x.data)
+
+
+@every
 def test_parameters_broadcast(name):
     x = points(name, 4)[:, None]
     scale = np.array([1.5, 1.7, 2.0])

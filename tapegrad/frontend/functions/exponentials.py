@@ -51,7 +51,7 @@ def logsumexp(
     Notes
     -----
     Nothing overflows, and no digits are lost where the result is near zero. The derivative by an element is its share
-    in the sum; in a sum of nothing but ``exp(-inf)`` it is zero.
+    in the sum; in a sum of nothing but ``exp(-inf)`` it is zero, and by each element that is inf it is 1.
 
     Examples
     --------
