@@ -21,13 +21,14 @@ def accumulate(dtype: str, target: Target) -> list[Body]:
     """The functions of the kernel, itself the last: X_BAR[0] and Y_BAR are the lines.
 
     Lines that are added to lines are what the cotangent of an identity is.
+    A sum of one element is added to 0.0, as NumPy does.
     """
     identity = ROWS[CODES["positive"]]
     assert isinstance(identity, Op)
     case = Case(dataclasses.replace(identity, name="accumulate"), dtype, target)
     body = case.begin(symbol(dtype, target))
     to, source = case.second(body, "x0"), case.second(body, "y")
-    with body.when_leaving(to.stride.unequal(0)):
+    with body.when_leaving(to.stride.unequal(0) & count_of(body).unequal(1)):
         leave_for(body, case.symbol("reverse"))
     call = call_for("double", "sum", source.element, source.base, source.stride, count_of(body))
     stored = (word(frame_of(body), STORE) & 1).unequal(0)

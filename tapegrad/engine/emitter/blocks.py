@@ -113,7 +113,8 @@ class Blocks:
         target = self._target(name, to.line)
         kept = (self._fits | to.line.stride.equal(to.line.element.bytes)) & ~to.stored
         everywhere = body.either(kept, body.constant(I64, -1), self._zero)
-        return Block(target, to.line.element, old=(body.either(kept, target, body.zeros()), everywhere))
+        nothings = body.nothings(to.line.element.element)
+        return Block(target, to.line.element, old=(body.either(kept, target, nothings), everywhere))
 
     def _packed(self, places: dict[str, Value]) -> dict[str, Value]:
         """Where the elements of a block that are read lie side by side."""
@@ -175,11 +176,11 @@ def adjacent(line: Line) -> Block:
 
 
 def adjacent_cotangent(to: Cotangent) -> Block:
-    """The same for a cotangent: what is not to be kept is read from zeros."""
+    """The same for a cotangent: what is not to be kept is read as -0.0."""
     body, line = to.stored.body, to.line
-    zeros = body.zeros()
+    nothings = body.nothings(line.element.element)
     everywhere = body.either(to.stored, body.constant(I64, 0), body.constant(I64, -1))
-    return Block(line.base, line.element, old=(body.either(to.stored, zeros, line.base), everywhere))
+    return Block(line.base, line.element, old=(body.either(to.stored, nothings, line.base), everywhere))
 
 
 def everywhere(line: Line) -> Block:

@@ -161,9 +161,10 @@ class Body:
         self.declarations[f"@{name}"] = f"@{name} = private constant {contents}, align 64"
         return Value(self, Type("ptr"), f"@{name}")
 
-    def zeros(self) -> Value:
-        """The address of as many zeros as a vector has elements."""
-        return self.data("zeros", f"[{8 * self.target.lanes} x i8] zeroinitializer")
+    def nothings(self, element: str) -> Value:
+        """The address of as many elements as a vector has that change nothing when they are added: -0.0."""
+        zeros = ", ".join([f"{element} -0.0"] * self.target.lanes)
+        return self.data(f"nothings.{element}", f"[{self.target.lanes} x {element}] [{zeros}]")
 
     # --- values --------------------------------------------------------------------------------------------------
 

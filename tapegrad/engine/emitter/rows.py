@@ -1,5 +1,9 @@
 """The forward and the reverse kernel of a row: ``int64 kernel(frame, loops)``."""
 
+import functools
+import itertools
+import operator
+
 from tapegrad.engine.emitter.blocks import Elements
 from tapegrad.engine.emitter.body import Body, Value
 from tapegrad.engine.emitter.case import Case, frame_of, leave_for, quoted
@@ -9,7 +13,7 @@ from tapegrad.engine.emitter.mathematics import MATHEMATICS
 from tapegrad.engine.emitter.memory import POINTER, Cotangent, word
 from tapegrad.engine.emitter.stages import Stages
 from tapegrad.engine.emitter.types import I64
-from tapegrad.engine.kernels.frame import STORE, X_BAR
+from tapegrad.engine.kernels.frame import COUNT, STORE, X_BAR
 from tapegrad.ops import Op
 
 
@@ -47,7 +51,8 @@ def _primal(case: Case) -> Loop:
 def reverse(case: Case) -> list[Body]:
     """The functions of the kernel that adds the result's cotangent, by each partial, to those that are wanted.
 
-    Where all are wanted and adjacent, they are computed in one loop, otherwise in one after the other.
+    Where all are wanted and adjacent, and none overlaps another one, they are computed in one loop, otherwise in one
+    after the other.
     """
     wanted = case.op.differentiable_operands
     name = case.symbol("reverse")
@@ -71,13 +76,24 @@ def _is_wanted(body: Body, j: int) -> Value:
     return word(frame_of(body), X_BAR + j).unequal(0)
 
 
+def _are_apart(case: Case, body: Body, j: int, k: int) -> Value:
+    """Whether two adjacent cotangents are the same line, or have no element in common.
+
+    Those of ``x[1:] * x[:-1]`` are neither. An element would have the one contribution first or the other, depending
+    on how many are computed at once.
+    """
+    frame = frame_of(body)
+    size, zero = word(frame, COUNT) * case.element.bytes, body.constant(I64, 0)
+    between = word(frame, X_BAR + j) - word(frame, X_BAR + k)
+    return between.equal(0) | (between >= size) | (between <= zero - size)
+
+
 def _choice(case: Case, name: str, together: str, apart: str) -> Body:
-    """The kernel that looks whether all cotangents are wanted."""
-    body = case.begin(name)
-    first, *others = (_is_wanted(body, j) for j in case.op.differentiable_operands)
-    for each in others:
-        first = first & each
-    with body.when_leaving(first):
+    """The kernel that looks whether all cotangents are wanted, and can be added to in one loop."""
+    body, wanted = case.begin(name), case.op.differentiable_operands
+    conditions = [_is_wanted(body, j) for j in wanted]
+    conditions += [_are_apart(case, body, j, k) for j, k in itertools.combinations(wanted, 2)]
+    with body.when_leaving(functools.reduce(operator.and_, conditions)):
         leave_for(body, together)
     leave_for(body, apart)
     return body

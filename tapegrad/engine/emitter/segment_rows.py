@@ -144,7 +144,10 @@ class Rows:
         lines.write(row.seconds[3], total_of(terms) if terms else expressions.value(parse("0.0")))
 
     def sum(self, row: SegmentRow, lines: Lines) -> None:
-        lines.add(row.seconds[0], lines.read(row.seconds[3]), row.count, bool(row.stored & 1))
+        value = lines.read(row.seconds[3])
+        if row.count < 0:
+            value = value + 0.0  # a sum of one element is never -0.0
+        lines.add(row.seconds[0], value, row.count, bool(row.stored & 1))
 
 
 _WAYS: dict[str, Callable[[Rows, SegmentRow, Lines], None]] = {

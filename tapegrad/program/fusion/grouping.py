@@ -89,6 +89,8 @@ class Grouping:
             group = next((g for g in self._candidates(number, groups) if self._may_join(number, g)), None)
             if group is None:
                 group = Group(self._rows[number].count <= self._lanes)
+                if not self._touches_alike(self._rows[number], group):
+                    continue  # what it adds to overlaps in a way that no segment can do
                 groups.append(group)
             self._join(number, group)
 
@@ -114,10 +116,11 @@ class Grouping:
         return self._touches_alike(self._rows[number], group)
 
     def _touches_alike(self, row: Row, group: Group) -> bool:
-        """Whether what a row touches can be held in registers beside what the group touches."""
+        """Whether what a row touches can be held in registers, beside what the group touches."""
         for access in row.accesses:
             others = group.accesses.get(self._blocks.around(access.start)[0], [])
-            near = _entangled((row, access), others)
+            own = [(row, other) for other in row.accesses if other is not access]
+            near = _entangled((row, access), [*others, *own])
             if not _is_held(near, self._lanes, group.is_short):
                 return False
         return True
@@ -209,6 +212,8 @@ def _is_held(near: Sequence[tuple[Row, Access]], lanes: int, is_short: bool) -> 
     if any(access.single for access in accesses) or len({access.dtype for access in accesses}) > 1:
         return False
     start, stop = min(a.start for a in accesses), max(a.stop for a in accesses)
+    if is_short and stop - start > lanes * _bytes(accesses[0]):
+        return False  # a vector holds each of them, and not their union
     return all(_is_part(access, start, stop, lanes) for access in accesses)
 
 
@@ -216,5 +221,9 @@ def _is_part(access: Access, start: int, stop: int, lanes: int) -> bool:
     """Whether an access is of the whole line, or adds to a part of it that begins within a vector."""
     if access.start == start and access.stop == stop:
         return True
-    shift, rest = divmod(access.start - start, 4 if access.dtype == "f32" else 8)
+    shift, rest = divmod(access.start - start, _bytes(access))
     return access.mode == ADD and rest == 0 and shift <= lanes
+
+
+def _bytes(access: Access) -> int:
+    return 4 if access.dtype == "f32" else 8

@@ -1,0 +1,408 @@
+"""Fused programs give the rows' results bit for bit, whatever the ops, sizes, views, values and derivatives."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
+from tapegrad.engine.emitter.segment import FORWARD
+from tapegrad.engine.emitter.segment_rows import is_emitted
+from tapegrad.engine.runtime import cache
+from tapegrad.frontend.elementwise import FUNCTIONS
+from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
+from tapegrad.program.fusion import policy
+from tapegrad.program.fusion.background import worker
+from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.trace import Trace
+
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e300, -1e300, 1.0, -1.0, 0.5)
+DTYPES = (np.float64, np.float32)
+BOTH = (0, 1)
+
+
+def bits(array: np.ndarray) -> np.ndarray:
+    """The bits of an array's elements, one pattern for all that are not numbers."""
+    integers = np.ascontiguousarray(array).view(f"i{array.itemsize}")
+    return np.where(np.isnan(array), -1, integers)
+
+
+def assert_same(first: Any, second: Any, message: Any = "") -> None:
+    if isinstance(first, tuple | list):
+        for a, b in zip(first, second, strict=True):
+            assert_same(a, b, message)
+        return
+    a, b = np.asarray(first), np.asarray(second)
+    assert (a.shape, a.dtype) == (b.shape, b.dtype)
+    np.testing.assert_array_equal(bits(a), bits(b), err_msg=str(message))
+
+
+def along(f: Any) -> Callable[..., Any]:
+    """The tangents of a function along some direction."""
+    return lambda *inputs: tg.jvp(f, inputs, tuple(np.cos(x).astype(np.asarray(x).dtype) for x in inputs))
+
+
+def product(f: Any) -> Callable[..., Any]:
+    """The Hessian by the first argument times some direction."""
+    return lambda x, *others: tg.hvp(f)(x, *others, np.cos(x).astype(x.dtype))
+
+
+WAYS: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    "value": lambda f: f,
+    "gradient": lambda f: tg.value_and_grad(f, BOTH),
+    "tangent": along,
+    "jacobian": lambda f: tg.jacobian(f, BOTH),
+    "hessian": lambda f: tg.hessian(f, BOTH),
+    "product": product,
+}
+
+
+def segments_alike(function: Any, inputs: list[tuple[Any, ...]], ways: tuple[str, ...]) -> None:
+    """Compare a function's rows with its segments."""
+    rows, fused = (tg.jit(function, fuse=fuse) for fuse in (False, True))
+    for way in ways:
+        first, second = WAYS[way](rows), WAYS[way](fused)
+        for each in inputs:
+            assert_same(first(*each), second(*each), (way, *each))
+
+
+# --- every op ------------------------------------------------------------------------------------------------------
+
+
+def _program(row: Op) -> Callable[..., Any]:
+    """The op of views at offsets and of a scalar, and sums of it."""
+    call = FUNCTIONS[row.name]
+
+    def weighted(y: Any, weight: Any) -> Any:
+        return tg.where(y, weight, 0.5) if row.predicate else y * weight
+
+    def function(x: Any, s: Any) -> Any:
+        later, earlier = x[1:], x[:-1]
+        operands = [later, earlier, s][: len(row.domains)]
+        if row.boolean_operands:
+            operands[0] = later > s
+        total = tg.sum(weighted(call(*operands), s))
+        if len(row.domains) == 2:
+            total = total + tg.sum(weighted(call(s, earlier), later))
+        return total
+
+    return function
+
+
+def _inputs(row: Op, dtype: Any, size: int, is_special: bool) -> tuple[Any, ...]:
+    rng = np.random.default_rng(size)
+    lows, highs = zip(*row.domains, strict=True)
+    low, high = max(-5.0, *lows), min(5.0, *highs)
+    x = rng.uniform(min(low, high), max(low, high), size + 2)
+    s = x[-1]
+    if is_special:
+        at = rng.random(size + 1) < 0.3
+        x[:-1][at] = rng.choice(SPECIAL, at.sum())
+    with np.errstate(all="ignore"):
+        return x[:-1].astype(dtype), dtype(s)
+
+
+def _cases(row: Op, dtype: Any, sizes: tuple[int, ...]) -> list[tuple[Any, ...]]:
+    return [_inputs(row, dtype, size, special) for size in sizes for special in (False, True)]
+
+
+FUSED = [row for row in ELEMENTWISE if "nan" not in row.partials and is_emitted(row, FORWARD)]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("number", range(len(FUSED)), ids=[row.name for row in FUSED])
+def test_every_op_in_a_loop(number: int) -> None:
+    row, dtype = FUSED[number], DTYPES[number % 2]
+    segments_alike(_program(row), _cases(row, dtype, (33, 256, 257, 600)), ("gradient",))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["multiply", "arctan2", "relu", "less"])
+def test_few_elements_in_a_vector(name: str, dtype: Any) -> None:
+    row = BY_NAME[name]
+    assert isinstance(row, Op)
+    segments_alike(_program(row), _cases(row, dtype, (1, 2, 7, 8, 9, 15, 16, 17)), ("gradient",))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["divide", "sin"])
+def test_every_derivative(name: str) -> None:
+    row = BY_NAME[name]
+    assert isinstance(row, Op)
+    segments_alike(_program(row), _cases(row, np.float64, (5, 33)), tuple(WAYS))
+
+
+# --- views, writes, sums -------------------------------------------------------------------------------------------
+
+
+def _three_contributions(x: Any, s: Any) -> Any:
+    y = x[1:-1] * x[:-2]
+    return tg.sum(x[2:] / y * s)
+
+
+def _written(x: Any, s: Any) -> Any:
+    y = x * s
+    y[1:] = y[:-1] * x[1:]
+    y[:2] = 0.5
+    y *= x
+    return tg.sum(y[3:] - tg.square(y[:-3]))
+
+
+def _of_several_counts(x: Any, s: Any) -> Any:
+    a, b = tg.sin(x), x[1:] * s
+    return tg.sum(a) * tg.sum(b[2:] * a[1:-2]) + tg.sum(a[:-4] * x[4:]) / tg.sum(x * x)
+
+
+def _zeros_with_a_sign(x: Any, s: Any) -> Any:
+    return tg.sum(-x * (s * 0.0)) + tg.sum(-x[:1] * 0.0)
+
+
+def _far_apart(x: Any, s: Any) -> Any:
+    return tg.sum(x[9:] * x[:-9]) + tg.sum(x[x.size // 2 :] * s)
+
+
+PROGRAMS = (_three_contributions, _written, _of_several_counts, _zeros_with_a_sign, _far_apart)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_views_writes_and_sums(function: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    sizes = (17, 18, 40, 300) if dtype is np.float64 else (18, 300)
+    inputs = [(rng.uniform(0.5, 1.5, size).astype(dtype), dtype(0.7)) for size in sizes]
+    segments_alike(function, inputs, ("value", "gradient"))
+    eager, fused = WAYS["gradient"](function), WAYS["gradient"](tg.jit(function, fuse=True))
+    for each in inputs:
+        assert_same(eager(*each), fused(*each))
+
+
+def test_random_programs() -> None:
+    for seed in range(1200, 1206):
+        generator = Generator(seed)
+        program = generator.draw(25)
+        results = interpret(program, generator.inputs, Complex)
+        weights = [generator.rng.uniform(0.2, 1, np.shape(result)) for result in results]
+
+        def function(*inputs: Any, program: Any = program, weights: Any = weights) -> Any:
+            return weighted_sum(interpret(program, inputs, Tape), weights, Tape)
+
+        inputs = [tuple(np.asarray(x) * scale for x in generator.inputs) for scale in (1.0, -0.8)]
+        segments_alike(function, inputs, ("gradient",))
+
+
+def _branches(x: Any, s: Any) -> Any:
+    y = tg.sin(x) * s
+    return tg.sum(y * x) if tg.sum(y) > 0 else tg.sum(y[1:] - x[:-1])
+
+
+def test_both_sides_of_a_guard() -> None:
+    x = np.linspace(0.1, 1.0, 40)
+    segments_alike(_branches, [(x, 0.5), (x, -0.5), (x * 0.5, 0.5), (-x, 0.5)], ("value", "gradient"))
+
+
+# --- threads, processes, copies ------------------------------------------------------------------------------------
+
+
+def _wave(x: Any) -> Any:
+    return tg.sum(tg.sin(x[1:]) * x[:-1] + x[1:])
+
+
+X = np.linspace(-1.0, 1.0, 50)
+
+
+def test_several_threads() -> None:
+    f, rows = tg.value_and_grad(tg.jit(_wave, fuse=True)), tg.value_and_grad(tg.jit(_wave, fuse=False))
+    points = [X * k for k in range(8)]
+    expected = [rows(x) for x in points]
+    with ThreadPoolExecutor(8) as pool:
+        for results in pool.map(lambda _: [f(x) for x in points], range(40)):
+            assert_same(results, expected)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))])
+def test_copies_are_fused_too(copied: Any) -> None:
+    f = copied(tg.jit(_wave, fuse=True))
+    assert f.fuse is True
+    assert_same(tg.grad(f)(X), tg.grad(tg.jit(_wave, fuse=False))(X))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_goes_on() -> None:
+    f = tg.value_and_grad(tg.jit(_wave, fuse=True))
+    expected = f(X)[1].tobytes()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if f(X)[1].tobytes() == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+# --- when ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def eager_to_fuse(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty cache folder, and the third replay pays for compiling."""
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(policy, "_COMPILING", 1.0)
+    monkeypatch.delenv("TAPEGRAD_FUSE", raising=False)
+
+
+def _is_fused(f: Any, *args: Any) -> bool:
+    trace, _ = f.run(f.arguments(args, {}), ProgramSpec())
+    return trace.program(ProgramSpec()).fused
+
+
+@pytest.mark.usefixtures("eager_to_fuse")
+def test_a_function_is_fused_when_that_pays() -> None:
+    f = tg.jit(_wave)
+    before = f(X)
+    assert not _is_fused(f, X)
+    for _ in range(5):
+        f(X)
+    worker.wait()
+    assert _is_fused(f, X)
+    assert_same(f(X), before)
+    again = tg.jit(_wave)
+    again(X)
+    assert _is_fused(again, X)
+
+
+@pytest.mark.usefixtures("eager_to_fuse")
+@pytest.mark.parametrize(("fuse", "chosen"), [(False, ""), (False, "1"), (None, "0")])
+def test_a_function_is_never_fused(fuse: Any, chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAPEGRAD_FUSE", chosen)
+    f = tg.jit(_wave, fuse=fuse)
+    for _ in range(6):
+        f(X)
+    worker.wait()
+    assert not _is_fused(f, X)
+
+
+@pytest.mark.usefixtures("eager_to_fuse")
+@pytest.mark.parametrize(("fuse", "chosen"), [(True, ""), (True, "0"), (None, "1")])
+def test_a_function_is_fused_at_once(fuse: Any, chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAPEGRAD_FUSE", chosen)
+    f = tg.jit(_wave, fuse=fuse)
+    f(X)
+    assert _is_fused(f, X)
+
+
+@pytest.mark.usefixtures("eager_to_fuse")
+def test_where_fusion_fails_rows_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> None:
+        raise RuntimeError("no segment today")
+
+    monkeypatch.setattr(Trace, "_fuse", fail)
+    f, said = tg.jit(_wave), []
+    monkeypatch.setattr(warnings, "warn", lambda text, *args, **kwargs: said.append(text))
+    for _ in range(20):
+        f(X)
+        worker.wait()
+    assert len(said) == 1
+    assert "no segment today" in said[0]
+    assert_same(f(X), tg.jit(_wave, fuse=False)(X))
+
+
+def test_where_nothing_can_be_kept_fusion_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "folder", lambda: None)
+    monkeypatch.setattr(cache.complaints, "make", lambda *args: None)
+    f = tg.jit(_wave, fuse=True)
+    assert_same(f(X), tg.jit(_wave, fuse=False)(X))
+    assert _is_fused(f, X)
+
+
+SECOND_PROCESS = """
+import numpy as np, tapegrad as tg
+from tapegrad.engine.emitter import segment_kernels
+made = []
+define = segment_kernels.define
+segment_kernels.define = lambda *args: made.append(args) or define(*args)
+f = tg.value_and_grad(tg.jit(lambda x: tg.sum(tg.sin(x[1:]) * x[:-1] + x[1:]){}))
+f(np.linspace(-1.0, 1.0, 50))
+program = next(iter(f._fast._free)).program if f._fast._free else None
+print(len(made), program.fused)
+"""
+ENDING = """
+import numpy as np, os, tapegrad as tg
+from tapegrad.program.fusion import policy
+policy._COMPILING = 1.0
+def f(x):
+    for k in range(20):
+        x = tg.sin(x) * x + np.float64(k)
+    return tg.sum(x)
+g = tg.value_and_grad(tg.jit(f))
+x = np.linspace(0.1, 1, 50)
+for _ in range(4):
+    g(x)
+"""
+FORKING = (
+    ENDING
+    + """
+value = g(x)[0]
+child = os.fork()
+if child == 0:
+    for _ in range(10):
+        assert g(x)[0] == value
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+)
+
+
+def run(script: str, folder: Path, **environment: str) -> str:
+    """What a process prints that has to end well, and without a word of complaint."""
+    kept = {**os.environ, "TAPEGRAD_CACHE_DIR": str(folder), **environment}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script],
+        capture_output=True, text=True, timeout=300, env=kept, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "rror" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def test_another_process_compiles_nothing() -> None:
+    """The kernels of the engine itself are those of all tests; the segments are known after the first process."""
+    folder = cache.folder()
+    assert folder is not None
+    run(SECOND_PROCESS.format(", fuse=True"), folder)
+    assert run(SECOND_PROCESS.format(""), folder) == "0 True\n"
+
+
+def test_a_process_ends_while_it_compiles() -> None:
+    folder = cache.folder()
+    assert folder is not None
+    assert run(ENDING, folder) == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_process_forks_while_it_compiles() -> None:
+    folder = cache.folder()
+    assert folder is not None
+    assert run(FORKING, folder) == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
+def test_no_segment_goes_past_an_array() -> None:
+    folder = cache.folder()
+    assert folder is not None
+    script = """
+import numpy as np, tapegrad as tg
+f = tg.value_and_grad(tg.jit(lambda x: tg.sum(tg.sin(x[2:]) * x[:-2] + x[1:-1] * x[2:]), fuse=True))
+for size in (3, 5, 10, 18, 19, 37, 300):
+    for dtype in (np.float64, np.float32):
+        f(np.linspace(0, 1, size).astype(dtype))
+"""
+    run(script, folder, TAPEGRAD_GUARD_PAGES="1")
