@@ -1,6 +1,7 @@
 """The kernels of bound rows: where a frame shows all that a kernel would have to ask, one that does not ask."""
 
 import functools
+import itertools
 
 import numpy as np
 
@@ -78,6 +79,18 @@ def _patterns(keys: np.ndarray, frames: np.ndarray) -> np.ndarray:
     wanted = ((frames[:, X_BAR : X_BAR + 3] != 0) @ _BITS) & _differentiable()[op]
     wanted[direction != reverse] = 0
     known = (adjacent | scalar).all(axis=1) & (bytes_[:, 3] > 0) & (count > 0) & (direction <= reverse)
-    known &= (direction != reverse) | ((wanted != 0) & (wanted & scalars == 0))
+    known &= (direction != reverse) | (
+        (wanted != 0) & (wanted & scalars == 0) & ~_overlapping(bytes_, frames)
+    )
     code = Pattern(single.astype(np.int64), scalars, wanted, frames[:, STORE] & wanted).code
     return np.where(known, code, _NO_PATTERN)
+
+
+def _overlapping(bytes_: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    """Whether cotangents of a row overlap, as those of ``x[1:] * x[:-1]``: they are added to one after the other."""
+    found = np.zeros(len(frames), bool)
+    for j, k in itertools.combinations(range(3), 2):
+        one, other = frames[:, X_BAR + j], frames[:, X_BAR + k]
+        between = np.abs(one - other)
+        found |= (one != 0) & (other != 0) & (between > 0) & (between < frames[:, COUNT] * bytes_[:, 3])
+    return found

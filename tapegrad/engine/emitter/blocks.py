@@ -293,10 +293,9 @@ class Elements:
         if block.sums is not None:
             add_to_parts(block.sums, self._index, value, self._mask)
             return
-        self._keep(self._old(block, type_) + value, place)
+        self._keep(value if block.old is None else self._old(block, type_) + value, place)
 
     def _old(self, block: Block, type_: Type) -> Value:
-        if block.old is None:  # minus zero becomes zero as where it is added to one
-            return block.at.body.constant(type_, 0.0)
+        assert block.old is not None
         base, everywhere = block.old
         return self._fetch(element_at(base, block.element, self._index & everywhere), type_, self._mask)
