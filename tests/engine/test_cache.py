@@ -93,6 +93,12 @@ def test_a_second_process_compiles_nothing() -> None:
     assert err == ""
 
 
+def test_what_is_kept_is_loaded_without_what_numba_compiles_with() -> None:
+    """That imports half of SciPy."""
+    run(GRADIENT, "gradient()")
+    run(GRADIENT, "gradient()", "import sys; assert 'scipy.linalg' not in sys.modules")
+
+
 def test_kernels_and_driver_are_kept(tmp_path: Path) -> None:
     body = """
         from tapegrad.engine import kernel_table

@@ -25,6 +25,7 @@ import numba
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 
 from tapegrad.engine.runtime import cache_files, messages
 
@@ -157,10 +158,9 @@ class _Cache(NullCache):
             return None
         if not file.parent.is_dir():
             complaints.make(f"the cache folder {file.parent} is gone")
-        target_context.refresh()
         try:
             parts = cache_files.read(file)
-            return None if parts is None else CompileResult._rebuild(target_context, *parts)
+            return None if parts is None else _rebuilt(target_context, parts)
         except OSError as error:
             complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
         except Exception:  # unpickling can raise anything
@@ -178,6 +178,15 @@ class _Cache(NullCache):
                 cache_files.write(file, cres._reduce())
             except OSError as error:
                 complaints.make(f"the cache folder {file.parent} cannot be written", error)
+
+
+def _rebuilt(target_context: Any, parts: Any) -> CompileResult:
+    """A function as Numba has it, without all that Numba would need to compile one: that takes as long as importing it.
+
+    Machine code refers to nothing of that but Numba's runtime, in functions that return arrays.
+    """
+    rtsys.initialize(target_context)
+    return CompileResult._rebuild(target_context, *parts)
 
 
 def cache_of(function: Callable[..., Any]) -> Any:
