@@ -1,0 +1,83 @@
+"""Segments for other processors: those that this one can run give the same bits, and the others are compiled."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad.engine.emitter import kernels, machine, segment_kernels
+from tapegrad.engine.emitter.segment import Segment
+from tapegrad.engine.emitter.target import Target, aarch64, host, x86_64_v3
+from tapegrad.program.fusion import groups_to_segments, recipes
+
+
+def _rosenbrock(x: Any) -> Any:
+    return tg.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def _waves(x: Any) -> Any:
+    y = tg.sin(x[3:]) * tg.cos(x[:-3]) / (x[1:-2] * x[2:-1])
+    return tg.sum(tg.where(y > 0.1, y, tg.exp(-y))) + tg.sum(tg.log1p(tg.square(x)))
+
+
+def _written(x: Any) -> Any:
+    y = x * 2.0
+    y[1:] = y[:-1] * x[1:]
+    return tg.sum(tg.tanh(y)) / tg.sum(x)
+
+
+PROGRAMS = (_rosenbrock, _waves, _written)
+SIZES = (8, 9, 12, 40, 300)
+
+
+def _symbol(segment: Segment, target: Target) -> str:
+    return target.symbol("sample", abs(hash(segment)))
+
+
+def _compiled(segment: Segment, target: Target) -> Any:
+    return kernels.compiled([segment_kernels.define(segment, target, _symbol(segment, target))], target)
+
+
+def _fuse_for(target: Target, monkeypatch: pytest.MonkeyPatch) -> list[Segment]:
+    """Let segments be made for a processor, none be remembered; and those that were made from now on."""
+    made: list[Segment] = []
+
+    def address(segment: Segment) -> int:
+        made.append(segment)
+        return kernels._load(_symbol(segment, target), target, lambda: _compiled(segment, target))
+
+    monkeypatch.setattr(groups_to_segments, "host", lambda: target)
+    monkeypatch.setattr(kernels, "address_of_segment", address)
+    monkeypatch.setattr(recipes, "read", lambda *args: None)
+    monkeypatch.setattr(recipes, "write", lambda *args: None)
+    return made
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_other_processors_give_the_same_bits(
+    function: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if host().lanes <= x86_64_v3().lanes:
+        pytest.skip("this processor is of that kind, or cannot run its code")
+    inputs = [np.linspace(0.2, 1.4, size).astype(dtype) for size in SIZES]
+    rows = tg.value_and_grad(tg.jit(function, fuse=False))
+    expected = [rows(x) for x in inputs]
+    made = _fuse_for(x86_64_v3(), monkeypatch)
+    fused = tg.value_and_grad(tg.jit(function, fuse=True))
+    for x, (value, gradient) in zip(inputs, expected, strict=True):
+        value_there, gradient_there = fused(x)
+        assert value_there.tobytes() == value.tobytes()
+        assert gradient_there.tobytes() == gradient.tobytes()
+    assert made
+
+
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_segments_are_compiled_for_arm(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = _fuse_for(host(), monkeypatch)
+    tg.value_and_grad(tg.jit(function, fuse=True))(np.linspace(0.2, 1.4, 40))
+    assert made
+    for segment in made:
+        body = segment_kernels.define(segment, aarch64(), "sample")
+        assert machine.compile_text(machine.module_text([body]), aarch64())[:4] == b"\x7fELF"
