@@ -8,6 +8,7 @@ from perf.figures.derivatives import DERIVATIVES
 from perf.figures.distributions import DISTRIBUTIONS
 from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
+from perf.figures.fusion import FUSION
 from perf.figures.linear_algebra import LINEAR_ALGEBRA
 from perf.figures.mathematics import MATHEMATICS_FIGURES
 from perf.figures.memory import MEMORY
@@ -23,6 +24,7 @@ FIGURES: dict[str, Figure] = {
         *OPERATION,
         *FUNCTIONS,
         *RACES,
+        *FUSION,
         *MATHEMATICS_FIGURES,
         *DERIVATIVES,
         *FITS,
