@@ -56,6 +56,21 @@ _LEAST_PRODUCT, _MOST_PRODUCT = 2.0**-1000, 2.0**1000
 
 
 @noinline
+def _sign(t: Matrix, exchanges: int, zero: Any) -> Any:
+    """The sign of a determinant, 0 of a singular matrix."""
+    sign = 1.0
+    for i in range(t.rows):
+        pivot = at(t, i, i, zero)
+        if pivot == zero:
+            return 0.0
+        if pivot != pivot:
+            sign = np.nan
+        if (pivot < zero) != (load_i32(exchanges, i) != i + 1):
+            sign = -sign
+    return sign
+
+
+@noinline
 def _det(t: Matrix, exchanges: int, zero: Any) -> Any:
     value = zero + 1
     for i in range(t.rows):
@@ -66,21 +81,18 @@ def _det(t: Matrix, exchanges: int, zero: Any) -> Any:
 
 
 @noinline
-def _product_of_pivots(t: Matrix, exchanges: int, zero: Any) -> tuple[float, float]:
-    """A determinant as the exponential of a number, times another one, which is 0 for a singular matrix.
+def _product_of_pivots(t: Matrix, zero: Any) -> tuple[float, float]:
+    """A number and another one whose logarithm, added to it, is that of a determinant's size.
 
-    The first one is the logarithm of products of pivots that would not have an exact size.
+    They are the logarithm of products of pivots that would not have an exact size, and the product of the others.
     """
     total, product = 0.0, 1.0
     for i in range(t.rows):
-        pivot = np.float64(at(t, i, i, zero))
-        if pivot == 0.0:
-            return 0.0, 0.0
-        pivot = pivot if load_i32(exchanges, i) == i + 1 else -pivot
+        pivot = abs(np.float64(at(t, i, i, zero)))
         following = float(product * pivot)
-        if not (_LEAST_PRODUCT < abs(following) < _MOST_PRODUCT):
-            total += np.log(abs(product)) + np.log(abs(pivot))
-            following = np.sign(product) * np.sign(pivot)
+        if not (_LEAST_PRODUCT < following < _MOST_PRODUCT):
+            total += np.log(product) + np.log(pivot)
+            following = 1.0
         product = following
     return total, product
 
@@ -146,10 +158,10 @@ def _write_signs_and_logarithms(
     products = totals + 8 * _COLUMN
     for i in range(count):
         t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
-        total, product = _product_of_pivots(t, exchanges, zero)
-        store_at(y, i * size_of(zero), np.sign(product), zero)
+        store_at(y, i * size_of(zero), _sign(t, exchanges, zero), zero)
+        total, product = _product_of_pivots(t, zero)
         store_f64(totals, i, total)
-        store_f64(products, i, abs(product))
+        store_f64(products, i, product)
         factor += factor_bytes(n, zero)
     call_loop(loops, _LOG, count, (products, products))
     for i in range(count):
