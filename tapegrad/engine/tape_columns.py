@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape_entries import Buffer, Buffers, Instruction, Instructions, Slot, Slots
 from tapegrad.engine.view_columns import Views
@@ -41,12 +41,12 @@ class Columns:
     bytes: np.ndarray
     flags: np.ndarray
 
-    @cached_property
+    @lazy
     def live(self) -> np.ndarray:
         """Numbers of the instructions that are not dead."""
         return np.flatnonzero(self.op >= 0)
 
-    @cached_property
+    @lazy
     def writers(self) -> np.ndarray:
         """By buffer how many live instructions write it."""
         return np.bincount(self.written[self.live], minlength=len(self.bytes))

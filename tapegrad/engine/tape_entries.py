@@ -5,11 +5,11 @@ for the objects.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape.copy_tape import BUFFER_WORDS, INSTRUCTION_WORDS, SLOT_WORDS
 from tapegrad.engine.tape.layout import DIFFERENTIABLE, MAX_NDIM, NONE
 from tapegrad.engine.tape.tape import DTYPES
@@ -100,7 +100,7 @@ class Instructions(Sequence[Instruction]):
         self.lines = lines
         self.pool = pool
 
-    @cached_property
+    @lazy
     def _objects(self) -> tuple[Instruction, ...]:
         return tuple(map(self._made, self.lines.tolist()))
 
@@ -158,7 +158,7 @@ class Slots(Mapping[int, Slot]):
         self.lines = lines
         self.pool = pool
 
-    @cached_property
+    @lazy
     def _objects(self) -> dict[int, Slot]:
         return {line[0]: self._made(line) for line in self.lines.tolist()}
 
@@ -201,10 +201,10 @@ class Slots(Mapping[int, Slot]):
         lines = self.lines.copy()
         lines[:, 1] = buffers
         moved = Slots(lines, self.pool)
-        moved.views = self.views
+        vars(moved)["views"] = self.views
         return moved
 
-    @cached_property
+    @lazy
     def views(self) -> Views:
         """How they lie in their buffers, by line."""
         return Views(self.lines, self.pool)
@@ -222,7 +222,7 @@ class Buffers(Mapping[int, Buffer]):
     def __init__(self, lines: np.ndarray) -> None:
         self.lines = lines
 
-    @cached_property
+    @lazy
     def _objects(self) -> dict[int, Buffer]:
         return {line[0]: Buffer(*line[1:]) for line in self.lines.tolist()}
 

@@ -7,11 +7,11 @@ are bound.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from tapegrad.engine import kernel_table
+from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape import copy_tape
 from tapegrad.engine.tape.copy_tape import ALRIGHT, BUFFER_WORDS, INSTRUCTION_WORDS, LINES, SLOT_WORDS
 from tapegrad.engine.tape.tape import Tape
@@ -51,12 +51,12 @@ class TapeView:
     slot_count: int
     broken_list: int | None
 
-    @cached_property
+    @lazy
     def live(self) -> list[int]:
         """Numbers of the instructions that are not dead."""
         return self.columns.live.tolist()
 
-    @cached_property
+    @lazy
     def writers(self) -> dict[int, list[int]]:
         """For each buffer the instructions that write it, in order."""
         found: defaultdict[int, list[int]] = defaultdict(list)
@@ -64,7 +64,7 @@ class TapeView:
             found[self.written[i]].append(i)
         return dict(found)
 
-    @cached_property
+    @lazy
     def readers(self) -> dict[int, list[tuple[int, int]]]:
         """For each buffer the instructions that read it, in order, each with the number of the operand."""
         found: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -73,7 +73,7 @@ class TapeView:
                 found[buffer].append((i, j))
         return dict(found)
 
-    @cached_property
+    @lazy
     def slots_on(self) -> dict[int, list[int]]:
         """For each buffer the slots in use on it, in order."""
         found: defaultdict[int, list[int]] = defaultdict(list)
@@ -89,18 +89,18 @@ class TapeView:
         """The result of instruction `i`."""
         return self.slots[self.instructions[i].result]
 
-    @cached_property
+    @lazy
     def read(self) -> dict[int, list[int]]:
         """For each live instruction the buffers of its operands."""
         slots, instructions = self.slots, self.instructions
         return {i: [slots[slot].buffer for slot in instructions[i].operands] for i in self.live}
 
-    @cached_property
+    @lazy
     def written(self) -> dict[int, int]:
         """For each live instruction the buffer of its result."""
         return {i: self.slots[self.instructions[i].result].buffer for i in self.live}
 
-    @cached_property
+    @lazy
     def read_in_reverse(self) -> dict[int, set[str]]:
         """For each live instruction the primals that its reverse rule reads, by their names in the row."""
         found: dict[int, set[str]] = {}
@@ -114,7 +114,7 @@ class TapeView:
         """Size of a buffer."""
         return int(self.columns.bytes[buffer])
 
-    @cached_property
+    @lazy
     def columns(self) -> Columns:
         """The same as columns of numbers."""
         return columns_of(self.instructions, self.slots, self.buffers)

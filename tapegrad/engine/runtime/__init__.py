@@ -9,6 +9,7 @@ In reading order:
     announcer, messages            what stderr says while functions compile
     interpreter, processors        which interpreters are supported; how many processors there are
     fork_locks, uncopied           locks that survive a fork; objects that cannot be copied
+    lazy                           attributes that are computed when they are asked for
 
 It imports `kernels`.
 """
