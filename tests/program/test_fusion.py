@@ -16,13 +16,15 @@ import pytest
 
 import tapegrad as tg
 from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
-from tapegrad.engine.emitter.segment import FORWARD
+from tapegrad.engine.emitter.segment import FORWARD, REVERSE
 from tapegrad.engine.emitter.segment_rows import is_emitted
 from tapegrad.engine.runtime import cache
 from tapegrad.frontend.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
 from tapegrad.program.fusion import policy
+from tapegrad.program.fusion.accesses import ADD, READ, WRITE, Access, Row
 from tapegrad.program.fusion.background import worker
+from tapegrad.program.fusion.segments import Description
 from tapegrad.program.spec import ProgramSpec
 from tapegrad.program.trace import Trace
 
@@ -204,6 +206,42 @@ def test_random_programs() -> None:
 def _branches(x: Any, s: Any) -> Any:
     y = tg.sin(x) * s
     return tg.sum(y * x) if tg.sum(y) > 0 else tg.sum(y[1:] - x[:-1])
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_is_overwritten_in_place_is_not_computed_once_more(kept: bool) -> None:
+    """A part of a segment begins with what the part before hands on, which it computes from what is in memory."""
+    z, bar, target = 1 << 48, 1 << 49, 1 << 50
+    size = 8 * 1000
+    scaled = Row(
+        "square", "f64", FORWARD, 1000,
+        (Access(0, READ, z, z + size, "f64"), Access(3, WRITE, z, z + size, "f64")),
+    )  # fmt: skip
+    first, second = (
+        Row(
+            "square", "f64", REVERSE, 1000,
+            (
+                Access(0, READ, z, z + size, "f64"), Access(7, READ, bar, bar + size, "f64"),
+                Access(4, ADD, target + shift, target + shift + size, "f64"),
+            ),
+        )
+        for shift in (0, 8)
+    )  # fmt: skip
+    rows = [scaled, first, second]
+    described = Description(rows, False, lambda start, stop: kept or start >= target, [])
+    assert described.bound().divisible is not kept
+
+
+def test_long_segments_in_parts() -> None:
+    def f(x: Any, y: Any) -> Any:
+        z = tg.cumsum(x) * y
+        z *= y
+        return tg.sum(z[1:] * z[:-1]) + tg.sum(tg.cumsum(z) * 1e-6) + tg.sum(x[2:] * tg.sin(y[:-2]))
+
+    rng = np.random.default_rng(3)
+    inputs = rng.uniform(-1, 1, (2, 70_001))
+    rows, segments = (tg.value_and_grad(tg.jit(f, fuse=fuse), BOTH)(*inputs) for fuse in (False, True))
+    assert_same(segments, rows)
 
 
 def test_both_sides_of_a_guard() -> None:

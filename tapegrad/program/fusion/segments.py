@@ -18,11 +18,14 @@ class Bound(NamedTuple):
     ----------
     sums
         Of each the word with its address, the bytes of its element, and whether it is written instead of added to.
+    divisible
+        Whether it can be done in parts, in whatever order.
     """
 
     segment: Segment
     words: list[int]
     sums: list[tuple[int, int, bool]]
+    divisible: bool
 
 
 class Description:
@@ -123,7 +126,16 @@ class Description:
             (word_of(COUNTS + len(counts) + address_of[key]), _BYTES[key[2]], stored)
             for key, stored in self._sums.items()
         ]
-        return Bound(segment, _frame(segment, values), sums)
+        return Bound(segment, _frame(segment, values), sums, self._is_divisible())
+
+    def _is_divisible(self) -> bool:
+        """Whether parts can be done in any order.
+
+        A part computes once more what the one before hands on to it, for which that one must have left all that rows
+        read as it was.
+        """
+        read = {access.line for row in self._rows for access in row.accesses if access.mode == READ}
+        return not self._whole or (self._loaded & read).isdisjoint(self._kept)
 
     def _row_counts(self) -> set[int]:
         return {row.count for row in self._rows if row.count > 1}

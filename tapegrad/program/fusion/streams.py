@@ -129,7 +129,7 @@ def _assembled(stream: InstructionStream, units: recipes.Units) -> InstructionSt
 
 def _row_of(bound: Bound) -> InstructionStream:
     words = np.array(bound.words, np.int64)
-    shared = np.array(description(len(words), bound.sums), np.int64)
+    shared = np.array(description(len(words), bound.sums) if bound.divisible else [], np.int64)
     words[word_of(SHARED)] = shared.ctypes.data
     frames = np.zeros((-(-len(words) // word.WORDS), word.WORDS), np.int64)
     frames.reshape(-1)[: len(words)] = words
