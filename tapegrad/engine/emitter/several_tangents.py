@@ -8,6 +8,7 @@ from tapegrad.engine.emitter.case import Case, count_of, frame_of, quoted
 from tapegrad.engine.emitter.expressions import Expressions, is_constant, masked_multiply, parse
 from tapegrad.engine.emitter.loops import everything, make_room, primals_read, run_steps
 from tapegrad.engine.emitter.memory import POINTER, Line, is_null, moved, pointer_word, store, word
+from tapegrad.engine.emitter.operations import is_nan
 from tapegrad.engine.emitter.stages import Stages
 from tapegrad.engine.emitter.target import Target
 from tapegrad.engine.emitter.types import I64, Type
@@ -143,6 +144,20 @@ def _apply(
         body.do(_call_apply(case, [*arguments, first, y.stride]))
 
 
+def _total_of_products(pairs: list[tuple[Value, Value]]) -> Value:
+    """The sum of products, in which zero times anything is zero: with care only where it is NaN without."""
+    body = pairs[0][0].body
+    plain = total_of([x * y for x, y in pairs])
+    before, careful, after = body.block, body.fresh("careful"), body.fresh("after")
+    body.do(f"br {body.any(is_nan(plain))}, label %{careful}, label %{after}")
+    body.begin(careful)
+    with body.scope():
+        masked = total_of([masked_multiply(x, y) for x, y in pairs])
+    body.do(f"br label %{after}")
+    body.begin(after)
+    return body.phi(plain.type, **{before: plain, careful: masked})
+
+
 def apply_symbol(operands: int, element: Type, target: Target) -> str:
     return target.symbol("apply", operands, element)
 
@@ -166,8 +181,8 @@ def define_apply(target: Target, operands: int, element: Type) -> Body:
     blocks = Blocks(body, body.named(I64, "%n"), reads, {"y": line("%y", "%w")})
 
     def emit(elements: Elements) -> None:
-        terms = [masked_multiply(elements.read(f"p{j}"), elements.read(f"d{j}")) for j in range(operands)]
-        elements.write("y", total_of(terms))
+        pairs = [(elements.read(f"p{j}"), elements.read(f"d{j}")) for j in range(operands)]
+        elements.write("y", _total_of_products(pairs))
 
     with blocks.each():
         blocks.over_elements(emit)
