@@ -181,9 +181,10 @@ class Trace(Uncopied):
                 self._tape = _optimize(read_tape(self.recording))
             known = self._programs[spec] = make_program(self.recording, self._tape, spec, self._fusion)
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
-            waiting = Waiting((known.forward, known.reverse), functools.partial(self._fuse, spec))
-            if self._fusion == IF_KNOWN and not known.fused and waiting.replays:
-                self._waiting[spec] = waiting
+            if self._fusion == IF_KNOWN and not known.fused:
+                waiting = Waiting((known.forward, known.reverse), functools.partial(self._fuse, spec))
+                if waiting.replays:
+                    self._waiting[spec] = waiting
         return known
 
     def _fuse(self, spec: ProgramSpec) -> None:

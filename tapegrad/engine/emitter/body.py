@@ -267,6 +267,18 @@ class Body:
             yield
         self.begin(after)
 
+    def unless(self, condition: Value, value: Value, otherwise: Callable[[], Value]) -> Value:
+        """`value`, but where a condition holds, which is rare, what is emitted by `otherwise`."""
+        before, inside, after = self.block, self.fresh("rare"), self.fresh("common")
+        self.do(f"br {condition}, label %{inside}, label %{after}")
+        self.begin(inside)
+        with self.scope():
+            other = otherwise()
+        ended = self.block
+        self.do(f"br label %{after}")
+        self.begin(after)
+        return self.phi(value.type, **{before: value, ended: other})
+
     def either(self, condition: Value, value: Value, other: Value) -> Value:
         """One of two scalars or vectors by a scalar condition; both are computed."""
         return self.emit(value.type, f"select {condition}, {value}, {other}")

@@ -279,6 +279,7 @@ class _Long(_Shape):
     def __init__(self, body: Body, segment: Segment) -> None:
         super().__init__(body, segment)
         self.sums = self._find_sums()
+        self._shifted = self._find_shifted()
         self.tainted = tainted(segment)
         self._start, self._stop = word(self.frame, word_of(START)), word(self.frame, word_of(STOP))
         self._counts = [word(self.frame, word_of(COUNTS + k)) for k in range(len(segment.counts))]
@@ -308,7 +309,7 @@ class _Long(_Shape):
             if count >= 0 > self.segment.lines[line].count
         ]
 
-    def _shifted(self) -> list[Value]:
+    def _find_shifted(self) -> list[Value]:
         """For each contribution to a later element the vector that does not change anything."""
         found = [
             line
@@ -322,7 +323,7 @@ class _Long(_Shape):
             if line.address >= 0:
                 self.address(number)  # read here, and not in each turn
         self._load_singles()
-        shifted = self._shifted()
+        shifted = self._shifted
         first = self._start
         if shifted:  # what the turn before hands on has to be computed once more
             first = self.body.either(self._start.equal(0), self._start, self._start - self.lanes)
@@ -361,13 +362,14 @@ class _Long(_Shape):
         body = self.body
         with body.carrying(first, end, self.lanes, carried) as turn:
             hasty, careful = body.fresh("hasty"), body.fresh("careful")
-            begun = (turn.index >= self._start) if self._shifted() else body.constant(Type("i1"), 1)
-            body.do(f"br {begun & (turn.index < self._whole)}, label %{hasty}, label %{careful}")
+            is_hasty = turn.index < self._whole
+            begun = (turn.index >= self._start) if self._shifted else None
+            body.do(f"br {is_hasty if begun is None else begun & is_hasty}, label %{hasty}, label %{careful}")
             body.begin(hasty)
             with body.scope():
                 self._emit_hasty(turn, careful)
             body.begin(careful)
-            place = _LongPlace(self, turn, self._masks(turn.index), begun if self._shifted() else None)
+            place = _LongPlace(self, turn, self._masks(turn.index), begun)
             place.end()
             turn.following = place.following
         return turn.values

@@ -148,14 +148,9 @@ def _total_of_products(pairs: list[tuple[Value, Value]]) -> Value:
     """The sum of products, in which zero times anything is zero: with care only where it is NaN without."""
     body = pairs[0][0].body
     plain = total_of([x * y for x, y in pairs])
-    before, careful, after = body.block, body.fresh("careful"), body.fresh("after")
-    body.do(f"br {body.any(is_nan(plain))}, label %{careful}, label %{after}")
-    body.begin(careful)
-    with body.scope():
-        masked = total_of([masked_multiply(x, y) for x, y in pairs])
-    body.do(f"br label %{after}")
-    body.begin(after)
-    return body.phi(plain.type, **{before: plain, careful: masked})
+    return body.unless(
+        body.any(is_nan(plain)), plain, lambda: total_of([masked_multiply(x, y) for x, y in pairs])
+    )
 
 
 def apply_symbol(operands: int, element: Type, target: Target) -> str:

@@ -16,7 +16,7 @@ from tapegrad.ops import Op
 from tapegrad.program.stream import MADE_UP, InstructionStream
 
 READ, WRITE, ADD = range(3)
-_BYTES = {"f64": 8, "f32": 4, "b8": 1}
+BYTES = {"f64": 8, "f32": 4, "b8": 1}  # of an element
 _WAYS = (FORWARD, REVERSE, TANGENT)
 _CLEAR = "clear"
 _Y = 3
@@ -105,7 +105,7 @@ def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], b
     described = kernel_table.row(op)
     dtype = kernel_table.DTYPE_NAMES[variant]
     count, is_plain = words[word.COUNT], words[word.OUTER] == 0 and words[word.COUNT] > 0
-    if is_plain and isinstance(described, Op) and dtype in _BYTES:
+    if is_plain and isinstance(described, Op) and dtype in BYTES:
         way = _WAYS[direction]
         if is_emitted(described, way) and not (way == TANGENT and words[word.PARAMS]):
             accesses = _of_elementwise(described, dtype, way, words)
@@ -147,7 +147,7 @@ def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
 
 def _access(words: list[int], place: int, mode: int, dtype: str) -> Access | None:
     """What a row touches in one place; `None` where elements are neither side by side nor a single one."""
-    j, bytes_ = place % 4, _BYTES[dtype]
+    j, bytes_ = place % 4, BYTES[dtype]
     start = words[(word.X if place < 4 else word.X_BAR) + j]
     stride, count = words[word.STRIDE + j], words[word.COUNT]
     if start == 0 or not (stride in (0, bytes_) or count == 1):

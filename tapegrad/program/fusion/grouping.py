@@ -8,7 +8,7 @@ and linear glue meet in one group in this way, for nothing that the latter read 
 import heapq
 from collections.abc import Iterable, Sequence
 
-from tapegrad.program.fusion.accesses import ADD, READ, Access, Blocks, Row
+from tapegrad.program.fusion.accesses import ADD, BYTES, READ, Access, Blocks, Row
 from tapegrad.program.fusion.dependences import overlap
 
 _MOST_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
@@ -40,10 +40,10 @@ class Grouping:
     ----------
     rows, before
         The rows, and what each of them depends on.
-    block_of
-        The block of an address.
     lanes
         Elements of a vector.
+    blocks
+        The memory that the rows touch.
     """
 
     def __init__(self, rows: Sequence[Row], before: list[set[int]], lanes: int, blocks: Blocks) -> None:
@@ -212,7 +212,7 @@ def _is_held(near: Sequence[tuple[Row, Access]], lanes: int, is_short: bool) -> 
     if any(access.single for access in accesses) or len({access.dtype for access in accesses}) > 1:
         return False
     start, stop = min(a.start for a in accesses), max(a.stop for a in accesses)
-    if is_short and stop - start > lanes * _bytes(accesses[0]):
+    if is_short and stop - start > lanes * BYTES[accesses[0].dtype]:
         return False  # a vector holds each of them, and not their union
     return all(_is_part(access, start, stop, lanes) for access in accesses)
 
@@ -221,9 +221,5 @@ def _is_part(access: Access, start: int, stop: int, lanes: int) -> bool:
     """Whether an access is of the whole line, or adds to a part of it that begins within a vector."""
     if access.start == start and access.stop == stop:
         return True
-    shift, rest = divmod(access.start - start, _bytes(access))
+    shift, rest = divmod(access.start - start, BYTES[access.dtype])
     return access.mode == ADD and rest == 0 and shift <= lanes
-
-
-def _bytes(access: Access) -> int:
-    return 4 if access.dtype == "f32" else 8

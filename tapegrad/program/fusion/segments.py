@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from tapegrad.engine.emitter.segment import Line, Region, Segment, SegmentRow
 from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
-from tapegrad.program.fusion.accesses import READ, WRITE, Access, Row
+from tapegrad.program.fusion.accesses import BYTES, READ, WRITE, Access, Row
 
-_BYTES = {"f64": 8, "f32": 4, "b8": 1}
 _Key = tuple[int, int, str, bool]  # a line, as `Access.line` gives it
 
 
@@ -123,7 +122,7 @@ class Description:
         turns = max(counts, default=1)
         values = [turns, 0, turns, 0, *counts, *(key[0] for key in in_memory)]
         sums = [
-            (word_of(COUNTS + len(counts) + address_of[key]), _BYTES[key[2]], stored)
+            (word_of(COUNTS + len(counts) + address_of[key]), BYTES[key[2]], stored)
             for key, stored in self._sums.items()
         ]
         return Bound(segment, _frame(segment, values), sums, self._is_divisible())
@@ -154,7 +153,7 @@ class Description:
     def _regions(self) -> tuple[Region, ...]:
         parts: dict[_Key, list[tuple[int, int]]] = {}
         for key, whole in self._whole.items():
-            shift = (key[0] - whole[0]) // _BYTES[key[2]]
+            shift = (key[0] - whole[0]) // BYTES[key[2]]
             parts.setdefault(whole, []).append((self._keys[key], shift))
         return tuple(Region(self._keys[whole], tuple(sorted(found))) for whole, found in parts.items())
 
@@ -175,7 +174,7 @@ def _unions(written: Iterable[Access], keys: Iterable[_Key]) -> list[tuple[int, 
 
 
 def _count(key: _Key) -> int:
-    return (key[1] - key[0]) // _BYTES[key[2]]
+    return (key[1] - key[0]) // BYTES[key[2]]
 
 
 def _frame(segment: Segment, values: list[int]) -> list[int]:

@@ -7,16 +7,8 @@ from tapegrad.engine.emitter.types import Type
 
 def by_library(name: str, rare: Value, x: Value, value: Value) -> Value:
     """`value`, but in the lanes where `rare` holds what the C library's function `name` gives for `x`."""
-    body, before = x.body, x.body.block
-    inside, after = body.fresh("rare"), body.fresh("common")
-    body.do(f"br {body.any(rare)}, label %{inside}, label %{after}")
-    body.begin(inside)
-    with body.scope():
-        other = select(rare, _each(name, x), value)
-    ended = body.block
-    body.do(f"br label %{after}")
-    body.begin(after)
-    return body.phi(value.type, **{before: value, ended: other})
+    body = x.body
+    return body.unless(body.any(rare), value, lambda: select(rare, _each(name, x), value))
 
 
 def _each(name: str, x: Value) -> Value:
