@@ -1,23 +1,12 @@
 """A launch: a bound instruction cut into chunks, and how one of them is run."""
 
-import numba
-
 from tapegrad.engine.kernels.frame import COUNT, OUTER, STORE, STRIDE, WORDS, X_BAR, Y_STRIDE
-from tapegrad.engine.kernels.raw_memory import (
-    call_kernel,
-    load_f32,
-    load_f64,
-    load_i64,
-    stack_words,
-    store_f32,
-    store_f64,
-    store_i64,
-)
+from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, stack_words, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.sweep.control_words import ITEM_SHIFT, TANGENT
 from tapegrad.engine.sweep.execute import copy_frame, move, move_along, run_nested
-from tapegrad.engine.sweep.segment_chunks import CELL, MOST_SUMS, run_part
+from tapegrad.engine.sweep.segment_chunks import CELL, MOST_SUMS, add_up, run_part
 
 # Words of a launch.
 KERNEL, FRAME, LIBRARY, TOTAL, LENGTH, SPLIT, CELLS = range(7)
@@ -74,17 +63,8 @@ def gather_sums(frame, cells, chunks):
     for j in range(3):
         if not summed(frame, j):
             continue
-        target = load_i64(frame, X_BAR + j)
-        total = 0.0
-        for c in range(chunks):
-            cell = cells + (3 * c + j) * CELL
-            total += load_f64(cell, 0) if double else numba.float64(load_f32(cell, 0))
-        if (load_i64(frame, STORE) >> j) & 1 == 0:
-            total += load_f64(target, 0) if double else numba.float64(load_f32(target, 0))
-        if double:
-            store_f64(target, 0, total)
-        else:
-            store_f32(target, 0, numba.float32(total))
+        stored = (load_i64(frame, STORE) >> j) & 1 != 0
+        add_up(cells + j * CELL, 3 * CELL, chunks, load_i64(frame, X_BAR + j), double, stored)
 
 
 @inline_njit

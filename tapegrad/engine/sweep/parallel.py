@@ -147,29 +147,19 @@ def _has_sums(frame):
 
 
 @inline_njit
-def _run_with_sums(control, launch, chunks):
-    """Run the chunks of a launch with sums, in whatever order, and add the sums up in theirs."""
+def _run_in_cells(control, launch, chunks, sums):
+    """Run the chunks of a launch in whatever order, each with zeros in cells of its own for so many sums."""
     cells = stack_words(_SUM_WORDS)
-    memset(cells, 0, 3 * CELL * chunks)
+    if sums > 0:
+        memset(cells, 0, sums * CELL * chunks)
     store_i64(launch, CELLS, cells)
     if not share(control, launch, chunks):
         for chunk in range(chunks):
             run_chunk(launch, chunk)
-    gather_sums(load_i64(launch, FRAME), cells, chunks)
-    return 0
-
-
-@inline_njit
-def _run_segment(control, launch, chunks):
-    """Run the parts of a segment, in whatever order, and add its sums up in theirs."""
-    cells = stack_words(_SUM_WORDS)
-    if sums_of(load_i64(launch, FRAME)) > 0:
-        memset(cells, 0, MOST_SUMS * CELL * chunks)
-    store_i64(launch, CELLS, cells)
-    if not share(control, launch, chunks):
-        for chunk in range(chunks):
-            run_chunk(launch, chunk)
-    gather(load_i64(launch, FRAME), cells, chunks)
+    if load_i64(launch, SPLIT) == SEGMENT:
+        gather(load_i64(launch, FRAME), cells, chunks)
+    else:
+        gather_sums(load_i64(launch, FRAME), cells, chunks)
     return 0
 
 
@@ -196,7 +186,7 @@ def parallel_driver(kernel, frame, loops, control, parallel_threshold):
     store_i64(launch, LENGTH, length)
     store_i64(launch, SPLIT, split)
     if split == SEGMENT:
-        return _run_segment(control, launch, chunks)
+        return _run_in_cells(control, launch, chunks, MOST_SUMS if sums_of(frame) > 0 else 0)
     if split == INNER and _has_sums(frame):
-        return _run_with_sums(control, launch, chunks)
+        return _run_in_cells(control, launch, chunks, 3)
     return 0 if share(control, launch, chunks) else _run_serial(kernel, frame, loops)

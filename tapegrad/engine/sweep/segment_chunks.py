@@ -51,6 +51,25 @@ def run_part(kernel, frame, loops, start, stop, cells):
 
 
 @inline_njit
+def _element(address, double):
+    return load_f64(address, 0) if double else numba.float64(load_f32(address, 0))
+
+
+@inline_njit
+def add_up(cells, step, parts, target, double, stored):
+    """Add cells `step` bytes apart, one after the other, to an element, or write their sum there."""
+    total = 0.0
+    for part in range(parts):
+        total += _element(cells + part * step, double)
+    if not stored:
+        total += _element(target, double)
+    if double:
+        store_f64(target, 0, total)
+    else:
+        store_f32(target, 0, numba.float32(total))
+
+
+@inline_njit
 def sums_of(frame):
     """How many sums a segment has."""
     return load_i64(load_i64(frame, SHARED), _SUMS)
@@ -63,14 +82,5 @@ def gather(frame, cells, parts):
     for k in range(load_i64(shared, _SUMS)):
         first = _FIRST + _EACH * k
         target = load_i64(frame, load_i64(shared, first + _WORD))
-        double = load_i64(shared, first + _BYTES) == 8
-        total = 0.0
-        for part in range(parts):
-            cell = cells + (MOST_SUMS * part + k) * CELL
-            total += load_f64(cell, 0) if double else numba.float64(load_f32(cell, 0))
-        if load_i64(shared, first + _STORED) == 0:
-            total += load_f64(target, 0) if double else numba.float64(load_f32(target, 0))
-        if double:
-            store_f64(target, 0, total)
-        else:
-            store_f32(target, 0, numba.float32(total))
+        double, stored = load_i64(shared, first + _BYTES) == 8, load_i64(shared, first + _STORED) != 0
+        add_up(cells + k * CELL, MOST_SUMS * CELL, parts, target, double, stored)
