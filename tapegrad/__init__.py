@@ -31,6 +31,7 @@ from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
 from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
+from tapegrad.errors import UnrecordedWayError as UnrecordedWayError
 from tapegrad.errors import UnsupportedError as UnsupportedError
 from tapegrad.frontend.anomaly import detect_anomaly as detect_anomaly
 from tapegrad.frontend.array_api import VERSIONS as _VERSIONS
@@ -48,6 +49,8 @@ from tapegrad.frontend.numpys_own import OWN as _OWN
 from tapegrad.frontend.tensor import Tensor as Tensor
 from tapegrad.testing import check_grads as check_grads
 from tapegrad.transforms.checkpoint import checkpoint as checkpoint
+from tapegrad.transforms.compiled import Compiled as Compiled
+from tapegrad.transforms.compiled import compile as compile
 from tapegrad.transforms.grad import grad as grad
 from tapegrad.transforms.grad import value_and_grad as value_and_grad
 from tapegrad.transforms.hessian import hessian as hessian

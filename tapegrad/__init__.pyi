@@ -191,6 +191,7 @@ from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
 from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
+from tapegrad.errors import UnrecordedWayError as UnrecordedWayError
 from tapegrad.errors import UnsupportedError as UnsupportedError
 from tapegrad.frontend.anomaly import detect_anomaly as detect_anomaly
 from tapegrad.frontend.array_api import __array_namespace_info__ as __array_namespace_info__
@@ -220,6 +221,8 @@ from tapegrad.frontend.modes import no_grad as no_grad
 from tapegrad.frontend.tensor import Tensor as Tensor
 from tapegrad.testing.check_grads import check_grads as check_grads
 from tapegrad.transforms.checkpoint import checkpoint as checkpoint
+from tapegrad.transforms.compiled import Compiled as Compiled
+from tapegrad.transforms.compiled import compile as compile
 from tapegrad.transforms.grad import grad as grad
 from tapegrad.transforms.grad import value_and_grad as value_and_grad
 from tapegrad.transforms.hessian import hessian as hessian
@@ -235,6 +238,7 @@ from tapegrad.transforms.vjp import vjp as vjp
 __all__ = [
     "AnomalyError",
     "ChangedValueError",
+    "Compiled",
     "False_",
     "FreedGraphError",
     "IllegalTapeError",
@@ -245,6 +249,7 @@ __all__ = [
     "Tensor",
     "TracedValueError",
     "True_",
+    "UnrecordedWayError",
     "UnsupportedError",
     "abs",
     "absolute",
@@ -338,6 +343,7 @@ __all__ = [
     "clongdouble",
     "column_stack",
     "common_type",
+    "compile",
     "complex128",
     "complex64",
     "complexfloating",

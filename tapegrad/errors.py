@@ -43,6 +43,10 @@ class NoForwardModeError(UnsupportedError):
     """Raised where a forward sweep reaches a custom op that has no `jvp`."""
 
 
+class UnrecordedWayError(RuntimeError):
+    """Raised by a compiled function that would go a way which none of its examples went."""
+
+
 class RecordingWarning(UserWarning):
     """Warns that a function is recorded again and again, where a replay was meant."""
 

@@ -18,6 +18,7 @@ In reading order:
     tangents, jacobian_columns     programs with tangents
     tangent_frames, seed_sparsity  frames of tangents; which seeds a tangent depends on
     workspace                      the memory of one execution
+    workspace_image, handle        workspaces that compiled code makes; what it knows a compiled function by
     trace_cache                    the recordings that a function keeps
     captured_state, watch          what the function sees beside its arguments, and whether it has changed
 

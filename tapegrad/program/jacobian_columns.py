@@ -193,3 +193,33 @@ class ForwardJacobianProgram(TangentProgram):
             if low < high:
                 found.append((low, low - first, seed_sparsity.index_of(seeds, low), high - low))
         return found
+
+
+class ColumnsProgram(ForwardJacobianProgram):
+    """The outputs, and the tangents of the first one left in the workspace: the columns of its Jacobian."""
+
+    def _choose_chunk(self) -> int:
+        return 0
+
+    def _add_bindings(self) -> None:
+        self._add_values()
+
+    def _bind(self) -> None:
+        self.forward = self._bound_together()
+
+    def _kept_addresses(self) -> list[int]:
+        output = self._outputs[0]
+        return [int(self._cotangent[output])] if self._active[output] else []
+
+    def _keep_blocks(self) -> None:
+        self._blocks.keep(self._kept_addresses(), len(self.forward), self._end)
+
+    def column_offsets(self) -> list[int]:
+        """For each seed where in the workspace the tangents along it lie; -1 where they are zeros."""
+        output = self._outputs[0]
+        offsets = [-1] * self.seed_count
+        for address in self._kept_addresses():
+            begin, bytes_, seeds = self._offset(address), self.tape.bytes(output), self._seeds[output]
+            for seed in (seed for low, high in seeds for seed in range(low, high)):
+                offsets[seed] = begin + bytes_ * seed_sparsity.index_of(seeds, seed)
+        return offsets

@@ -2,11 +2,21 @@
 
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.program.gradient import GradientProgram, ReverseJacobianProgram
-from tapegrad.program.jacobian_columns import ForwardJacobianProgram
+from tapegrad.program.jacobian_columns import ColumnsProgram, ForwardJacobianProgram
 from tapegrad.program.program import Program
 from tapegrad.program.pullback import PullbackProgram
 from tapegrad.program.recording import RecordedTape
-from tapegrad.program.spec import FORWARD, JACFWD, JACREV, JVP, NEVER, VALUE_AND_GRAD, VJP, ProgramSpec
+from tapegrad.program.spec import (
+    COLUMNS,
+    FORWARD,
+    JACFWD,
+    JACREV,
+    JVP,
+    NEVER,
+    VALUE_AND_GRAD,
+    VJP,
+    ProgramSpec,
+)
 from tapegrad.program.tangents import TangentProgram
 
 PROGRAMS: dict[str, type[Program]] = {
@@ -16,6 +26,7 @@ PROGRAMS: dict[str, type[Program]] = {
     JVP: TangentProgram,
     JACFWD: ForwardJacobianProgram,
     VJP: PullbackProgram,
+    COLUMNS: ColumnsProgram,
 }
 
 

@@ -9,6 +9,7 @@ JACREV = "jacrev"
 JVP = "jvp"
 JACFWD = "jacfwd"
 VJP = "vjp"
+COLUMNS = "columns"
 
 # Whether the rows of a program are brought together in segments.
 NEVER = "never"
@@ -24,13 +25,14 @@ class ProgramSpec:
     ----------
     kind
         FORWARD: the outputs. VALUE_AND_GRAD: value and gradient of the first output. JACREV, JACFWD: its Jacobian, by
-        reverse or forward sweeps. JVP: tangents of all outputs along tangents of the inputs that are given. VJP: the
-        outputs, and the gradient for cotangents of them that are given later.
+        reverse or forward sweeps. COLUMNS: the same by forward sweeps, left in the workspace. JVP: tangents of all
+        outputs along tangents of the inputs that are given. VJP: the outputs, and the gradient for cotangents of them
+        that are given later.
     wrt
         Numbers of the inputs to differentiate by.
     values
-        Of JVP and JACFWD: whether the outputs are wanted, too. Of VALUE_AND_GRAD and JACREV: whether those after the
-        first are.
+        Of JVP, JACFWD and COLUMNS: whether the outputs are wanted, too. Of VALUE_AND_GRAD and JACREV: whether those
+        after the first are.
     """
 
     kind: str = FORWARD

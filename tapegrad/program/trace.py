@@ -92,13 +92,13 @@ class Trace(Uncopied):
     def _take_result(self, value: Any) -> Any:
         """A result as the number of an output, or as what does not depend on the arguments."""
         if not is_tensor(value) or value._tape is not self.recording:
-            return _Fixed(value)
+            return Fixed(value)
         slot = value._slot_on(self.recording)
         if value.dtype.kind != "f" and slot in self.recording.inputs:
             number = self.recording.inputs.index(slot)
-            return _Passed(number, self._looks[number].dtype)
+            return Passed(number, self._looks[number].dtype)
         if value.dtype not in DTYPE_CODES:
-            return _Fixed(concrete_array(value, "a result").copy())
+            return Fixed(concrete_array(value, "a result").copy())
         if not self._has_own_buffer(value):
             value = contiguous(value)
             slot = value._slot
@@ -148,6 +148,11 @@ class Trace(Uncopied):
     def single(self) -> bool:
         """Whether the function returned one value that is computed, in no structure."""
         return self._definition is None and bool(self.output_slots)
+
+    @property
+    def results(self) -> list[Any]:
+        """For each leaf of the function's result the number of the output that it is, a `Passed` or a `Fixed`."""
+        return self._results
 
     @property
     def computed(self) -> list[int]:
@@ -231,7 +236,7 @@ def _optimize(tape: TapeView) -> TapeView:
     return tape
 
 
-class _Fixed:
+class Fixed:
     """A result that no replay computes. Of arrays and Tensors each replay returns a copy."""
 
     def __init__(self, value: Any) -> None:
@@ -246,19 +251,19 @@ class _Fixed:
         return numpy_scalar(value.copy()) if isinstance(value, np.ndarray) else value
 
 
-class _Passed:
+class Passed:
     """A result that is an argument as it came."""
 
     def __init__(self, number: int, dtype: np.dtype[Any]) -> None:
-        self._number = number
+        self.number = number
         self._dtype = dtype
 
     def tangent(self, inputs: list[np.ndarray]) -> Any:
         """Zeros: only integers and booleans are passed on."""
-        return zeros_like(inputs[self._number].astype(self._dtype))
+        return zeros_like(inputs[self.number].astype(self._dtype))
 
     def value(self, inputs: list[np.ndarray]) -> Any:
-        return numpy_scalar(inputs[self._number].astype(self._dtype))
+        return numpy_scalar(inputs[self.number].astype(self._dtype))
 
 
 def zeros_like(value: Any) -> Any:

@@ -43,11 +43,11 @@ class Workspace(Uncopied):
         self.program = program
         memory, base = _memory(program)
         frames = np.concatenate([program.forward.frames, program.reverse.frames])
-        places = _relocations(frames, 1 + len(program.bindings))
+        places = relocations(frames, 1 + len(program.bindings))
         flat = frames.reshape(-1)
         flat[places[0][0]] = base + places[0][1]
         streams = [
-            _rows(stream, frames[start : start + len(stream)])
+            stream_rows(stream, int(frames[start : start + len(stream)].ctypes.data))
             for stream, start in ((program.forward, 0), (program.reverse, len(program.forward)))
         ]
         bindings, kept = _bindings(program, frames, places[1:])
@@ -102,7 +102,7 @@ def _memory(program: Program) -> tuple[np.ndarray, int]:
     return memory, -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
 
 
-def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each range of made-up addresses, the words of the frames that lie in it and their offsets."""
     flat = frames.reshape(-1)
     where = np.flatnonzero(flat >= WORKSPACE)
@@ -118,14 +118,14 @@ def _relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.n
     ]
 
 
-def _rows(stream: InstructionStream, frames: np.ndarray) -> np.ndarray:
-    """The rows of a stream as the replay reads them: kernel, frame, parallel threshold."""
+def stream_rows(stream: InstructionStream, frames: int, on_threads: bool = True) -> np.ndarray:
+    """The rows of a stream whose frames lie at an address, as the replay reads them: kernel, frame, threshold."""
     begun = np.flatnonzero(stream.kernels != CONTINUED)
-    thresholds, first = stream.thresholds[begun], stream.frames[begun]
+    thresholds, first = stream.thresholds[begun] * on_threads, stream.frames[begun]
     has_no_loops = (first[:, word.OUTER] == 0) & (first[:, word.COUNT] >= 0)
     rows = np.empty((len(begun), replay.STREAM_WORDS), np.int64)
     rows[:, 0] = stream.kernels[begun]
-    rows[:, 1] = frames.ctypes.data + 8 * word.WORDS * begun
+    rows[:, 1] = frames + word.BYTES * begun
     rows[:, 2] = np.where((thresholds == 0) & has_no_loops, replay.ONE_CALL, thresholds)
     return rows
 

@@ -11,6 +11,8 @@ In reading order:
     argnums                        the arguments that are differentiated by
     nested                         derivatives on the tape of the function around
     primals                        the kept forward sweep of a pullback
+    compiled                       recorded functions as values
+    compiled_results, frozen       where their results lie; the recordings that they keep to
     fast_path                      replays of calls with one array, in about a microsecond
 
 It imports the rooms up to `program`.

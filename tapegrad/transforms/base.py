@@ -110,9 +110,7 @@ def replayable(function: Callable[..., Any]) -> Jit[..., Any] | None:
     assert isinstance(function, Transform)
     known = inner.derived.get(function.key)
     if known is None:
-        made: Jit[..., Any] = Jit(
-            function, inner.static.shifted(function.leading), inner.traces, derived=True, fuse=inner.fuse
-        )
+        made = inner.derive(function, inner.static.shifted(function.leading))
         known = inner.derived.setdefault(function.key, made)
     return known
 

@@ -161,7 +161,7 @@ class HessianProduct(DerivativeTransform):
         """Differentiate the inner product of gradient and direction: the same product, as the Hessian is symmetric."""
         shifted = tuple(number + 1 for number in selection.numbers)
         argnums = shifted if isinstance(self._argnums, tuple) else shifted[0]
-        return Grad(_AlongDirection(self.function, self._argnums), argnums)(
+        return Grad(AlongDirection(self.function, self._argnums), argnums)(
             directions, *selection.args, **kwargs
         )
 
@@ -196,7 +196,7 @@ class _OfGradient(Transform):
         return flatten(self._gradient(*args, **kwargs))[0]
 
 
-class _AlongDirection(_OfGradient):
+class AlongDirection(_OfGradient):
     """The inner product of the gradient with a direction, the first argument, which is a list of leaves."""
 
     def __call__(self, directions: list[Any], *args: Any, **kwargs: Any) -> Any:
@@ -217,7 +217,7 @@ class Hessian(Transform):
         self._has_aux = has_aux
         # Of a square Jacobian "auto" takes the columns, unless an op has no forward mode.
         self._of_one = Jacobian(Grad(function, argnums, has_aux), argnums, "auto", has_aux)
-        self._of_all = Jacobian(_FlatGradient(function, argnums, has_aux), argnums, "auto", has_aux)
+        self._of_all = Jacobian(FlatGradient(function, argnums, has_aux), argnums, "auto", has_aux)
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -245,7 +245,7 @@ class Hessian(Transform):
         return selection.unflatten_results(blocks)
 
 
-class _FlatGradient(_OfGradient):
+class FlatGradient(_OfGradient):
     """The gradient with all its leaves in one vector."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -130,6 +130,10 @@ class Jit(OfFunction, Generic[P, R]):
         trace, _ = self.run(self.arguments(args, kwargs), _FORWARD)
         return trace.recording
 
+    def derive(self, function: Callable[..., Any], static: Static) -> "Jit[..., Any]":
+        """Make what replays a transform of this function, with recordings among its own."""
+        return Jit(function, static, self.traces, derived=True, fuse=self.fuse)
+
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """Flatten the arguments of a call."""
         return flatten_args(args, kwargs, self.static)

@@ -10,3 +10,8 @@ NOT_CONVERGED = 7  # an iteration of LAPACK's
 NOT_DIFFERENTIABLE = 8  # repeated eigenvalues or singular values, of a function that is not smooth there
 NO_REAL_RESULT = 9  # of a function of matrices, whose result is complex
 NOT_FINITE = 10  # nan or inf in a matrix
+
+# Of a compiled function that is called by its handle.
+HANDLE_FREED = 11  # nobody has kept the compiled function
+NOT_FINITE_RESULT = 12  # a value or a derivative is nan or infinite
+OTHER_SIZE = 13  # an array is not of the size that the function was compiled for

@@ -16,6 +16,8 @@ In reading order:
     tangent_reachability, tangent  the tangent sweep
     subgraph                       the instructions between results and inputs, for Python
     replay, jacobian_columns       bound programs
+    handle_words, workspace_pool   compiled functions: what is known of one, and its workspaces
+    handle_calls                   calls of one on raw addresses, from compiled code and from C
     export                         the engine's memory as NumPy arrays
     control_words                  words shared with Python
 

@@ -13,7 +13,6 @@ from tapegrad.engine.kernels.raw_memory import (
     load_i32,
     load_i64,
     memset,
-    stack_words,
     store_f32,
     store_f64,
     store_i64,
@@ -62,7 +61,8 @@ PROGRAM_WORDS = 16
     PORT_RELOCATIONS,  # address of pairs [address of a frame word, offset in bytes]
     PORT_RELOCATION_COUNT,
     PORT_ROW_BYTES,  # in a Jacobian: bytes from one row to the next, 0 for other arrays
-) = range(7)
+    PORT_ADDRESS,  # address of the array that is used now
+) = range(8)
 BINDING_WORDS = 8
 
 STREAM_WORDS = 3
@@ -90,7 +90,7 @@ def _fits(binding, array):
 
 
 @inline_njit
-def _place(binding, address):
+def place(binding, address):
     """Write a port's address into every frame that uses it."""
     relocations = load_i64(binding, PORT_RELOCATIONS)
     for k in range(load_i64(binding, PORT_RELOCATION_COUNT)):
@@ -103,7 +103,8 @@ def _bind(program, k, array):
     binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * k
     if not _fits(binding, array):
         return False
-    _place(binding, array_data(array))
+    store_i64(binding, PORT_ADDRESS, array_data(array))
+    place(binding, array_data(array))
     return True
 
 
@@ -135,19 +136,22 @@ def _is_due(program):
 
 
 @inline_njit
-def _forward(program):
+def run_forward(program):
+    """The forward stream, unless somebody wants to be asked before."""
     if _is_due(program):
         return DUE
     return run_stream(program, load_i64(program, FORWARD), load_i64(program, FORWARD_COUNT))
 
 
 @inline_njit
-def _reverse(program):
+def run_reverse(program):
+    """The reverse stream."""
     return run_stream(program, load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT))
 
 
 @inline_njit
-def _store_seed(program, k, value):
+def store_seed(program, k, value):
+    """Write element k of the cotangent of the output that is differentiated."""
     if load_i64(program, SEED_DTYPE) == F32:
         store_f32(load_i64(program, SEED), k, numba.float32(value))
     else:
@@ -164,10 +168,10 @@ def _plug_all(program, arrays):
 
 @inline_njit
 def _run_gradient(program):
-    status = _forward(program)
+    status = run_forward(program)
     if status == 0:
-        _store_seed(program, 0, 1.0)
-        status = _reverse(program)
+        store_seed(program, 0, 1.0)
+        status = run_reverse(program)
     return status
 
 
@@ -188,7 +192,7 @@ def replay_gradient(program, arrays):
 @entry_point(nogil=True)
 def replay_values(program, arrays):
     """The outputs alone."""
-    return _forward(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
+    return run_forward(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
 
 
 @entry_point(nogil=True)
@@ -197,7 +201,7 @@ def replay_forward(program, arrays):
     for k in range(load_i64(program, INPUTS)):
         if not _bind(program, k, load_i64(tuple_items(arrays), k)):
             return MISMATCH
-    return _forward(program)
+    return run_forward(program)
 
 
 @entry_point(nogil=True)
@@ -207,31 +211,30 @@ def replay_backward(program, arrays):
     for k in range(first, load_i64(program, BINDING_COUNT)):
         if not _bind(program, k, load_i64(tuple_items(arrays), k - first)):
             return MISMATCH
-    return _reverse(program)
+    return run_reverse(program)
 
 
 @inline_njit
-def _place_rows(program, arrays, row):
+def _place_rows(program, row):
     """Let the gradients of this sweep go to row `row` of the Jacobians."""
     for k in range(load_i64(program, INPUTS), load_i64(program, BINDING_COUNT)):
         binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * k
         if load_i64(binding, PORT_ROW_BYTES) > 0:
-            _place(binding, array_data(load_i64(arrays, k)) + row * load_i64(binding, PORT_ROW_BYTES))
+            place(binding, load_i64(binding, PORT_ADDRESS) + row * load_i64(binding, PORT_ROW_BYTES))
 
 
 @inline_njit
-def _run_rows(program, arrays):
-    if not _plug_all(program, arrays):
-        return MISMATCH
-    status = _forward(program)
+def run_rows(program):
+    """A forward sweep, and a reverse sweep for each element of the seeded output."""
+    status = run_forward(program)
     count = load_i64(program, SEED_COUNT)
     item = 4 if load_i64(program, SEED_DTYPE) == F32 else 8
     row = 0
     while status == 0 and row < count:
         memset(load_i64(program, SEED), 0, item * count)
-        _store_seed(program, row, 1.0)
-        _place_rows(program, arrays, row)
-        status = _reverse(program)
+        store_seed(program, row, 1.0)
+        _place_rows(program, row)
+        status = run_reverse(program)
         row += 1
     return status
 
@@ -239,16 +242,13 @@ def _run_rows(program, arrays):
 @entry_point(nogil=True)
 def replay_jacobian(program, arrays):
     """The Jacobians of the seeded output: one forward sweep, one reverse sweep for each of its elements."""
-    return _run_rows(program, tuple_items(arrays))
+    return run_rows(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
 
 
 @entry_point(nogil=True)
 def replay_jacobian_of_one(program, x, rows):
     """`replay_jacobian` of a program of one input: the ids of the input and of the array for the Jacobian."""
-    arrays = stack_words(2)
-    store_i64(arrays, 0, x)
-    store_i64(arrays, 1, rows)
-    return _run_rows(program, arrays)
+    return run_rows(program) if _bind(program, 0, x) and _bind(program, 1, rows) else MISMATCH
 
 
 @inline_njit
@@ -261,14 +261,14 @@ def _place_chunk(program, start):
 
 
 @inline_njit
-def _run_chunks(program):
+def run_chunks(program):
     """A forward sweep for the primals, and one of tangents for each chunk of seeds. The last may begin earlier."""
-    status = _forward(program)
+    status = run_forward(program)
     chunk, seeds = load_i64(program, CHUNK), load_i64(program, SEED_COUNT)
     done = 0
     while status == 0 and done < seeds and chunk > 0:
         _place_chunk(program, min(done, seeds - chunk))
-        status = _reverse(program)
+        status = run_reverse(program)
         done += chunk
     return status
 
@@ -276,7 +276,7 @@ def _run_chunks(program):
 @entry_point(nogil=True)
 def replay_tangents(program, arrays):
     """Tangents along those that are given, or whole Jacobians by forward sweeps; values too, if they have ports."""
-    return _run_chunks(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
+    return run_chunks(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
 
 
 @entry_point(nogil=True)
@@ -284,7 +284,7 @@ def replay_tangents_of_one(program, x, y):
     """`replay_tangents`, or the one output, of a program of one input: the ids of the input and of the result."""
     if not (_bind(program, 0, x) and _bind(program, 1, y)):
         return MISMATCH
-    return _run_chunks(program)
+    return run_chunks(program)
 
 
 @entry_point(nogil=True)
@@ -292,7 +292,7 @@ def replay_tangents_along(program, x, x_dot, y_dot):
     """`replay_tangents` of a program of one input and one output: the ids of the input and of both tangents."""
     if not (_bind(program, 0, x) and _bind(program, 1, x_dot) and _bind(program, 2, y_dot)):
         return MISMATCH
-    return _run_chunks(program)
+    return run_chunks(program)
 
 
 @entry_point(nogil=True)
@@ -304,4 +304,4 @@ def replay_value_along(program, x, x_dot, y, y_dot):
         and _bind(program, 2, y)
         and _bind(program, 3, y_dot)
     )
-    return _run_chunks(program) if fits else MISMATCH
+    return run_chunks(program) if fits else MISMATCH

@@ -56,6 +56,17 @@ def atomic_store(typingctx, address, value):
 
 
 @intrinsic
+def release_store(typingctx, address, value):
+    """Write the word at `address` for other threads to see after all that was written before: to let go of a lock."""
+
+    def codegen(context, builder, signature, args):
+        builder.store_atomic(args[1], _word(builder, args[0]), "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
 def atomic_add(typingctx, address, value):
     """Add to the word at `address`; what it was before."""
 

@@ -1,0 +1,56 @@
+"""The words of a handle: what compiled code knows of a compiled function.
+
+A handle has *ways*, a program for each recording, and each way a pool of workspaces. The *arguments* of a call are the
+addresses of its inputs and then those of its results. Code that others have compiled, and keep between processes,
+reads the first words of a handle: their meaning goes with `VERSION`.
+"""
+
+VERSION = 1
+
+# Words of a handle.
+(
+    ENTRY,  # address of ``int64 entry(int64 handle, int64 addresses)``
+    FINITE_ENTRY,  # the same, which looks whether all results are finite
+    EXTENTS,  # address of the extents of all arguments, one behind the other
+    SIZES,  # address of the number of elements of each argument
+    INPUTS,  # how many of the arguments are inputs
+    ARGUMENTS,
+    DTYPES,  # address of the dtype codes of the arguments
+    BYTES,  # address of the bytes of each argument
+    WAYS,  # address of the ways
+    WAY_COUNT,
+    LAST,  # the way that was taken last
+) = range(11)
+HANDLE_WORDS = 16
+
+# Words of a way.
+(
+    KIND,  # how the program runs
+    IMAGE,  # address of what a new workspace is a copy of
+    IMAGE_WORDS,
+    PLACES,  # address of the numbers of the words that the workspace's address is added to
+    PLACE_COUNT,
+    WORKSPACE_BYTES,
+    SLOTS,  # address of the pool's slots
+    SLOT_COUNT,  # a power of two
+    PORTS,  # address of pairs for the bindings: number of the argument or -1, offset of a room in the workspace
+    COPIES,  # address of the results that are copied after a run
+    COPY_COUNT,
+    COLUMNS,  # address of the offsets of tangents in the workspace, -1 for zeros
+) = range(12)
+WAY_WORDS = 12
+
+STREAMS, GRADIENT, ROWS = range(3)  # kinds
+
+# Words of a slot, which has a cache line of its own.
+LOCK, WORKSPACE = range(2)
+SLOT_BYTES = 64
+
+# Words of a result that is copied.
+COPY_TO, COPY_FROM, COPY_AT, COPY_BYTES = range(4)
+COPY_WORDS = 4
+IN_WORKSPACE, AT_ADDRESS, OF_ARGUMENT = range(3)  # what COPY_AT is: an offset, an address, or a number
+
+# Words of a session.
+HANDLE, ADDRESSES, WORKSPACES, WAY = range(4)
+SESSION_WORDS = 8

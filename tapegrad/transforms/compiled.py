@@ -1,0 +1,215 @@
+"""`compile`: a recorded function as a value, for Python, for compiled code and for C."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad.engine.tape.view import View
+from tapegrad.errors import name_of
+from tapegrad.frontend.modes import NO_MODE, restoring, thread
+from tapegrad.program.fusion.policy import fusion_of
+from tapegrad.program.handle import Handle, Source, Way
+from tapegrad.program.signature import has_tensor
+from tapegrad.program.spec import COLUMNS, NEVER, ProgramSpec
+from tapegrad.transforms.argnums import checked_argnums, select
+from tapegrad.transforms.base import Transform
+from tapegrad.transforms.compiled_results import leaves_of, way_of
+from tapegrad.transforms.frozen import Book, Recorded, frozen
+from tapegrad.transforms.hessian import HessianProduct
+from tapegrad.transforms.jit import Jit
+
+
+class Compiled:
+    """A function with its programs; made by `compile`.
+
+    Attributes
+    ----------
+    handle
+        What compiled code knows it by.
+    inputs, results
+        What the arrays look like that compiled code gives, and gets: all leaves of the arguments that are arrays or
+        floats, and all of the result that are numbers, from left to right.
+    function
+        What it was made of.
+    """
+
+    def __init__(self, function: Callable[..., Any], examples: Sequence[Any], fuse: bool | None) -> None:
+        self.function = function
+        self.__name__ = self.__qualname__ = name_of(function)
+        self._book = Book(f"the compiled {name_of(function)}", _fused(function, fuse))
+        self._call = _rebuilt(function, self._book)
+        ways = [way for example in examples if (way := self._record(example)) is not None]
+        self._book.open = False
+        self.handle = _handle(self._call, ways)
+        self.inputs, self.results = self.handle.inputs, self.handle.results
+
+    @restoring
+    def _record(self, example: Any) -> tuple[Recorded, list[Any]] | None:
+        """Record one example; its way and the leaves of what it returned, `None` if it goes a way that is known."""
+        args = example if type(example) is tuple else (example,)
+        _check_count(self.function, args)
+        if has_tensor(args, {}):
+            raise TypeError("compile: the examples are arrays and numbers, not Tensors")
+        thread.mode = NO_MODE
+        known = list(self._book.ways)
+        result = self._call(*args)
+        fresh = [way for way in self._book.ways if way not in known]
+        return (fresh[0], leaves_of(result)) if fresh else None
+
+    def __repr__(self) -> str:
+        inputs, results = (", ".join(map(_described, views)) for views in (self.inputs, self.results))
+        ways = len(self.handle.ways)
+        return f"<compiled {self.__name__}: ({inputs}) -> ({results}){f', {ways} ways' if ways > 1 else ''}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        mode = thread.mode
+        if mode.nested:
+            return self._outside(args, kwargs)
+        return self._call(*args, **kwargs)
+
+    @restoring
+    def _outside(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call it where Tensors are recorded or differentiated, which it takes no part in."""
+        thread.mode = NO_MODE
+        return self._call(*args, **kwargs)
+
+
+def _fused(function: Callable[..., Any], fuse: bool | None) -> bool:
+    """Whether the programs are fused: as is said here, by ``jit(f, fuse=)`` or the environment; they are otherwise."""
+    while fuse is None and isinstance(function, Transform):
+        function = function.function
+    if fuse is None and isinstance(function, Jit):
+        fuse = function.fuse
+    return fusion_of(fuse) != NEVER
+
+
+def _rebuilt(function: Any, book: Book) -> Any:
+    """The function, or the transform of one, whose calls go by a book."""
+    if isinstance(function, Transform):
+        return type(function)(frozen(function.function, book), *function.settings)
+    return frozen(function, book)
+
+
+def _check_count(function: Any, args: tuple[Any, ...]) -> None:
+    """Refuse an example with more or fewer arguments than the function takes."""
+    own = args[:-1] if isinstance(function, HessianProduct) else args
+    try:
+        inspect.signature(function).bind(*own)
+    except TypeError as error:
+        name = name_of(function)
+        raise TypeError(
+            f"compile: an example for {name} does not have its arguments ({error}). Each argument of compile() after"
+            f" the function is one example: the argument of {name}, or a tuple of all its arguments, as in"
+            f" compile({name}, (x, y)). Several examples record several ways"
+        ) from None
+    except ValueError:
+        return  # it has no signature
+
+
+def _handle(transform: Any, ways: Sequence[tuple[Recorded, list[Any]]]) -> Handle:
+    """The handle of recorded ways, which must take and give arrays that look the same."""
+    first, leaves = ways[0]
+    arrays = [*first.arguments.arrays, *first.given]
+    looks = [[(leaf.shape, leaf.dtype) for leaf in each] for _, each in ways]
+    for other in looks:
+        if other != looks[0]:
+            raise ValueError(
+                f"compile: the examples have results that look different, {_listed(looks[0])} and {_listed(other)}; a"
+                " compiled function returns arrays of one shape and dtype"
+            )
+    made = [way_of(transform, recorded, each) for recorded, each in ways]
+    inputs = [View.in_c_order(arrays[k].shape, arrays[k].dtype) for k in _places(made[0].order)]
+    return Handle(made, inputs, [View.in_c_order(leaf.shape, leaf.dtype) for leaf in leaves])
+
+
+def compile_columns(function: Callable[..., Any], *args: Any, argnums: Any = 0) -> Handle:
+    """Make the handle of a function of one array that leaves the columns of its Jacobian in the workspace.
+
+    Its arguments are the arrays of `args`, and its result is the value. Compiled code finds the columns by
+    `engine.sweep.handle_calls.column`: one for each element that is differentiated by.
+    """
+    book = Book(f"the compiled {name_of(function)}", True)
+    run = frozen(function, book)
+    arguments = run.arguments(args, {})
+    spec = ProgramSpec(COLUMNS, select(args, checked_argnums(argnums)).inputs(arguments), values=True)
+    trace, (value, *_) = run.run(arguments, spec)
+    if trace.only_output < 0:
+        raise TypeError(f"{name_of(function)} must return one array that depends on its arguments")
+    given = trace.program(spec).given
+    way = Way(trace.program(spec), [Source(given)], list(range(given)))
+    inputs = [View.in_c_order(array.shape, array.dtype) for array in arguments.arrays]
+    return Handle([way], inputs, [View.in_c_order(value.shape, value.dtype)])
+
+
+def _places(order: list[int]) -> list[int]:
+    """For each argument the binding that it is."""
+    return sorted(range(len(order)), key=order.__getitem__)
+
+
+def _described(view: View) -> str:
+    return f"{view.dtype} {view.shape}"
+
+
+def _listed(looks: list[Any]) -> str:
+    return ", ".join(f"{dtype} of shape {shape}" for shape, dtype in looks) or "nothing"
+
+
+def compile(function: Callable[..., Any], *examples: Any, fuse: bool | None = None) -> Compiled:
+    """Record `function` for arguments like those of the examples, and make a value of it that needs no Python.
+
+    Parameters
+    ----------
+    function : callable
+        A function of arrays, numbers and structures of them, a ``jit(f)``, or what a transform has made of one:
+        ``grad(f)``, ``value_and_grad(f)``, ``jacobian(f)``, ``hessian(f)``, ``hvp(f)``.
+    *examples
+        Arguments to record it with: for each way that it may go one argument, or a tuple of all arguments where there
+        are several. An argument that is itself a tuple stands in one: ``((a, b),)``. All have the same shapes, dtypes
+        and structure. For ``hvp(f)`` an example is ``(x, v)``.
+    fuse : bool, optional
+        Whether instructions over the same elements are compiled to one loop each. By default they are, unless
+        ``jit(f, fuse=False)`` or the environment variable ``TAPEGRAD_FUSE`` says otherwise.
+
+    Returns
+    -------
+    Compiled
+        Called from Python it does what `function` does. Called in a function of Numba's, ``h(x, g)``, it takes the
+        arrays of the arguments, then arrays for those results that are arrays, and returns those that are numbers.
+
+    Raises
+    ------
+    TypeError
+        When an example has another number of arguments than the function.
+    ValueError
+        Without an example, or when results of several examples look different.
+
+    See Also
+    --------
+    jit : Records a function as it is called, and watches what it depends on.
+
+    Notes
+    -----
+    A compiled function is a value. It has the ways that its examples went, and is not recorded again: where a guard of
+    each way fails, it raises `UnrecordedWayError`. It does not look at its closure again: a number that is bound anew,
+    or a dict that changes, makes no difference. Arrays of the closure are kept alive and read where they lie, so that
+    a change of their contents is seen.
+
+    It may be called by many threads at once. From Python large instructions run on several threads; from compiled code
+    and C it stays on the thread of the caller.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> h = tg.compile(tg.value_and_grad(lambda x: tg.sum(x**2)), np.zeros(2))
+    >>> h(np.array([1.0, 2.0]))
+    (np.float64(5.0), array([2., 4.]))
+    >>> h
+    <compiled <lambda>: (float64 (2,)) -> (float64 (), float64 (2,))>
+    """
+    if isinstance(function, Compiled):
+        raise TypeError(f"compile: {function!r} is compiled already")
+    if not callable(function):
+        raise TypeError(f"compile: {function!r} is not a function")
+    if not examples:
+        raise ValueError("compile: there must be an example of the arguments: compile(f, x)")
+    return Compiled(function, examples, fuse)

@@ -1,0 +1,173 @@
+"""A function as it was when it was compiled: its recordings, to which none is added, and no look at what it sees."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.errors import UnrecordedWayError
+from tapegrad.program.captured_state import CapturedState
+from tapegrad.program.signature import Arguments, Look
+from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.static_arguments import NOTHING, Static
+from tapegrad.program.trace import Trace
+from tapegrad.program.trace_cache import TraceCache
+from tapegrad.transforms.base import replayable
+from tapegrad.transforms.jit import Goal, Jit, execute, run_once
+
+_NO_STATE = CapturedState(())
+
+
+class Recorded(NamedTuple):
+    """One way: what was recorded, and for what.
+
+    Attributes
+    ----------
+    function
+        The function that was recorded, which may be a transform.
+    arguments, given
+        Its arguments, and the arrays that the program takes after them.
+    """
+
+    function: Any
+    trace: Trace
+    spec: ProgramSpec
+    arguments: Arguments
+    given: list[np.ndarray]
+
+
+class Book:
+    """The ways of a compiled function.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    fuse
+        Whether its programs are fused.
+
+    Attributes
+    ----------
+    open
+        Whether ways are recorded.
+    """
+
+    def __init__(self, name: str, fuse: bool) -> None:
+        self.name, self.fuse = name, fuse
+        self.ways: list[Recorded] = []
+        self.open = True
+
+    def check(self, arguments: Arguments, given: Sequence[np.ndarray]) -> None:
+        """Refuse arguments that look different from those of the first example."""
+        if not self.ways:
+            return
+        first = self.ways[0]
+        expected, found = _described(first.arguments, first.given), _described(arguments, given)
+        if expected != found:
+            raise TypeError(
+                f"{self.name} was compiled for {_listed(expected[1])}, but got {_listed(found[1])}"
+                if expected[1] != found[1]
+                else f"{self.name} was compiled for arguments of another structure, or for other values of what is no"
+                " array or float"
+            )
+
+    def replay(
+        self, arguments: Arguments, check: Any, given: Sequence[np.ndarray], by: Any
+    ) -> tuple[Trace, list[Any]] | None:
+        """Run the way whose guards hold; `None` if there is none."""
+        for way in self.ways:
+            outputs, _ = by(way.trace, arguments, way.spec, check, given)
+            if outputs is not None:
+                if way is not self.ways[0]:  # a new list: other threads may go through the old one
+                    self.ways = [way, *(other for other in self.ways if other is not way)]
+                return way.trace, outputs
+        return None
+
+
+class Frozen(Jit[..., Any]):
+    """A function whose calls go the ways that a book has."""
+
+    def __init__(self, function: Callable[..., Any], static: Static, book: Book) -> None:
+        super().__init__(function, static, TraceCache(0), derived=True)
+        self.captured = _NO_STATE
+        self._recorded = function
+        self.function = functools.partial(_call_while_open, function, book)
+        self._book = book
+
+    def derive(self, function: Callable[..., Any], static: Static) -> "Frozen":
+        """Make what runs a transform of the function, by the same book."""
+        return Frozen(function, static, self._book)
+
+    def refresh(self) -> None:
+        """Leave things as they were."""
+
+    def run(
+        self,
+        arguments: Arguments,
+        spec: Goal,
+        check: Any = None,
+        given: Sequence[np.ndarray] = (),
+        by: Callable[..., tuple[list[Any] | None, int]] | None = None,
+    ) -> tuple[Trace, list[Any]]:
+        """Run the way whose guards hold, or record one while the book is open."""
+        book, by = self._book, by or execute
+        book.check(arguments, given)
+        found = book.replay(arguments, check, given, by)
+        if found is None:
+            if not book.open:
+                raise UnrecordedWayError(_no_way(book.name))
+            found = self._record(arguments, spec, check, given, by)
+        return found
+
+    def _record(
+        self, arguments: Arguments, goal: Goal, check: Any, given: Sequence[np.ndarray], by: Any
+    ) -> tuple[Trace, list[Any]]:
+        trace = Trace(self._recorded, arguments, self._book.fuse)
+        seen = CapturedState((self._recorded, *arguments.objects))
+        trace.watch_arrays(self._recorded, seen.reach, arguments.objects)
+        outputs = run_once(trace, arguments, goal, check, given, by)
+        spec = goal if isinstance(goal, ProgramSpec) else goal(trace)
+        self._book.ways.append(Recorded(self._recorded, trace, spec, arguments, list(given)))
+        return trace, outputs
+
+
+def _call_while_open(function: Callable[..., Any], book: Book, *args: Any, **kwargs: Any) -> Any:
+    """Call a function with Tensors, to record it. Later it may see something else than it did."""
+    if not book.open:
+        raise TypeError(
+            f"{book.name} takes arrays and numbers, not Tensors; differentiate the function itself, and compile that"
+        )
+    return function(*args, **kwargs)
+
+
+def _no_way(name: str) -> str:
+    return (
+        f"{name} was compiled from examples none of which went the way that these arguments go: a branch, a mask or an"
+        " integer of the function comes out differently, or plain NumPy has computed from an array that has changed"
+        " since. Give compile() an example of it as well"
+    )
+
+
+def _described(arguments: Arguments, given: Sequence[np.ndarray]) -> tuple[Any, list[tuple[Any, Any]]]:
+    """What arguments are apart from the contents of arrays, and the shapes and dtypes of these."""
+    rest = [part for part in arguments.key if not _is_array(part)]
+    arrays = [
+        (look.dtype, array.shape) for look, array in zip(arguments.looks, arguments.arrays, strict=True)
+    ]
+    return rest, [*arrays, *((array.dtype, array.shape) for array in given)]
+
+
+def _is_array(part: Any) -> bool:
+    return isinstance(part, tuple) and len(part) == 2 and isinstance(part[1], Look)
+
+
+def _listed(arrays: list[tuple[Any, Any]]) -> str:
+    return ", ".join(f"{dtype} of shape {shape}" for dtype, shape in arrays) or "no arrays"
+
+
+def frozen(function: Callable[..., Any], book: Book) -> Frozen:
+    """Make what runs a function, a ``jit(f)`` or a transform by a book."""
+    known = replayable(function)
+    inner = function.function if isinstance(function, Jit) else function
+    return Frozen(inner, NOTHING if known is None else known.static, book)
