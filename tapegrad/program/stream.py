@@ -1,5 +1,6 @@
 """Instruction streams: bound instructions with what each row is, in the order of execution."""
 
+import ctypes
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.tape.layout import (
     BROADCAST_SUM,
     DTYPE_COUNT,
+    ELEMENTWISE,
     NONE,
     OP_KIND,
     OP_LINEAR,
@@ -33,6 +35,11 @@ _COLUMNS = ("frames", "number", "op", "variant", "direction", "elements", "kerne
 def binding_address(number: int) -> int:
     """The made-up address of a binding."""
     return (2 + number) << RANGE_SHIFT
+
+
+def pointed_words(address: int, count: int) -> list[int]:
+    """The words that a frame points to, at an address that is not made up."""
+    return list((ctypes.c_int64 * count).from_address(address))
 
 
 class InstructionStream:
@@ -177,6 +184,12 @@ def sums(stream: InstructionStream) -> np.ndarray:
 def is_opaque(stream: InstructionStream) -> np.ndarray:
     """Which rows are of ops whose kernels go through their operands in a way of their own."""
     found: np.ndarray = (kernel_table.op_column(stream.op, OP_KIND) == OPAQUE) & (stream.op != NONE)
+    return found
+
+
+def is_elementwise(stream: InstructionStream) -> np.ndarray:
+    """Which rows are of elementwise ops."""
+    found: np.ndarray = (kernel_table.op_column(stream.op, OP_KIND) == ELEMENTWISE) & (stream.op != NONE)
     return found
 
 

@@ -128,6 +128,28 @@ def test_every_op_in_a_loop(number: int) -> None:
     segments_alike(_program(row), _cases(row, dtype, (33, 256, 257, 600)), ("gradient",))
 
 
+def _peaks(times: np.ndarray) -> Callable[..., Any]:
+    def function(b: Any, s: Any) -> Any:
+        first = b[0] * tg.exp(-b[1] * times) * s
+        return first + b[2] * tg.exp(-(((times - b[3]) / b[4]) ** 2)) - tg.where(times > 1, b[3], s)
+
+    return function
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [5, 40, 300])
+def test_columns_of_a_jacobian(size: int, dtype: Any) -> None:
+    """Each of several tangents of a row is a line; a second function finds how the first one was fused."""
+    rng = np.random.default_rng(size)
+    b = rng.uniform(0.5, 2, 5).astype(dtype)
+    special = b.copy()
+    special[rng.integers(5)] = np.inf
+    for times in rng.uniform(0, 3, (2, size)).astype(dtype):
+        inputs: list[tuple[Any, ...]] = [(b, dtype(2)), (special, dtype(0))]
+        segments_alike(_peaks(times), inputs, ("jacobian",))
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["multiply", "arctan2", "relu", "less"])

@@ -71,17 +71,21 @@ def _if_given(line: Line, other: Value) -> Line:
 
 
 class _Partial:
-    """The partial by one operand, over a block, and the operand's tangents: of an absent one a zero."""
+    """The partial by one operand, over a block, and the operand's tangents: of an absent one 1 and -0.0.
+
+    To add -0.0 changes nothing, the sign of a zero included.
+    """
 
     def __init__(self, case: Case, blocks: Blocks, j: int, node: ast.expr, stages: Stages) -> None:
         body = blocks.body
         self._case, self._blocks, self._node, self._stages = case, blocks, node, stages
         self.name, self._constant = f"p{j}", is_constant(node)
         self.present = word(frame_of(body), X_BAR + j).unequal(0)
-        self.dots = _zero_unless(self.present, case.second(body, f"x{j}"))
+        self.dots = _nothing_unless(self.present, case.second(body, f"x{j}"))
         make_room(case, blocks, stages)
         self._everything = everything(stages, [node])
         self._cell = body.on_stack(str(case.element))
+        store(body.constant(case.element, 1.0), self._cell)
         if not self._constant:
             blocks.temporary(self.name, case.element)
 
@@ -89,7 +93,8 @@ class _Partial:
         """Fill the block, where there is a tangent."""
         body = self._blocks.body
         if self._constant:
-            store(Expressions(body, self._case.element, _nothing, []).value(self._node), self._cell)
+            with body.when(self.present):
+                store(Expressions(body, self._case.element, _nothing, []).value(self._node), self._cell)
             return
         with body.when(self.present):
             run_steps(self._case, self._blocks, self._stages, self._everything)
@@ -103,20 +108,23 @@ class _Partial:
         elements.write(self.name, expressions.value(self._node))
 
     def place(self) -> tuple[Value, Value]:
-        """Address and stride of the block; of a constant, one element."""
+        """Address and stride of the block; of a constant, and where there is no tangent, one element."""
+        alone = self._cell, self._blocks.body.constant(I64, 0)
         if self._constant:
-            return self._cell, self._blocks.body.constant(I64, 0)
-        return self._blocks.pointer(self.name)
+            return alone
+        both = zip(self._blocks.pointer(self.name), alone, strict=True)
+        address, stride = (self._blocks.body.either(self.present, one, other) for one, other in both)
+        return address, stride
 
 
 def _nothing(name: str) -> Value:
     raise LookupError(f"{name} in a constant")
 
 
-def _zero_unless(present: Value, line: Line) -> Line:
+def _nothing_unless(present: Value, line: Line) -> Line:
     body = present.body
     zero = body.on_stack(str(line.element))
-    store(body.constant(line.element, 0.0), zero)
+    store(body.constant(line.element, -0.0), zero)
     stride = body.either(present, line.stride, body.constant(I64, 0))
     return Line(body.either(present, line.base, zero), stride, line.element)
 

@@ -4,6 +4,7 @@ A stream is bound on virtual memory, in which no two buffers share an address. S
 rows that depend on each other, whatever they came from.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -13,13 +14,16 @@ from tapegrad.engine.emitter.segment_rows import is_emitted, primals_read
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.fill import zero_fill
 from tapegrad.ops import Op
-from tapegrad.program.stream import MADE_UP, InstructionStream
+from tapegrad.program.stream import MADE_UP, InstructionStream, is_elementwise, pointed_words
 
 READ, WRITE, ADD = range(3)
 BYTES = {"f64": 8, "f32": 4, "b8": 1}  # of an element
 _WAYS = (FORWARD, REVERSE, TANGENT)
 _CLEAR = "clear"
-_Y = 3
+_Y, _X_DOT = 3, 4
+PLACES = 8  # of a row, and of each further tangent
+_MOST_SEEDS = 16  # that a segment takes one by one
+_ALONE = (1, 0, 0, 0, 0)
 
 
 class Access(NamedTuple):
@@ -29,6 +33,7 @@ class Access(NamedTuple):
     ----------
     place
         Which operand of the row: 0 to 3 for the primals of x0, x1, x2 and y, 4 to 7 for their cotangents or tangents.
+        Of further tangents 8 more each.
     mode
         READ, WRITE, or ADD, which reads and writes.
     start, stop
@@ -66,6 +71,8 @@ class Row:
         What it touches.
     stored
         The word of the frame that says which cotangents are written.
+    seeds
+        How many tangents it computes.
     """
 
     op: str
@@ -74,6 +81,7 @@ class Row:
     count: int
     accesses: tuple[Access, ...]
     stored: int = 0
+    seeds: int = 1
 
     @property
     def clears(self) -> bool:
@@ -107,10 +115,12 @@ def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], b
     count, is_plain = words[word.COUNT], words[word.OUTER] == 0 and words[word.COUNT] > 0
     if is_plain and isinstance(described, Op) and dtype in BYTES:
         way = _WAYS[direction]
-        if is_emitted(described, way) and not (way == TANGENT and words[word.PARAMS]):
+        seeds, *steps = _seeds(way, words)
+        if is_emitted(described, way) and seeds <= _MOST_SEEDS:
             accesses = _of_elementwise(described, dtype, way, words)
             if accesses is not None:
-                return Row(described.name, dtype, way, count, accesses, words[word.STORE] & 7)
+                accesses += tuple(_along_seeds(accesses, seeds, steps))
+                return Row(described.name, dtype, way, count, accesses, words[word.STORE] & 7, seeds)
     if is_plain and described.name == "sum" and direction < 2:
         accesses = _of_sum(dtype, words)
         if accesses is not None:
@@ -133,6 +143,36 @@ def _of_elementwise(op: Op, dtype: str, way: str, words: list[int]) -> tuple[Acc
         mode = READ if way == TANGENT else WRITE if words[word.STORE] >> j & 1 else ADD
         accesses.append(_access(words, 4 + j, mode, dtype))
     return _all(accesses)
+
+
+def _seeds(way: str, words: list[int]) -> Sequence[int]:
+    """How many tangents a row computes, and the bytes from one to the next of each operand and of the result."""
+    several = way == TANGENT and words[word.PARAMS]
+    return pointed_words(words[word.PARAMS], len(_ALONE)) if several else _ALONE
+
+
+def further_tangents(stream: InstructionStream) -> list[int]:
+    """The addresses of all tangents that the frames of rows with several of them do not name."""
+    several = (
+        (stream.op >= 0) & (stream.direction == _WAYS.index(TANGENT)) & (stream.frames[:, word.PARAMS] != 0)
+    )
+    found = []
+    for words in stream.frames[several & is_elementwise(stream)].tolist():
+        seeds, *steps = _seeds(TANGENT, words)
+        if seeds <= _MOST_SEEDS:
+            bases = zip(words[word.X_BAR : word.Y_BAR + 1], steps, strict=True)
+            found += [base + k * step for base, step in bases if base for k in range(1, seeds)]
+    return found
+
+
+def _along_seeds(accesses: tuple[Access, ...], seeds: int, steps: Sequence[int]) -> Iterator[Access]:
+    """What a row touches of further tangents."""
+    for access in accesses:
+        if access.place >= _X_DOT:
+            step = steps[access.place - _X_DOT]
+            for k in range(1, seeds):
+                place, moved = access.place + PLACES * k, step * k
+                yield access._replace(place=place, start=access.start + moved, stop=access.stop + moved)
 
 
 def _of_sum(dtype: str, words: list[int]) -> tuple[Access, ...] | None:

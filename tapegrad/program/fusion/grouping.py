@@ -21,6 +21,8 @@ class Group:
     ----------
     rows
         Their numbers, in order.
+    size
+        How many rows a kernel goes through: of several tangents each is one.
     accesses
         What they touch, by the block that it lies in.
     is_short
@@ -30,6 +32,7 @@ class Group:
     def __init__(self, is_short: bool) -> None:
         self.is_short = is_short
         self.rows: list[int] = []
+        self.size = 0
         self.accesses: dict[int, list[tuple[Row, Access]]] = {}
 
 
@@ -104,7 +107,7 @@ class Grouping:
         ]
 
     def _may_join(self, number: int, group: Group) -> bool:
-        if len(group.rows) >= _MOST_ROWS:
+        if group.size + self._rows[number].seeds > _MOST_ROWS:
             return False
         first = group.rows[0]
         own = self._members[first]
@@ -129,6 +132,7 @@ class Grouping:
         group.rows.append(number)
         self.group_of[number] = group
         row = self._rows[number]
+        group.size += row.seeds
         for access in row.accesses:
             group.accesses.setdefault(self._blocks.around(access.start)[0], []).append((row, access))
         first = group.rows[0]

@@ -17,6 +17,7 @@ from tapegrad.engine.emitter.target import host
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
 from tapegrad.engine.runtime import cache, cache_files
+from tapegrad.program.fusion.accesses import further_tangents
 from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.stream import MADE_UP, InstructionStream
 
@@ -46,10 +47,12 @@ class Outside:
     def __init__(self, streams: Sequence[InstructionStream]) -> None:
         self._frames = np.concatenate([stream.frames for stream in streams])
         self._streams = streams
-        operands = self._frames[:, word.X : word.Y_BAR + 1]
-        self._given = (operands > 0) & (operands < MADE_UP)
+        named = self._frames[:, word.X : word.Y_BAR + 1]
+        further = [address for stream in streams for address in further_tangents(stream)]
+        self._operands = np.concatenate([named.reshape(-1), np.array(further, np.int64)])
+        self._given = (self._operands > 0) & (self._operands < MADE_UP)
         self.addresses, first, self._numbers = np.unique(
-            operands[self._given], return_index=True, return_inverse=True
+            self._operands[self._given], return_index=True, return_inverse=True
         )
         order = np.argsort(first)
         self.addresses = self.addresses[order]
@@ -57,12 +60,14 @@ class Outside:
 
     def key(self, others: Sequence[int]) -> str:
         """Name of the program's recipe; `others` is what else decides how it is fused."""
-        frames = self._frames.copy()
-        frames[:, word.X : word.Y_BAR + 1][self._given] = -1 - self._numbers
+        frames, operands = self._frames.copy(), self._operands.copy()
+        operands[self._given] = -1 - self._numbers
+        frames[:, word.X : word.Y_BAR + 1] = 0
         frames[:, word.OUTER] = frames[:, word.OUTER] != 0
         frames[:, word.PARAMS] = frames[:, word.PARAMS] != 0
         state = hashlib.sha256(_sources())
         state.update(frames.tobytes())
+        state.update(operands.tobytes())
         for stream in self._streams:
             clears = (stream.op < 0) & (stream.kernels != 0)
             for column in (stream.op, stream.variant, stream.direction, clears):

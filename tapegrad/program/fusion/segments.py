@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tapegrad.engine.emitter.segment import Line, Region, Segment, SegmentRow
 from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
-from tapegrad.program.fusion.accesses import BYTES, READ, WRITE, Access, Row
+from tapegrad.program.fusion.accesses import BYTES, PLACES, READ, WRITE, Access, Row
 
 _Key = tuple[int, int, str, bool]  # a line, as `Access.line` gives it
 
@@ -111,7 +111,7 @@ class Description:
             for key in self._keys
         )
         segment = Segment(
-            tuple(self._row(row, number_of) for row in self._rows),
+            tuple(each for row in self._rows for each in self._row(row, number_of)),
             lines,
             self._regions(),
             tuple(counts) if self._is_short else tuple(range(len(counts))),
@@ -139,16 +139,17 @@ class Description:
     def _row_counts(self) -> set[int]:
         return {row.count for row in self._rows if row.count > 1}
 
-    def _row(self, row: Row, number_of: dict[int, int]) -> SegmentRow:
-        places = [-1] * 8
+    def _row(self, row: Row, number_of: dict[int, int]) -> list[SegmentRow]:
+        """A row, once for each tangent."""
+        places = [-1] * (PLACES * row.seeds)
         for access in row.accesses:
             places[access.place] = self._keys[access.line]
-        x0, x1, x2, y, *seconds = places
+        x0, x1, x2, y = places[:4]
         count = number_of[row.count] if row.count > 1 else -1
-        return SegmentRow(
-            row.op, row.dtype, row.way, count, (x0, x1, x2, y),
-            (seconds[0], seconds[1], seconds[2], seconds[3]), row.stored,
-        )  # fmt: skip
+        return [
+            SegmentRow(row.op, row.dtype, row.way, count, (x0, x1, x2, y), (a, b, c, d), row.stored)
+            for a, b, c, d in (places[k + 4 : k + PLACES] for k in range(0, len(places), PLACES))
+        ]
 
     def _regions(self) -> tuple[Region, ...]:
         parts: dict[_Key, list[tuple[int, int]]] = {}
