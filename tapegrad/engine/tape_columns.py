@@ -58,10 +58,15 @@ class Columns:
 
     def all_of(self, slots: np.ndarray) -> np.ndarray:
         """Which slots are the whole of their buffers, in C order."""
+        return self._whole(slots, self.views.contiguous)
+
+    def all_in_some_order_of(self, slots: np.ndarray) -> np.ndarray:
+        """Which slots are the whole of their buffers, in some order of their dimensions."""
+        return self._whole(slots, self.views.dense)
+
+    def _whole(self, slots: np.ndarray, dense: np.ndarray) -> np.ndarray:
         lines = self.line[slots]
-        found: np.ndarray = self.views.contiguous[lines] & (
-            self.views.bytes[lines] == self.bytes[self.buffer[slots]]
-        )
+        found: np.ndarray = dense[lines] & (self.views.bytes[lines] == self.bytes[self.buffer[slots]])
         return found
 
 

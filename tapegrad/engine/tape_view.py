@@ -40,6 +40,8 @@ class TapeView:
         Entries in the columns of slots, free ones included.
     broken_list
         The entry where a list of free entries goes wrong, if one does.
+    kept
+        Memory that addresses in it lead to and that the tape does not own.
     """
 
     instructions: Sequence[Instruction]
@@ -50,6 +52,7 @@ class TapeView:
     all_live: bool
     slot_count: int
     broken_list: int | None
+    kept: tuple[np.ndarray, ...] = ()
 
     @lazy
     def live(self) -> list[int]:

@@ -21,12 +21,15 @@ class Views:
     ----------
     number
         Two slots have the same where their views are the same, offset, extents, strides and dtype.
-    contiguous, bytes
-        Whether the elements lie side by side in C order, and the bytes that they take.
+    contiguous, dense
+        Whether the elements lie side by side in C order, or in any order of the dimensions.
+    bytes
+        The bytes that they take.
     """
 
     def __init__(self, lines: np.ndarray, pool: np.ndarray) -> None:
         self.contiguous = np.ones(len(lines), np.bool_)
+        self.dense = np.ones(len(lines), np.bool_)
         self.bytes = _ITEM[lines[:, 2]]
         self.number = np.zeros(len(lines), np.int64)
         first = 0
@@ -39,11 +42,26 @@ class Views:
             first += int(numbers.max()) + 1
 
     def _measure(self, at: np.ndarray, extents: np.ndarray, strides: np.ndarray) -> None:
-        step, in_order = self.bytes[at].copy(), np.ones(len(at), np.bool_)
-        for d in reversed(range(extents.shape[1])):
-            in_order &= (extents[:, d] == 1) | (strides[:, d] == step)
-            step *= extents[:, d]
-        self.contiguous[at], self.bytes[at] = in_order | (step == 0), step
+        items = self.bytes[at]
+        in_order, step = _side_by_side(items, extents, strides)
+        self.contiguous[at], self.dense[at], self.bytes[at] = in_order, in_order, step
+        other = np.flatnonzero(~in_order)
+        if len(other):
+            extents, strides = extents[other], strides[other]
+            order = np.argsort(np.where(extents == 1, 0, -strides), axis=1, kind="stable")
+            extents, strides = (np.take_along_axis(words, order, 1) for words in (extents, strides))
+            self.dense[at[other]] = _side_by_side(items[other], extents, strides)[0]
+
+
+def _side_by_side(
+    items: np.ndarray, extents: np.ndarray, strides: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whether elements of these sizes lie side by side, the last dimension fastest, and the bytes that they take."""
+    step, found = items.copy(), np.ones(len(items), np.bool_)
+    for d in reversed(range(extents.shape[1])):
+        found &= (extents[:, d] == 1) | (strides[:, d] == step)
+        step *= extents[:, d]
+    return found | (step == 0), step
 
 
 def numbered(columns: Sequence[np.ndarray]) -> np.ndarray:

@@ -83,7 +83,8 @@ def _may_take(columns: Columns, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     number, line = columns.views.number, columns.line
     alike = (number[line[operand]] == number[line[result]]) & (columns.bytes[read] == columns.bytes[written])
     alone = (columns.read[i] == read[:, None]).sum(axis=1) == 1
-    found[passes_on] |= columns.all_of(result) & alike & alone & (columns.writers[written] == 1)
+    whole = columns.all_in_some_order_of(result)
+    found[passes_on] |= whole & alike & alone & (columns.writers[written] == 1)
     return found
 
 

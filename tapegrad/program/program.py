@@ -212,7 +212,7 @@ class Program(Uncopied):
         flags = np.zeros(len(self._primal), np.int8)
         flags[: len(self._active)][self._active] = DIFFERENTIABLE
         columns = {"primal": self._primal, "cotangent": self._cotangent, "flags": flags}
-        columns |= _program_columns(self.tape)
+        columns |= _program_columns(self.recording, self.tape)
         header = self.recording.words.copy()
         for name, values in columns.items():
             header[COLUMNS[name][0]] = values.ctypes.data
@@ -265,8 +265,14 @@ def _as_binding(view: View) -> View:
     return View.in_c_order(view.shape, view.dtype)
 
 
-def _program_columns(tape: TapeView) -> dict[str, np.ndarray]:
-    """The columns that passes change."""
-    columns = tape.columns
+def _program_columns(recording: RecordedTape, tape: TapeView) -> dict[str, np.ndarray]:
+    """The columns that passes and layouts change."""
+    columns, (number, _, _, _, offset, geometry, *_) = tape.columns, tape.columns.slots.lines.T
     found = {f"operand{j}": columns.operands[:, j].astype(np.int32) for j in range(3)}
-    return found | {"buffer": columns.buffer.astype(np.int32)}
+    found["buffer"] = columns.buffer.astype(np.int32)
+    if tape.kept:
+        for name, values in (("offset", offset), ("geometry", geometry)):
+            found[name] = recording.column(name)
+            found[name][number] = values
+        found["params"] = columns.instructions.lines[:, 5].copy()
+    return found

@@ -24,6 +24,7 @@ from tapegrad.program import passes
 from tapegrad.program.calling import call
 from tapegrad.program.fusion.policy import Waiting, fusion_of
 from tapegrad.program.kinds import make_program
+from tapegrad.program.layouts import with_layouts
 from tapegrad.program.program import Program
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.signature import Arguments, numpy_scalar
@@ -228,12 +229,12 @@ class Trace(Uncopied):
 
 
 def _optimize(tape: TapeView) -> TapeView:
-    """Run the passes; what each returns is verified if checks are switched on."""
+    """Run the passes; what each returns is verified if checks are switched on. Then lay out what is computed."""
     for run in passes.PASSES:
         before, tape = tape, run(tape)
         if verify.switch.on:
             verify.check_pass(run.__name__, before, tape)
-    return tape
+    return with_layouts(tape)
 
 
 class Fixed:

@@ -125,6 +125,49 @@ def _continues(outer, inner, count):
 
 
 @inline_njit
+def _next_largest(header, slots, shape, ndim, taken):
+    """The dimension that is not taken in which the result, or else operand 0, goes furthest from one step to the next.
+
+    Of several the first; what lies in C order is gone through in that order.
+    """
+    largest, furthest = 0, -1
+    for d in range(ndim):
+        if (taken >> d) & 1 == 0:
+            strides = _strides(header, slots, d, ndim)
+            far = abs(strides.y) if strides.y != 0 else abs(strides.x0)
+            if extent(header, shape, d) > 1 and far > furthest:
+                largest, furthest = d, far
+    return largest if furthest >= 0 else -1
+
+
+@inline_njit
+def _coalesce_in_order(header, slots, shape, nest):
+    """Write a nest whose loops are in the order in which the result lies in memory, neighbouring ones merged.
+
+    Returns the number of loops, -1 if there is nothing to do.
+    """
+    ndim, m, taken = col.ndim(header, shape), 0, 0
+    if size(header, shape) == 0:
+        return -1
+    while True:
+        d = _next_largest(header, slots, shape, ndim, taken)
+        if d < 0:
+            return m
+        taken |= 1 << d
+        m = _add_loop(nest, m, extent(header, shape, d), _strides(header, slots, d, ndim))
+
+
+@inline_njit
+def _add_loop(nest, m, count, strides):
+    """Add a loop inside of `m` others, merged with the last of them where that can be; how many there are."""
+    if m > 0 and _continues(_nest_strides(nest, m - 1), strides, count):
+        m -= 1
+        count *= load_i64(nest, m)
+    _set_nest(nest, m, count, strides)
+    return m + 1
+
+
+@inline_njit
 def _coalesce(header, slots, shape, nest, ndim, fixed):
     """Write a nest for the first `ndim` dimensions of a shape, with neighbouring loops that can be one merged.
 
@@ -136,15 +179,12 @@ def _coalesce(header, slots, shape, nest, ndim, fixed):
         count = extent(header, shape, d)
         if count == 0:
             return -1
-        free_dim = d < ndim - fixed
-        if count == 1 and free_dim:
-            continue
         strides = _strides(header, slots, d, total)
-        if m > 0 and free_dim and _continues(_nest_strides(nest, m - 1), strides, count):
-            m -= 1
-            count *= load_i64(nest, m)
-        _set_nest(nest, m, count, strides)
-        m += 1
+        if d >= ndim - fixed:
+            _set_nest(nest, m, count, strides)
+            m += 1
+        elif count > 1:
+            m = _add_loop(nest, m, count, strides)
     return m
 
 
@@ -190,10 +230,13 @@ def bind_loops(header, slots, shape, kind, frame, outer):
         return
     nest = stack_words(_NEST_WORDS)
     by_lines = kind == REDUCTION or kind == SCAN
-    m = _coalesce(header, slots, shape, nest, ndim, 1 if by_lines else 0)
-    if m < 0 and by_lines:
-        _bind_empty_lines(header, slots, shape, frame, outer)
-        return
+    if not by_lines:
+        m = _coalesce_in_order(header, slots, shape, nest)
+    else:
+        m = _coalesce(header, slots, shape, nest, ndim, 1)
+        if m < 0:
+            _bind_empty_lines(header, slots, shape, frame, outer)
+            return
     if m <= 0:
         _set_inner(header, frame, 1 + m, slots, none)
         return

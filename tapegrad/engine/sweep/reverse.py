@@ -25,7 +25,7 @@ from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.blocks import add_block, new_block, new_zero_block, release_block
 from tapegrad.engine.tape.compaction import trim
-from tapegrad.engine.tape.geometry import ARRAY_EXTENTS, array_data, size
+from tapegrad.engine.tape.geometry import ARRAY_EXTENTS, array_data, extent, size
 from tapegrad.engine.tape.instruction import instruction_at
 from tapegrad.engine.tape.layout import (
     CALLBACK,
@@ -200,10 +200,21 @@ def shares_buffer(header, instruction, j):
 
 
 @inline_njit
+def _matrices(header, slot):
+    """How many matrices a slot is."""
+    count = 1
+    for d in range(col.ndim(header, slot) - 2):
+        count *= extent(header, slot, d)
+    return count
+
+
+@inline_njit
 def reaches_all(header, instruction, j):
     """Whether the reverse kernel writes each element of operand j's cotangent exactly once."""
     kind = op_word(header, instruction.op, OP_KIND)
-    if kind == OPAQUE or kind == MATMUL:
+    if kind == MATMUL:
+        return _matrices(header, operand_slot(instruction, j)) == _matrices(header, instruction.result)
+    if kind == OPAQUE:
         return (op_word(header, instruction.op, OP_WRITES) >> j) & 1 != 0
     return (
         kind == REDUCTION
@@ -218,7 +229,7 @@ def may_store(header, instruction, j):
     slot = operand_slot(instruction, j)
     if shares_buffer(header, instruction, j) or not reaches_all(header, instruction, j):
         return False
-    by_loops = op_word(header, instruction.op, OP_KIND) < MATMUL  # such a kernel takes any strides
+    by_loops = op_word(header, instruction.op, OP_KIND) <= MATMUL  # such a kernel takes any strides
     return covers_buffer(header, slot) or (by_loops and shows_all_once(header, slot))
 
 

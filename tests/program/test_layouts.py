@@ -1,0 +1,197 @@
+"""Layouts: what a program computes in another order of dimensions gives what the eager functions give."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tapegrad as tg
+from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.tape.view import View
+from tapegrad.program import layouts
+from tapegrad.program.layouts import Layout
+from tapegrad.program.signature import flatten_args
+from tapegrad.program.spec import VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.stream import is_elementwise
+from tapegrad.program.trace import Trace
+
+POINTS = 2000
+
+
+def mixture(x: Any, m: Any) -> Any:
+    density = -0.5 * (x[:, None] - m) ** 2
+    return tg.sum(tg.special.logsumexp(density - tg.sum(m), axis=1))
+
+
+def products(x: Any, m: Any) -> Any:
+    centred = tg.reshape(x, (-1, 1, 1)) - tg.reshape(m, (1, 1, 4))
+    turned = tg.einsum("ij,nkj->nki", tg.outer(m, m), centred * tg.cos(m))
+    return tg.sum(turned * centred) + tg.sum(tg.max(turned[:, 0], axis=1))
+
+
+def views(x: Any, m: Any) -> Any:
+    y = tg.sin(x[:, None] * m)
+    return tg.sum(y.T[1:3] * 2.0) + tg.sum(y[::2, 1:] ** 2) + tg.sum(tg.mean(y, axis=0) ** 3)
+
+
+def several_axes(x: Any, m: Any) -> Any:
+    y = tg.exp(-x[:, None, None] * tg.outer(m, m))
+    return tg.sum(tg.mean(y, axis=(0, 2)) ** 2) + tg.sum(tg.where(y > 0.5, y, x[:, None, None]))
+
+
+def flattened(x: Any, m: Any) -> Any:
+    return tg.sum(tg.reshape(tg.sin(x[:, None] * m), (-1,)) * 2.0)
+
+
+def picked(x: Any, m: Any) -> Any:
+    return tg.sum(tg.sin(x[:, None] * m)[[3, 1, 3]])
+
+
+LAID_OUT = (mixture, products, views, several_axes)
+AS_THEY_ARE = (flattened, picked)
+
+
+def arguments(dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    return rng.normal(size=POINTS).astype(dtype), rng.uniform(0.2, 1, 4).astype(dtype)
+
+
+def recorded(function: Any, *args: np.ndarray) -> Trace:
+    return Trace(function, flatten_args(args, {}))
+
+
+def inner_loops(trace: Trace) -> list[int]:
+    """Elements of the inner loops of the large elementwise rows of a gradient's program."""
+    program = trace.program(ProgramSpec(VALUE_AND_GRAD, (0, 1)))
+    return [
+        int(stream.frames[k, word.COUNT])
+        for stream in (program.forward, program.reverse)
+        for k in np.flatnonzero(is_elementwise(stream) & (stream.elements >= 4 * POINTS)).tolist()
+    ]
+
+
+WAYS: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    "gradient": lambda f: tg.value_and_grad(f, (0, 1)),
+    "tangent": lambda f: lambda x, m: tg.jvp(f, (x, m), (np.cos(x), np.sin(m))),
+    "product": lambda f: lambda x, m: tg.hvp(f)(x, m, np.cos(x)),
+}
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("function", LAID_OUT)
+def test_results_are_those_of_eager_functions(function: Any, dtype: Any, fuse: bool) -> None:
+    x, m = arguments(dtype)
+    tolerance = 1e-12 if dtype == np.float64 else 2e-5
+    for name, way in WAYS.items():
+        found, expected = way(tg.jit(function, fuse=fuse))(x, m), way(function)(x, m)
+        for a, b in zip(_flat(found), _flat(expected), strict=True):
+            assert (a.shape, a.dtype) == (b.shape, b.dtype)
+            np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * np.abs(b).max(), err_msg=name)
+
+
+def _flat(values: Any) -> list[np.ndarray]:
+    if isinstance(values, tuple | list):
+        return [each for value in values for each in _flat(value)]
+    return [np.asarray(values)]
+
+
+@pytest.mark.parametrize("function", LAID_OUT)
+def test_inner_loops_are_long(function: Any) -> None:
+    found = inner_loops(recorded(function, *arguments(np.float64)))
+    long = [count for count in found if count >= POINTS // 2]
+    assert len(long) > 0.7 * len(found)
+
+
+@pytest.mark.parametrize("function", AS_THEY_ARE)
+def test_what_is_seen_in_c_order_stays_so(function: Any) -> None:
+    """Elements in line, and rows by number, are those of C order."""
+    x, m = arguments(np.float64)
+    np.testing.assert_array_equal(tg.jit(function)(x, m), function(x, m).numpy())
+
+
+def test_results_of_a_function_are_in_c_order() -> None:
+    x, m = arguments(np.float64)
+
+    def both(x: Any, m: Any) -> Any:
+        y = tg.sin(x[:, None] * m)
+        return y, tg.exp(y - m)
+
+    for found, expected in zip(tg.jit(both)(x, m), both(x, m), strict=True):
+        assert found.flags.c_contiguous
+        np.testing.assert_array_equal(found, expected.numpy())
+
+
+def test_rows_that_do_not_gain_stay() -> None:
+    """Where all operands lie in C order the loops are one already."""
+    table = np.random.default_rng(0).normal(size=(POINTS, 4))
+    trace = recorded(lambda t: tg.sum(tg.sin(t) * tg.cos(t)), table)
+    program = trace.program(ProgramSpec(VALUE_AND_GRAD, (0,)))
+    assert set(program.forward.frames[:, word.COUNT].tolist()) == {4 * POINTS}
+
+
+# --- one view ------------------------------------------------------------------------------------------------------
+
+
+def _key(extent: int, draw: Any) -> Any:
+    kind = draw(st.sampled_from(["slice", "index", "all", "backwards"]))
+    if kind == "index":
+        return draw(st.integers(0, extent - 1))
+    start = draw(st.integers(0, extent - 1))
+    stop = draw(st.integers(start + 1, extent))
+    step = draw(st.integers(1, 3))
+    return {
+        "all": slice(None),
+        "slice": slice(start, stop, step),
+        "backwards": slice(stop - 1, start - 1 if start else None, -step),
+    }[kind]
+
+
+def layout_of(array: np.ndarray) -> Layout | None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layouts, "_SMALLEST", 0)
+        return layouts._longest_last(View(0, array.shape, array.strides, array.dtype), array.nbytes)
+
+
+@given(st.data())
+def test_views_show_the_same_elements(data: Any) -> None:
+    extents = [
+        data.draw(st.integers(20, 40)),
+        *data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)),
+    ]
+    shape = tuple(data.draw(st.permutations(extents)))
+    array = np.arange(float(np.prod(shape))).reshape(shape)
+    layout = layout_of(array)
+    if layout is None:
+        longer = [extent for extent in shape if extent > 1]
+        assert len(longer) < 2 or longer[-1] == max(shape)
+        return
+    view = array[(*(_key(extent, data.draw) for extent in shape), ...)]
+    view = view.transpose(data.draw(st.permutations(range(view.ndim))))
+    offset = view.__array_interface__["data"][0] - array.__array_interface__["data"][0]
+    moved = layout.moved(View(offset, view.shape, view.strides, view.dtype))
+    assert moved is not None
+    np.testing.assert_array_equal(_shown(_laid_out(array, layout), moved), view)
+
+
+def _shown(memory: np.ndarray, view: View) -> np.ndarray:
+    start = memory.reshape(-1)[view.offset // 8 :]
+    return np.lib.stride_tricks.as_strided(start, view.shape, view.strides)
+
+
+def _laid_out(array: np.ndarray, layout: Layout) -> np.ndarray:
+    """The memory of an array in another order."""
+    kept = array.reshape(layout.extents)
+    order = np.argsort([-stride for stride in layout.after])
+    return np.ascontiguousarray(kept.transpose(order))
+
+
+def test_views_through_several_dimensions_have_no_place() -> None:
+    array = np.zeros((50, 4))
+    layout = layout_of(array)
+    assert layout is not None
+    assert layout.moved(View.in_c_order((200,), array.dtype)) is None
+    assert layout.moved(View(4, (2,), (8,), array.dtype)) is None
