@@ -19,13 +19,16 @@ from helpers.random_programs import Complex, Generator, Tape, interpret, weighte
 from tapegrad.engine.emitter.segment import FORWARD, REVERSE
 from tapegrad.engine.emitter.segment_rows import is_emitted
 from tapegrad.engine.runtime import cache
+from tapegrad.engine.tape_view import read_tape
 from tapegrad.frontend.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
 from tapegrad.program.fusion import policy
-from tapegrad.program.fusion.accesses import ADD, READ, WRITE, Access, Row
+from tapegrad.program.fusion.accesses import ADD, READ, WRITE, Access, Row, Span
 from tapegrad.program.fusion.background import worker
 from tapegrad.program.fusion.segments import Description
-from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.kinds import make_program
+from tapegrad.program.signature import flatten_args
+from tapegrad.program.spec import NEVER, NOW, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.trace import Trace
 
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e300, -1e300, 1.0, -1.0, 0.5)
@@ -225,6 +228,67 @@ def test_random_programs() -> None:
         segments_alike(function, inputs, ("gradient",))
 
 
+# --- several dimensions --------------------------------------------------------------------------------------------
+
+
+def _rows_and_columns(x: Any, s: Any) -> Any:
+    """Broadcast rows and columns, sums along both, and a scalar."""
+    y = tg.sin(x) * s
+    row, column = y[:1] * 2.0, y[:, :1]
+    table = row * column - y / (1.0 + tg.square(row))
+    return tg.sum(tg.sum(table, axis=0) ** 2) + tg.sum(tg.sum(table, axis=1, keepdims=True) * column)
+
+
+def _parts_of_a_table(x: Any, s: Any) -> Any:
+    """Lines further apart than they are long; a part is written to."""
+    part = x[1:, 3:-2]
+    y = tg.exp(part) * x[:-1, 5:]
+    z = y * s
+    z[0, :-1] = y[1, 1:]
+    return tg.sum(tg.where(z > 0, z, part)) + tg.sum(z * part)
+
+
+def _three_dimensions(x: Any, s: Any) -> Any:
+    planes = x[:, None] * tg.cos(x[None, :, :])
+    return tg.sum(tg.mean(planes, axis=(0, 2)) * tg.max(planes, axis=(1, 2))) + tg.sum(planes - x * s)
+
+
+NESTED = (_rows_and_columns, _parts_of_a_table, _three_dimensions)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", NESTED)
+def test_several_dimensions(function: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(5)
+    tables = [rng.normal(size=shape).astype(dtype) for shape in ((3, 300), (5, 70))]
+    special = tables[1].copy()
+    special[rng.random(special.shape) < 0.1] = rng.choice(SPECIAL)
+    inputs = [(table, dtype(0.7)) for table in (*tables, special)]
+    segments_alike(function, inputs, ("value", "gradient", "tangent"))
+
+
+def test_several_dimensions_in_all_derivatives() -> None:
+    table = np.random.default_rng(6).normal(size=(2, 66))
+    segments_alike(_rows_and_columns, [(table, np.float64(0.3))], ("jacobian", "hessian", "product"))
+
+
+def test_a_table_is_gone_through_once() -> None:
+    """Rows that broadcast and rows of one loop meet in one segment: nothing between is stored."""
+
+    def function(x: Any, m: Any) -> Any:
+        return tg.sum(tg.sum(tg.exp(-tg.square((x - m[:, None]) / 3.0)) * m[:, None], axis=0))
+
+    x, m = np.linspace(-1, 1, 5000), np.arange(1.0, 9.0)
+    trace = Trace(function, flatten_args((x, m), {}))
+    spec = ProgramSpec(VALUE_AND_GRAD, (0, 1))
+    rows, fused = (
+        make_program(trace.recording, read_tape(trace.recording), spec, fuse) for fuse in (NEVER, NOW)
+    )
+    assert rows.bytes > 8 * x.nbytes
+    assert fused.bytes < 3 * x.nbytes
+
+
 def _branches(x: Any, s: Any) -> Any:
     y = tg.sin(x) * s
     return tg.sum(y * x) if tg.sum(y) > 0 else tg.sum(y[1:] - x[:-1])
@@ -234,18 +298,17 @@ def _branches(x: Any, s: Any) -> Any:
 def test_what_is_overwritten_in_place_is_not_computed_once_more(kept: bool) -> None:
     """A part of a segment begins with what the part before hands on, which it computes from what is in memory."""
     z, bar, target = 1 << 48, 1 << 49, 1 << 50
-    size = 8 * 1000
+
+    def line(start: int) -> Span:
+        return Span(start, start + 8 * 1000, "f64", length=1000)
+
     scaled = Row(
-        "square", "f64", FORWARD, 1000,
-        (Access(0, READ, z, z + size, "f64"), Access(3, WRITE, z, z + size, "f64")),
+        "square", "f64", FORWARD, 1000, (Access(0, READ, line(z)), Access(3, WRITE, line(z)))
     )  # fmt: skip
     first, second = (
         Row(
             "square", "f64", REVERSE, 1000,
-            (
-                Access(0, READ, z, z + size, "f64"), Access(7, READ, bar, bar + size, "f64"),
-                Access(4, ADD, target + shift, target + shift + size, "f64"),
-            ),
+            (Access(0, READ, line(z)), Access(7, READ, line(bar)), Access(4, ADD, line(target + shift))),
         )
         for shift in (0, 8)
     )  # fmt: skip

@@ -130,7 +130,7 @@ def address_of_segment(segment: Segment) -> int:
     target = host()
     digest = hashlib.sha256(repr(segment).encode()).hexdigest()[:24]
     symbol = target.symbol("segment", digest)
-    return _load(symbol, target, lambda: compiled([segment_kernels.define(segment, target, symbol)], target))
+    return _load(symbol, target, lambda: compiled(segment_kernels.define(segment, target, symbol), target))
 
 
 def is_kept(op: Op, dtype: str, direction: str) -> bool:

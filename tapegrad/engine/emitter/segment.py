@@ -89,6 +89,8 @@ class Segment:
         The lines that are written to memory in the end.
     cleared
         Lines that are zero in the beginning.
+    loops
+        How many outer loops there are. All lines are adjacent elements, or a single one, at each step of them.
     """
 
     rows: tuple[SegmentRow, ...]
@@ -98,6 +100,7 @@ class Segment:
     is_short: bool
     kept: tuple[int, ...]
     cleared: tuple[int, ...]
+    loops: int = 0
 
     @property
     def addresses(self) -> int:
@@ -107,4 +110,8 @@ class Segment:
     @property
     def words(self) -> int:
         """Words of the frame: at least as many as those of an instruction, some of which are looked at."""
-        return max(word_of(COUNTS + len(self.counts) + self.addresses), WORDS)
+        return max(word_of(self.extent(self.loops)), WORDS)
+
+    def extent(self, loop: int) -> int:
+        """The number in the frame of an outer loop's extent; behind it are the steps of all addresses."""
+        return COUNTS + len(self.counts) + self.addresses + loop * (1 + self.addresses)

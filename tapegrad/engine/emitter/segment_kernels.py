@@ -23,6 +23,7 @@ from tapegrad.engine.emitter.memory import (
 )
 from tapegrad.engine.emitter.operations import is_nan, select, shuffled
 from tapegrad.engine.emitter.segment import REVERSE, SUM, Region, Segment
+from tapegrad.engine.emitter.segment_loops import around as _around
 from tapegrad.engine.emitter.segment_rows import Rows, tainted
 from tapegrad.engine.emitter.sums import PARTS, Total, bring_to, in_lanes, nothing, widened
 from tapegrad.engine.emitter.target import Target
@@ -37,9 +38,20 @@ def lanes(target: Target) -> int:
     return max(target.lanes, PARTS.lanes)
 
 
-def define(segment: Segment, target: Target, symbol: str) -> Body:
-    """The function of a segment's kernel."""
-    body = Body(target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
+def define(segment: Segment, target: Target, symbol: str) -> list[Body]:
+    """The functions of a segment's kernel, itself the last."""
+    if not segment.loops:
+        return [_of_lines(segment, target, f'define i64 @"{symbol}"')]
+    inner = f'@"{symbol}.lines"'
+    return [
+        _of_lines(segment, target, f"define internal i64 {inner}"),
+        _around(segment, target, symbol, inner),
+    ]
+
+
+def _of_lines(segment: Segment, target: Target, head: str) -> Body:
+    """The function that goes through one line of each."""
+    body = Body(target, f"{head}(ptr %frame, ptr %loops)")
     (_Short if segment.is_short else _Long)(body, segment).emit()
     body.do("ret i64 0")
     return body

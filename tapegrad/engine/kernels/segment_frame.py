@@ -7,7 +7,8 @@ number  name    meaning
 1, 2    START,  the part of them that is gone through, from a multiple of 256 to another one or the end
         STOP
 3       SHARED  address of what threads that share the segment have to know (`engine.sweep.segment_chunks`)
-4, ...  COUNTS  the counts, and behind them the addresses of the lines
+4, ...  COUNTS  the counts, behind them the addresses of the lines, and behind these, for each outer loop, its extent
+                and the bytes that each address moves at a step of it
 ======  ======  ==========================================================================================
 """
 

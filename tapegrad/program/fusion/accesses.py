@@ -4,9 +4,10 @@ A stream is bound on virtual memory, in which no two buffers share an address. S
 rows that depend on each other, whatever they came from.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.emitter.segment import FORWARD, REVERSE, SUM, TANGENT
@@ -22,8 +23,49 @@ _WAYS = (FORWARD, REVERSE, TANGENT)
 _CLEAR = "clear"
 _Y, _X_DOT = 3, 4
 PLACES = 8  # of a row, and of each further tangent
+LEAST_INNER = 64  # elements of a line that outer loops go around
 _MOST_SEEDS = 16  # that a segment takes one by one
 _ALONE = (1, 0, 0, 0, 0)
+
+
+class Span(NamedTuple):
+    """Elements in memory: a line of adjacent ones, or a single one, at each step of outer loops.
+
+    Attributes
+    ----------
+    start, stop
+        The bytes, in virtual addresses, from the first element of all to the end of the last.
+    dtype
+        Of the elements; empty where a row is not known by its elements.
+    single
+        Whether it is one element instead of a line.
+    length
+        Elements of a line; 1 of a single element.
+    steps
+        The bytes from one step of each outer loop to the next.
+    """
+
+    start: int
+    stop: int
+    dtype: str = ""
+    single: bool = False
+    length: int = 0
+    steps: tuple[int, ...] = ()
+
+    def is_injective(self, loops: Sequence[int]) -> bool:
+        """Whether each step of these loops has elements of its own."""
+        reached = self.length * BYTES[self.dtype]
+        for step, extent in sorted(zip(self.steps, loops, strict=True)):
+            if extent > 1:
+                if step < reached:
+                    return False
+                reached += step * (extent - 1)
+        return True
+
+    def is_dense(self, loops: Sequence[int]) -> bool:
+        """Whether it is all elements from the first to the last, each once."""
+        elements = self.length * math.prod(loops)
+        return elements * BYTES[self.dtype] == self.stop - self.start and self.is_injective(loops)
 
 
 class Access(NamedTuple):
@@ -36,25 +78,28 @@ class Access(NamedTuple):
         Of further tangents 8 more each.
     mode
         READ, WRITE, or ADD, which reads and writes.
-    start, stop
-        The bytes, in virtual addresses.
-    dtype
-        Of the elements; empty where a row is not known by its elements.
-    single
-        Whether it is one element.
+    span
+        Where they are.
     """
 
     place: int
     mode: int
-    start: int
-    stop: int
-    dtype: str = ""
-    single: bool = False
+    span: Span
 
     @property
-    def line(self) -> tuple[int, int, str, bool]:
-        """What two accesses of the same elements have in common."""
-        return self.start, self.stop, self.dtype, self.single
+    def start(self) -> int:
+        """The first byte."""
+        return self.span.start
+
+    @property
+    def stop(self) -> int:
+        """The byte behind the last."""
+        return self.span.stop
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one element, at each step of outer loops."""
+        return self.span.single
 
 
 @dataclass(frozen=True)
@@ -66,13 +111,15 @@ class Row:
     op, dtype, way
         What a segment calls the row; `way` is empty for rows that no segment can have.
     count
-        Elements; bytes of a row that clears memory.
+        Elements of the inner loop; bytes of a row that clears memory.
     accesses
         What it touches.
     stored
         The word of the frame that says which cotangents are written.
     seeds
         How many tangents it computes.
+    loops
+        The extents of the outer loops.
     """
 
     op: str
@@ -82,6 +129,7 @@ class Row:
     accesses: tuple[Access, ...]
     stored: int = 0
     seeds: int = 1
+    loops: tuple[int, ...] = ()
 
     @property
     def clears(self) -> bool:
@@ -107,41 +155,79 @@ def rows_of(stream: InstructionStream, blocks: Blocks) -> list[Row]:
 def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], blocks: Blocks) -> Row:
     if kernel == kernel_table.address_of(zero_fill):
         start = words[word.Y_BAR]
-        return Row("", "", _CLEAR, words[word.COUNT], (Access(7, WRITE, start, start + words[word.COUNT]),))
+        return Row(
+            "", "", _CLEAR, words[word.COUNT], (Access(7, WRITE, Span(start, start + words[word.COUNT])),)
+        )
     if op < 0:
         return _opaque("", words, blocks)
     described = kernel_table.row(op)
     dtype = kernel_table.DTYPE_NAMES[variant]
-    count, is_plain = words[word.COUNT], words[word.OUTER] == 0 and words[word.COUNT] > 0
-    if is_plain and isinstance(described, Op) and dtype in BYTES:
-        way = _WAYS[direction]
-        seeds, *steps = _seeds(way, words)
-        if is_emitted(described, way) and seeds <= _MOST_SEEDS:
-            accesses = _of_elementwise(described, dtype, way, words)
-            if accesses is not None:
-                accesses += tuple(_along_seeds(accesses, seeds, steps))
-                return Row(described.name, dtype, way, count, accesses, words[word.STORE] & 7, seeds)
-    if is_plain and described.name == "sum" and direction < 2:
-        accesses = _of_sum(dtype, words)
-        if accesses is not None:
-            return Row("sum", dtype, SUM, count, accesses, words[word.STORE] & 1)
+    if dtype in BYTES and words[word.COUNT] > 0:
+        nest = _nest(words)
+        known = _known(described, dtype, _WAYS[direction], words, nest) if nest.is_long(words) else None
+        if known is not None:
+            return known
     return _opaque(described.name, words, blocks)
 
 
-def _of_elementwise(op: Op, dtype: str, way: str, words: list[int]) -> tuple[Access, ...] | None:
+def _known(described: Any, dtype: str, way: str, words: list[int], nest: "_Nest") -> Row | None:
+    count, stored = words[word.COUNT], words[word.STORE]
+    seeds, *steps = _seeds(way, words)
+    if isinstance(described, Op) and is_emitted(described, way) and seeds <= _MOST_SEEDS:
+        accesses = _of_elementwise(described, dtype, way, words, nest)
+        if accesses is not None:
+            accesses += tuple(_along_seeds(accesses, seeds, steps))
+            return Row(described.name, dtype, way, count, accesses, stored & 7, seeds, nest.extents)
+    if described.name == "sum" and way != TANGENT:
+        accesses = _of_sum(dtype, words, nest)
+        if accesses is not None:
+            return Row("sum", dtype, SUM, count, accesses, stored & 1, loops=nest.extents)
+    return None
+
+
+class _Nest(NamedTuple):
+    """The outer loops of a row: their extents, and the bytes from one step to the next, by role."""
+
+    extents: tuple[int, ...]
+    steps: tuple[tuple[int, ...], ...]
+
+    def is_long(self, words: list[int]) -> bool:
+        """Whether a line is worth what a loop around it costs."""
+        return not self.extents or words[word.COUNT] >= LEAST_INNER
+
+
+def _nest(words: list[int]) -> _Nest:
+    if words[word.OUTER] == 0:
+        return _Nest((), ((),) * 4)
+    (loops,) = pointed_words(words[word.OUTER], 1)
+    found = tuple(pointed_words(words[word.OUTER] + 8, 5 * loops))
+    extents, *steps = (found[k : k + loops] for k in range(0, 5 * loops, loops))
+    return _Nest(extents, tuple(steps))
+
+
+def nests(stream: InstructionStream) -> list[int]:
+    """The words of the outer loops of all rows."""
+    found: list[int] = []
+    for address in stream.frames[(stream.op >= 0) & (stream.frames[:, word.OUTER] != 0), word.OUTER].tolist():
+        (loops,) = pointed_words(address, 1)
+        found += pointed_words(address, 1 + 5 * loops)
+    return found
+
+
+def _of_elementwise(op: Op, dtype: str, way: str, words: list[int], nest: _Nest) -> tuple[Access, ...] | None:
     wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
     accesses: list[Access | None] = [
-        _access(words, j, READ, "b8" if j in op.boolean_operands else dtype)
+        _access(words, nest, j, READ, "b8" if j in op.boolean_operands else dtype)
         for j in primals_read(op, way, wanted)
     ]
     if way == FORWARD:
-        accesses.append(_access(words, _Y, WRITE, "b8" if op.predicate else dtype))
+        accesses.append(_access(words, nest, _Y, WRITE, "b8" if op.predicate else dtype))
     else:
         cotangents = WRITE if way == TANGENT else READ
-        accesses.append(_access(words, 4 + _Y, cotangents, dtype))
+        accesses.append(_access(words, nest, 4 + _Y, cotangents, dtype))
     for j in wanted:
         mode = READ if way == TANGENT else WRITE if words[word.STORE] >> j & 1 else ADD
-        accesses.append(_access(words, 4 + j, mode, dtype))
+        accesses.append(_access(words, nest, 4 + j, mode, dtype))
     return _all(accesses)
 
 
@@ -171,13 +257,13 @@ def _along_seeds(accesses: tuple[Access, ...], seeds: int, steps: Sequence[int])
         if access.place >= _X_DOT:
             step = steps[access.place - _X_DOT]
             for k in range(1, seeds):
-                place, moved = access.place + PLACES * k, step * k
-                yield access._replace(place=place, start=access.start + moved, stop=access.stop + moved)
+                span = access.span._replace(start=access.start + step * k, stop=access.stop + step * k)
+                yield access._replace(place=access.place + PLACES * k, span=span)
 
 
-def _of_sum(dtype: str, words: list[int]) -> tuple[Access, ...] | None:
+def _of_sum(dtype: str, words: list[int], nest: _Nest) -> tuple[Access, ...] | None:
     mode = WRITE if words[word.STORE] & 1 else ADD
-    return _all([_access(words, 4 + _Y, READ, dtype), _access(words, 4, mode, dtype)])
+    return _all([_access(words, nest, 4 + _Y, READ, dtype), _access(words, nest, 4, mode, dtype)])
 
 
 def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
@@ -185,17 +271,20 @@ def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
     return found if len(found) == len(accesses) else None
 
 
-def _access(words: list[int], place: int, mode: int, dtype: str) -> Access | None:
+def _access(words: list[int], nest: _Nest, place: int, mode: int, dtype: str) -> Access | None:
     """What a row touches in one place; `None` where elements are neither side by side nor a single one."""
     j, bytes_ = place % 4, BYTES[dtype]
     start = words[(word.X if place < 4 else word.X_BAR) + j]
-    stride, count = words[word.STRIDE + j], words[word.COUNT]
-    if start == 0 or not (stride in (0, bytes_) or count == 1):
+    stride, count, steps = words[word.STRIDE + j], words[word.COUNT], nest.steps[j]
+    if start == 0 or not (stride in (0, bytes_) or count == 1) or any(step < 0 for step in steps):
         return None
     single = count == 1 or stride == 0
     if single and mode == WRITE and count > 1 and place < 4:
         return None  # the last of many is left there
-    return Access(place, mode, start, start + (bytes_ if single else count * bytes_), dtype, single)
+    length = 1 if single else count
+    reached = sum(step * (extent - 1) for step, extent in zip(steps, nest.extents, strict=True))
+    stop = start + reached + length * bytes_
+    return Access(place, mode, Span(start, stop, dtype, single, length, steps))
 
 
 def _opaque(name: str, words: list[int], blocks: Blocks) -> Row:
@@ -204,5 +293,5 @@ def _opaque(name: str, words: list[int], blocks: Blocks) -> Row:
     for place in range(8):
         address = words[word.X + place]
         if address >= MADE_UP:
-            accesses.append(Access(place, ADD, *blocks.around(address)))
+            accesses.append(Access(place, ADD, Span(*blocks.around(address))))
     return Row(name, "", "", words[word.COUNT], tuple(accesses))

@@ -68,10 +68,17 @@ class Grouping:
         return found
 
     def _spaces(self) -> list[list[int]]:
-        """The rows of each iteration space, the longest first. Counts may differ by a vector."""
-        counts = sorted(
-            {row.count for row in self._rows if _fits(row) and row.count > self._lanes}, reverse=True
-        )
+        """The rows of each iteration space, those with outer loops first, and then the longest first."""
+        nested: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+        for number, row in enumerate(self._rows):
+            if _fits(row) and row.loops:
+                nested.setdefault((row.count, row.loops), []).append(number)
+        return [*nested.values(), *self._lines()]
+
+    def _lines(self) -> list[list[int]]:
+        """The rows of one loop in each iteration space, the longest first. Counts may differ by a vector."""
+        fitting = {n: row for n, row in enumerate(self._rows) if _fits(row) and not row.loops}
+        counts = sorted({row.count for row in fitting.values() if row.count > self._lanes}, reverse=True)
         spaces: list[list[int]] = []
         longest = 0
         of_count: dict[int, int] = {}
@@ -81,9 +88,8 @@ class Grouping:
                 longest = count
             of_count[count] = len(spaces) - 1
         short: list[int] = []
-        for number, row in enumerate(self._rows):
-            if _fits(row):
-                (spaces[of_count[row.count]] if row.count > self._lanes else short).append(number)
+        for number, row in fitting.items():
+            (spaces[of_count[row.count]] if row.count > self._lanes else short).append(number)
         return [*spaces, short]
 
     def _group(self, space: Iterable[int]) -> None:
@@ -210,13 +216,17 @@ def _is_held(near: Sequence[tuple[Row, Access]], lanes: int, is_short: bool) -> 
     if all(access.mode == READ for _, access in near):
         return True
     accesses = [access for _, access in near]
-    if len({access.line for access in accesses}) == 1:
+    if len({access.span for access in accesses}) == 1:
+        if len(near) > 1 and not accesses[0].span.is_injective(near[0][0].loops):
+            return False  # each row adds to an element again and again, one row after the other
         sums = [row.count > 1 and access.single and access.mode != READ for row, access in near]
         return is_short or all(sums) or not any(sums)
-    if any(access.single for access in accesses) or len({access.dtype for access in accesses}) > 1:
+    if any(row.loops for row, _ in near) or any(access.single for access in accesses):
+        return False
+    if len({access.span.dtype for access in accesses}) > 1:
         return False
     start, stop = min(a.start for a in accesses), max(a.stop for a in accesses)
-    if is_short and stop - start > lanes * BYTES[accesses[0].dtype]:
+    if is_short and stop - start > lanes * BYTES[accesses[0].span.dtype]:
         return False  # a vector holds each of them, and not their union
     return all(_is_part(access, start, stop, lanes) for access in accesses)
 
@@ -225,5 +235,5 @@ def _is_part(access: Access, start: int, stop: int, lanes: int) -> bool:
     """Whether an access is of the whole line, or adds to a part of it that begins within a vector."""
     if access.start == start and access.stop == stop:
         return True
-    shift, rest = divmod(access.start - start, BYTES[access.dtype])
+    shift, rest = divmod(access.start - start, BYTES[access.span.dtype])
     return access.mode == ADD and rest == 0 and shift <= lanes

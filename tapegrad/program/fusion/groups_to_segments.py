@@ -15,6 +15,7 @@ from tapegrad.program.fusion.accesses import WRITE, Access, Blocks, Row
 from tapegrad.program.fusion.dependences import dependences, overlap
 from tapegrad.program.fusion.grouping import Group, Grouping
 from tapegrad.program.fusion.segments import Bound, Description
+from tapegrad.program.fusion.spaces import with_common_loops
 
 _WINDOW = 512  # rows that may meet in a group: the time that it takes to find groups grows with its square
 _GUARDS = {ROWS[code].name for code in GUARDS}
@@ -34,6 +35,7 @@ def fuse(
     runs_again
         Whether the stream is executed many times, one time after another.
     """
+    rows = with_common_loops(rows)
     before = dependences(rows, blocks)
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
@@ -45,7 +47,7 @@ def fuse(
         numbers = [unit] if isinstance(unit, int) else unit.rows
         touched = [access for number in numbers for access in rows[number].accesses]
         cleared = [n for n, access in pending.items() if any(overlap(access, each) for each in touched)]
-        spans = {pending.pop(number)[2:4]: number for number in cleared}
+        spans = {pending.pop(number).span[:2]: number for number in cleared}
         if isinstance(unit, int) or len(numbers) < 2:
             found += [*spans.values(), *numbers]
             continue

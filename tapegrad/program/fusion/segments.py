@@ -1,13 +1,12 @@
 """From groups of rows to segments: lines instead of addresses, and what of them goes to memory."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from tapegrad.engine.emitter.segment import Line, Region, Segment, SegmentRow
 from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
-from tapegrad.program.fusion.accesses import BYTES, PLACES, READ, WRITE, Access, Row
-
-_Key = tuple[int, int, str, bool]  # a line, as `Access.line` gives it
+from tapegrad.program.fusion.accesses import BYTES, PLACES, READ, WRITE, Access, Row, Span
 
 
 class Bound(NamedTuple):
@@ -19,12 +18,15 @@ class Bound(NamedTuple):
         Of each the word with its address, the bytes of its element, and whether it is written instead of added to.
     divisible
         Whether it can be done in parts, in whatever order.
+    steps
+        How many steps the outer loops take together.
     """
 
     segment: Segment
     words: list[int]
     sums: list[tuple[int, int, bool]]
     divisible: bool
+    steps: int = 1
 
 
 class Description:
@@ -49,22 +51,25 @@ class Description:
         is_live: Callable[[int, int], bool],
         cleared: Iterable[tuple[int, int]],
     ) -> None:
-        self._rows, self._is_short = rows, is_short
-        self._keys: dict[_Key, int] = {}
-        self._whole: dict[_Key, _Key] = {}
+        self._rows, self._is_short, self._loops = rows, is_short, rows[0].loops
+        self._keys: dict[Span, int] = {}
+        self._whole: dict[Span, Span] = {}
         for row in rows:
             for access in row.accesses:
-                self._keys.setdefault(access.line, len(self._keys))
+                self._keys.setdefault(access.span, len(self._keys))
         self._find_regions()
         spans = set(cleared)
         self._cleared = [
             key
             for key in self._keys
-            if key[:2] in spans and key not in self._whole and (is_short or not key[3])
+            if key[:2] in spans
+            and key not in self._whole
+            and (is_short or not key.single)
+            and key.is_dense(self._loops)
         ]
-        self._loaded: set[_Key] = set()
-        self._written: set[_Key] = set()
-        self._sums: dict[_Key, bool] = {}  # and whether the first row writes it
+        self._loaded: set[Span] = set()
+        self._written: set[Span] = set()
+        self._sums: dict[Span, bool] = {}  # and whether the first row writes it
         for row in rows:
             self._follow(row)
         self._kept = [
@@ -79,18 +84,19 @@ class Description:
     def _find_regions(self) -> None:
         """Find the lines that overlap others and are added to, and their unions."""
         written = [a for row in self._rows for a in row.accesses if a.mode != READ and not a.single]
-        keys = {a.line for row in self._rows for a in row.accesses if not a.single}
+        keys = {a.span for row in self._rows for a in row.accesses if not a.single}
         for start, stop in _unions(written, keys):
-            inside = [key for key in keys if start <= key[0] and key[1] <= stop]
+            inside = [key for key in keys if start <= key.start and key.stop <= stop]
             if len(inside) > 1:
-                whole = (start, stop, inside[0][2], False)
+                dtype = inside[0].dtype
+                whole = Span(start, stop, dtype, length=(stop - start) // BYTES[dtype])
                 self._keys.setdefault(whole, len(self._keys))
                 self._whole.update({key: whole for key in inside if key != whole})
 
     def _follow(self, row: Row) -> None:
         """Find out what is in registers when a row needs it."""
         for access in sorted(row.accesses, key=lambda access: access.mode != READ):
-            key = self._whole.get(access.line, access.line)
+            key = self._whole.get(access.span, access.span)
             if not self._is_short and access.mode != READ and access.single:
                 self._sums.setdefault(key, access.mode == WRITE)
             elif access.mode != WRITE and key not in self._written and key not in self._cleared:
@@ -100,14 +106,16 @@ class Description:
 
     def bound(self) -> Bound:
         """The segment and its frame."""
-        counts = sorted({_count(key) for key in self._keys if not key[3]} | self._row_counts(), reverse=True)
+        counts = sorted(
+            {key.length for key in self._keys if not key.single} | self._row_counts(), reverse=True
+        )
         number_of = {count: number for number, count in enumerate(counts)}
         in_memory = [
             key for key in self._keys if key in self._loaded | self._sums.keys() or key in self._kept
         ]
         address_of = {key: number for number, key in enumerate(in_memory)}
         lines = tuple(
-            Line(key[2], -1 if key[3] else number_of[_count(key)], address_of.get(key, -1))
+            Line(key.dtype, -1 if key.single else number_of[key.length], address_of.get(key, -1))
             for key in self._keys
         )
         segment = Segment(
@@ -118,14 +126,17 @@ class Description:
             self._is_short,
             tuple(sorted(self._keys[key] for key in self._kept)),
             tuple(sorted(self._keys[key] for key in self._cleared)),
+            len(self._loops),
         )
         turns = max(counts, default=1)
-        values = [turns, 0, turns, 0, *counts, *(key[0] for key in in_memory)]
+        values = [turns, 0, turns, 0, *counts, *(key.start for key in in_memory)]
+        for d, extent in enumerate(self._loops):
+            values += [extent, *(key.steps[d] for key in in_memory)]
         sums = [
-            (word_of(COUNTS + len(counts) + address_of[key]), BYTES[key[2]], stored)
+            (word_of(COUNTS + len(counts) + address_of[key]), BYTES[key.dtype], stored)
             for key, stored in self._sums.items()
         ]
-        return Bound(segment, _frame(segment, values), sums, self._is_divisible())
+        return Bound(segment, _frame(segment, values), sums, self._is_divisible(), math.prod(self._loops))
 
     def _is_divisible(self) -> bool:
         """Whether parts can be done in any order.
@@ -133,7 +144,7 @@ class Description:
         A part computes once more what the one before hands on to it, for which that one must have left all that rows
         read as it was.
         """
-        read = {access.line for row in self._rows for access in row.accesses if access.mode == READ}
+        read = {access.span for row in self._rows for access in row.accesses if access.mode == READ}
         return not self._whole or (self._loaded & read).isdisjoint(self._kept)
 
     def _row_counts(self) -> set[int]:
@@ -143,7 +154,7 @@ class Description:
         """A row, once for each tangent."""
         places = [-1] * (PLACES * row.seeds)
         for access in row.accesses:
-            places[access.place] = self._keys[access.line]
+            places[access.place] = self._keys[access.span]
         x0, x1, x2, y = places[:4]
         count = number_of[row.count] if row.count > 1 else -1
         return [
@@ -152,14 +163,14 @@ class Description:
         ]
 
     def _regions(self) -> tuple[Region, ...]:
-        parts: dict[_Key, list[tuple[int, int]]] = {}
+        parts: dict[Span, list[tuple[int, int]]] = {}
         for key, whole in self._whole.items():
-            shift = (key[0] - whole[0]) // BYTES[key[2]]
+            shift = (key.start - whole.start) // BYTES[key.dtype]
             parts.setdefault(whole, []).append((self._keys[key], shift))
         return tuple(Region(self._keys[whole], tuple(sorted(found))) for whole, found in parts.items())
 
 
-def _unions(written: Iterable[Access], keys: Iterable[_Key]) -> list[tuple[int, int]]:
+def _unions(written: Iterable[Access], keys: Iterable[Span]) -> list[tuple[int, int]]:
     """The unions of lines that overlap one that is written."""
     spans = sorted({(a.start, a.stop) for a in written})
     found: list[tuple[int, int]] = []
@@ -169,13 +180,9 @@ def _unions(written: Iterable[Access], keys: Iterable[_Key]) -> list[tuple[int, 
         else:
             found.append((start, stop))
     for number, (start, stop) in enumerate(found):
-        near = [key for key in keys if key[0] < stop and start < key[1]]
-        found[number] = min(key[0] for key in near), max(key[1] for key in near)
+        near = [key for key in keys if key.start < stop and start < key.stop]
+        found[number] = min(key.start for key in near), max(key.stop for key in near)
     return found
-
-
-def _count(key: _Key) -> int:
-    return (key[1] - key[0]) // BYTES[key[2]]
 
 
 def _frame(segment: Segment, values: list[int]) -> list[int]:

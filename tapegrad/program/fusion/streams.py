@@ -145,4 +145,4 @@ def _threshold(bound: Bound) -> int:
     """Elements from which a second thread pays; with sums as many as those of rows are taken in chunks from."""
     if bound.sums:
         return SUMS_THRESHOLD
-    return max(int(_SECOND_THREAD / cost_of_element(bound.segment)), BLOCK)
+    return max(int(_SECOND_THREAD / cost_of_element(bound.segment) / bound.steps), BLOCK)

@@ -1,0 +1,50 @@
+"""The outer loops of a segment: its lines are gone through once at each step, with addresses that have moved."""
+
+from tapegrad.engine.emitter.body import Body, Value
+from tapegrad.engine.emitter.memory import POINTER, element_at, store, word
+from tapegrad.engine.emitter.segment import Segment
+from tapegrad.engine.emitter.target import Target
+from tapegrad.engine.emitter.types import I64
+from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
+
+
+def around(segment: Segment, target: Target, symbol: str, inner: str) -> Body:
+    """The function with the loops around function `inner`, which takes a frame without them."""
+    body = Body(target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
+    frame, first = body.named(POINTER, "%frame"), COUNTS + len(segment.counts)
+    local = body.on_stack(f"[{word_of(first + segment.addresses)} x i64]")
+    for number in range(word_of(first)):
+        store(word(frame, number), element_at(local, I64, body.constant(I64, number)))
+    addresses = [word(frame, word_of(first + k)) for k in range(segment.addresses)]
+    _loop(_Loops(body, segment, frame, local, inner), 0, addresses)
+    body.do("ret i64 0")
+    return body
+
+
+class _Loops:
+    """What the loops have in common: the frame, and the one that the function inside is given."""
+
+    def __init__(self, body: Body, segment: Segment, frame: Value, local: Value, inner: str) -> None:
+        self.body, self.segment, self.frame, self.local, self.inner = body, segment, frame, local, inner
+
+
+def _loop(loops: _Loops, d: int, addresses: list[Value]) -> None:
+    """Emit loop `d`, and those inside of it, from these addresses on."""
+    body, segment = loops.body, loops.segment
+    if d == segment.loops:
+        _go_through_lines(loops, addresses)
+        return
+    number = segment.extent(d)
+    extent = word(loops.frame, word_of(number))
+    steps = [word(loops.frame, word_of(number + 1 + k)) for k in range(segment.addresses)]
+    with body.loop(body.constant(I64, 0), extent, 1) as i:
+        moved = [address + i * step for address, step in zip(addresses, steps, strict=True)]
+        _loop(loops, d + 1, moved)
+
+
+def _go_through_lines(loops: _Loops, addresses: list[Value]) -> None:
+    body, first = loops.body, COUNTS + len(loops.segment.counts)
+    for k, address in enumerate(addresses):
+        store(address, element_at(loops.local, I64, body.constant(I64, word_of(first + k))))
+    arguments = [loops.local, body.named(POINTER, "%loops")]
+    body.load(I64, body.call("i64", loops.inner, arguments))
