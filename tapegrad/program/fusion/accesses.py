@@ -20,6 +20,7 @@ from tapegrad.program.stream import MADE_UP, InstructionStream, is_elementwise, 
 READ, WRITE, ADD = range(3)
 BYTES = {"f64": 8, "f32": 4, "b8": 1}  # of an element
 _WAYS = (FORWARD, REVERSE, TANGENT)
+_READ = (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6)  # places that a kernel of each way does not write
 _CLEAR = "clear"
 _Y, _X_DOT = 3, 4
 PLACES = 8  # of a row, and of each further tangent
@@ -167,7 +168,7 @@ def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], b
         known = _known(described, dtype, _WAYS[direction], words, nest) if nest.is_long(words) else None
         if known is not None:
             return known
-    return _opaque(described.name, words, blocks)
+    return _opaque(described.name, words, blocks, _READ[direction])
 
 
 def _known(described: Any, dtype: str, way: str, words: list[int], nest: "_Nest") -> Row | None:
@@ -287,11 +288,12 @@ def _access(words: list[int], nest: _Nest, place: int, mode: int, dtype: str) ->
     return Access(place, mode, Span(start, stop, dtype, single, length, steps))
 
 
-def _opaque(name: str, words: list[int], blocks: Blocks) -> Row:
-    """A row of which nothing is known but where its operands lie: it may touch all of their blocks."""
+def _opaque(name: str, words: list[int], blocks: Blocks, read: Sequence[int] = ()) -> Row:
+    """A row of which nothing is known but where its operands lie, and in which places it only reads."""
     accesses = []
-    for place in range(8):
+    for place in range(PLACES):
         address = words[word.X + place]
         if address >= MADE_UP:
-            accesses.append(Access(place, ADD, Span(*blocks.around(address))))
+            mode = READ if place in read else ADD
+            accesses.append(Access(place, mode, Span(*blocks.around(address))))
     return Row(name, "", "", words[word.COUNT], tuple(accesses))
