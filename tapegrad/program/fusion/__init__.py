@@ -3,6 +3,7 @@
 In reading order, which is the way that a stream takes:
 
     accesses                       what rows read and write, by address
+    spaces                         the same loops for rows over the same elements
     dependences                    which rows stay in order
     grouping                       rows over one iteration space brought together
     segments                       a group without addresses, and what of it goes to memory
