@@ -18,6 +18,7 @@ from tapegrad.engine.runtime import interpreter as _interpreter  # noqa: F401  f
 
 # isort: split
 from tapegrad import errors as errors
+from tapegrad import interop as interop
 from tapegrad import linalg as linalg
 from tapegrad import optimize as optimize
 from tapegrad import special as special
@@ -81,7 +82,7 @@ for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
         _function.__module__ = __name__  # made at run time: by its name a pickle finds it here
 
 # The modules that are part of the interface; importing ours makes names of the others, too.
-_OPEN = ("optimize", "errors", "linalg", "special", "stats", *_MODULES)
+_OPEN = ("optimize", "interop", "errors", "linalg", "special", "stats", *_MODULES)
 __all__ = sorted(
     name
     for name, value in globals().items()

@@ -178,6 +178,7 @@ from numpy import ushort as ushort
 from numpy import void as void
 
 from tapegrad import errors as errors
+from tapegrad import interop as interop
 from tapegrad import linalg as linalg
 from tapegrad import optimize as optimize
 from tapegrad import special as special
@@ -489,6 +490,7 @@ __all__ = [
     "int_",
     "intc",
     "integer",
+    "interop",
     "interp",
     "intersect1d",
     "intp",

@@ -22,7 +22,7 @@ NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 ORDER = (
     "errors", "foreign", "pytree",
     "ops", "engine", "frontend", "linalg", "special", "stats", "autodiff", "program", "transforms", "optimize",
-    "testing", "", "examples", "cli", "__main__",
+    "interop", "testing", "", "examples", "cli", "__main__",
 )  # fmt: skip
 ROOMS = set(ORDER) - {"errors", "foreign", "pytree", "linalg", "special", "", "__main__"}
 # The same inside the engine; compiled code, and what carries it, may import even less.

@@ -8,6 +8,7 @@ import pytest
 from perf import workloads
 from perf.figures import FIGURES, Figure, Outcome, Settings, Target, distributions, function_table
 from perf.figures import functions as function_figures
+from perf.figures.compiled import contenders as compiled_contenders
 from perf.figures.derivatives import DERIVATIVES
 from perf.figures.fits import _pass, _sample, _scaled
 from perf.figures.races import RACES, Race
@@ -353,3 +354,9 @@ def test_progress_is_a_line_now_and_then(capsys):
     names = [str(k) for k in range(30)]
     assert list(progress(names)) == names
     assert capsys.readouterr().err.split("\n") == ["    0 of 30: 0", "    25 of 30: 25", ""]
+
+
+def test_loops_over_compiled_functions_give_the_answer():
+    found, answer = compiled_contenders(4)
+    for contender in found:
+        check(contender, answer)

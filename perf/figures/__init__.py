@@ -4,6 +4,7 @@ from perf.figures.base import Figure as Figure
 from perf.figures.base import Outcome as Outcome
 from perf.figures.base import Settings as Settings
 from perf.figures.base import Target as Target
+from perf.figures.compiled import COMPILED
 from perf.figures.derivatives import DERIVATIVES
 from perf.figures.distributions import DISTRIBUTIONS
 from perf.figures.fits import FITS
@@ -25,6 +26,7 @@ FIGURES: dict[str, Figure] = {
         *FUNCTIONS,
         *RACES,
         *FUSION,
+        *COMPILED,
         *MATHEMATICS_FIGURES,
         *DERIVATIVES,
         *FITS,

@@ -24,8 +24,8 @@ class Compiled:
 
     Attributes
     ----------
-    handle
-        What compiled code knows it by.
+    handle, address
+        What compiled code knows it by, and where that lies.
     inputs, results
         What the arrays look like that compiled code gives, and gets: all leaves of the arguments that are arrays or
         floats, and all of the result that are numbers, from left to right.
@@ -41,6 +41,7 @@ class Compiled:
         ways = [way for example in examples if (way := self._record(example)) is not None]
         self._book.open = False
         self.handle = _handle(self._call, ways)
+        self.address = self.handle.address
         self.inputs, self.results = self.handle.inputs, self.handle.results
 
     @restoring

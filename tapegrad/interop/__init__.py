@@ -1,0 +1,23 @@
+"""COMPILED FUNCTIONS ELSEWHERE: in functions of Numba's, behind C pointers, in other packages.
+
+In reading order:
+
+    numba_type                     compiled functions as arguments and globals of Numba's functions
+    numba_call                     their calls in there
+
+It imports the rooms up to `optimize`.
+"""
+
+from typing import Any
+
+from tapegrad.transforms.compiled import Compiled
+
+
+def _numba_type(compiled: Compiled) -> Any:
+    """The type of a compiled function, for Numba, which asks for it; what that needs is imported then."""
+    from tapegrad.interop import numba_call, numba_type  # noqa: F401, PLC0415
+
+    return numba_type.type_of(compiled)
+
+
+Compiled._numba_type_ = property(_numba_type)  # type: ignore[attr-defined]
