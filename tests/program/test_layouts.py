@@ -60,7 +60,7 @@ def arguments(dtype: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def recorded(function: Any, *args: np.ndarray) -> Trace:
-    return Trace(function, flatten_args(args, {}))
+    return Trace(function, flatten_args(args, {}), fuse=False)
 
 
 def inner_loops(trace: Trace) -> list[int]:

@@ -8,10 +8,12 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 
+from tapegrad.engine.emitter.blocks import BLOCK
+from tapegrad.engine.emitter.segment import REVERSE
 from tapegrad.engine.emitter.segment_kernels import lanes
 from tapegrad.engine.emitter.target import host
 from tapegrad.ops import GUARDS, ROWS
-from tapegrad.program.fusion.accesses import WRITE, Access, Blocks, Row
+from tapegrad.program.fusion.accesses import READ, WRITE, Access, Blocks, Row
 from tapegrad.program.fusion.dependences import dependences, overlap
 from tapegrad.program.fusion.grouping import Group, Grouping
 from tapegrad.program.fusion.segments import Bound, Description
@@ -48,7 +50,7 @@ def fuse(
         touched = [access for number in numbers for access in rows[number].accesses]
         cleared = [n for n, access in pending.items() if any(overlap(access, each) for each in touched)]
         spans = {pending.pop(number).span[:2]: number for number in cleared}
-        if isinstance(unit, int) or len(numbers) < 2:
+        if isinstance(unit, int) or (len(numbers) < 2 and not _sums_up(rows[numbers[0]])):
             found += [*spans.values(), *numbers]
             continue
 
@@ -82,6 +84,11 @@ def _keep_in_order(rows: Sequence[Row], before: list[set[int]]) -> None:
 def _as_it_is(row: Row) -> Row:
     """A row that clears memory which has been used before, as one that stays in its place."""
     return dataclasses.replace(row, way="")
+
+
+def _sums_up(row: Row) -> bool:
+    """Whether a row adds a long line of cotangents up, for which its own kernel would move blocks."""
+    return row.way == REVERSE and any(a.single and a.mode != READ for a in row.accesses) and row.count > BLOCK
 
 
 class _Readers:
