@@ -4,12 +4,16 @@ In reading order:
 
     numba_type                     compiled functions as arguments and globals of Numba's functions
     numba_call                     their calls in there
+    signatures, assignment         C signatures; which argument each of their parameters is
+    thunk, c_function              C functions that call compiled ones, and pointers to them
 
 It imports the rooms up to `optimize`.
 """
 
 from typing import Any
 
+from tapegrad.interop.c_function import CFunction as CFunction
+from tapegrad.interop.c_function import cfunc
 from tapegrad.transforms.compiled import Compiled
 
 
@@ -20,4 +24,5 @@ def _numba_type(compiled: Compiled) -> Any:
     return numba_type.type_of(compiled)
 
 
-Compiled._numba_type_ = property(_numba_type)  # type: ignore[attr-defined]
+Compiled._numba_type_ = property(_numba_type)
+Compiled.cfunc = cfunc

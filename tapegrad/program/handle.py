@@ -81,14 +81,14 @@ class Handle(Uncopied):
         self._words = np.zeros(word.HANDLE_WORDS, np.int64)
         self._fill_words(slots)
         self.address = int(self._words.ctypes.data)
-        kept_words: list[np.ndarray] = []  # those that somebody may call who keeps nothing
+        kept_words: list[np.ndarray] = []  # for those who may call it and keep nothing
         self._escaped = kept_words
         weakref.finalize(self, _free, slots, kept_words).atexit = False
 
     def escape(self) -> None:
         """Keep the words for ever: a call after the function is gone returns a status."""
         if not self._escaped:
-            self._escaped.append(self._words)
+            self._escaped += [self._words, self._sizes]
 
     def _keep(self, array: np.ndarray) -> int:
         self._kept.append(array)
@@ -101,8 +101,10 @@ class Handle(Uncopied):
         words, arguments = self._words, [*self.inputs, *self.results]
         words[word.ENTRY] = kernel_table.address_of(handle_calls.call_handle)
         words[word.FINITE_ENTRY] = kernel_table.address_of(handle_calls.call_finite)
+        words[word.NAN_ENTRY] = kernel_table.address_of(handle_calls.call_or_nan)
         words[word.EXTENTS] = self._keep_words([extent for view in arguments for extent in view.shape])
-        words[word.SIZES] = self._keep_words([view.size for view in arguments])
+        self._sizes = np.array([view.size for view in arguments], np.int64)
+        words[word.SIZES] = self._keep(self._sizes)
         words[word.INPUTS], words[word.ARGUMENTS] = len(self.inputs), len(arguments)
         words[word.DTYPES] = self._keep_words([DTYPE_CODES[view.dtype] for view in arguments])
         words[word.BYTES] = self._keep_words([view.nbytes for view in arguments])
@@ -165,10 +167,11 @@ class Handle(Uncopied):
 
 
 def _free(slots: list[np.ndarray], kept_words: list[np.ndarray]) -> None:
-    """Free the workspaces of a handle. Words that are kept lead to a function that says so."""
-    for words in kept_words:
-        words[word.ENTRY] = words[word.FINITE_ENTRY] = kernel_table.address_of(handle_calls.call_freed)
-        _FREED.append(words)
+    """Free the workspaces of a handle. If words are kept, the first of them lead to a function that says so."""
+    for words in kept_words[:1]:
+        for entry in (word.ENTRY, word.FINITE_ENTRY, word.NAN_ENTRY):
+            words[entry] = kernel_table.address_of(handle_calls.call_freed)
+    _FREED.extend(kept_words)
     for each in slots:
         workspace_pool.free_slots(int(each.ctypes.data), len(each))
 

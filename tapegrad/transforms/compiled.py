@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from tapegrad.engine.tape.view import View
 from tapegrad.errors import name_of
@@ -32,6 +32,9 @@ class Compiled:
     function
         What it was made of.
     """
+
+    cfunc: ClassVar[Any]  # bound by `interop`, as is what Numba asks for
+    _numba_type_: ClassVar[Any]
 
     def __init__(self, function: Callable[..., Any], examples: Sequence[Any], fuse: bool | None) -> None:
         self.function = function

@@ -4,12 +4,19 @@
 inputs and then of the results; 0 stands for a result that is not wanted. A result may lie where an input does.
 """
 
+import math
+
+import numba
+
 from tapegrad.engine.kernels.raw_memory import (
     calloc,
     free,
     load_i32,
     load_i64,
     memcpy,
+    memset,
+    store_f32,
+    store_f64,
     store_i64,
 )
 from tapegrad.engine.kernels.status import (
@@ -228,6 +235,29 @@ def call_finite(handle: int, addresses: int) -> int:
         if address != 0 and not _is_finite(address, load_i64(sizes, k), load_i64(dtypes, k)):
             return NOT_FINITE_RESULT
     return 0
+
+
+@inline_njit
+def _fill_with_nan(address, bytes_, dtype):
+    """Fill memory with what stands for no number: nan, or zeros of integers."""
+    memset(address, 0, bytes_)
+    if dtype == F64:
+        for k in range(bytes_ // 8):
+            store_f64(address, k, numba.float64(math.nan))
+    elif dtype == F32:
+        for k in range(bytes_ // 4):
+            store_f32(address, k, numba.float32(math.nan))
+
+
+def call_or_nan(handle: int, addresses: int) -> int:
+    """Call a compiled function; where it fails, all results are nan."""
+    status = call(handle, addresses)
+    if status != 0:
+        bytes_, dtypes = load_i64(handle, BYTES), load_i64(handle, DTYPES)
+        for k in range(load_i64(handle, INPUTS), load_i64(handle, ARGUMENTS)):
+            if load_i64(addresses, k) != 0:
+                _fill_with_nan(load_i64(addresses, k), load_i64(bytes_, k), load_i64(dtypes, k))
+    return status
 
 
 def call_freed(handle: int, addresses: int) -> int:

@@ -20,7 +20,8 @@ VERSION = 1
     WAYS,  # address of the ways
     WAY_COUNT,
     LAST,  # the way that was taken last
-) = range(11)
+    NAN_ENTRY,  # as ENTRY, which leaves nan in all results where it does not return 0
+) = range(12)
 HANDLE_WORDS = 16
 
 # Words of a way.
