@@ -140,7 +140,6 @@ class ReverseJacobianProgram(GradientProgram):
     """The Jacobian of the first output row by row: the reverse stream runs once for each of its elements."""
 
     entry: ClassVar[str] = "replay_jacobian"
-    entry_of_one: ClassVar[str] = "replay_jacobian_of_one"
     _runs_again: ClassVar[bool] = True
 
     def _add_derivatives(self) -> None:

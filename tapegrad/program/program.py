@@ -61,9 +61,8 @@ class Program(Uncopied):
 
     Attributes
     ----------
-    entry, entry_of_one
-        The entry points of `engine.sweep.replay` that run it, for any number of bindings, and for one input and one
-        result.
+    entry
+        The entry point of `engine.sweep.replay` that runs it.
     forward, reverse
         The streams. The second one is empty, or is run after the first, once or many times.
     bindings
@@ -79,7 +78,6 @@ class Program(Uncopied):
     """
 
     entry: ClassVar[str] = "replay_values"
-    entry_of_one: ClassVar[str] = "replay_tangents_of_one"
     _runs_again: ClassVar[bool] = False  # whether the reverse stream is executed many times
 
     def __init__(

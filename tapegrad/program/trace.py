@@ -51,6 +51,8 @@ class Trace(Uncopied):
         Memory that it occupies, with its programs and workspaces.
     counted
         How much of that has been counted by those who keep it.
+    paths
+        For those who replay it: what they have made to do so fast.
     """
 
     @restoring
@@ -81,6 +83,7 @@ class Trace(Uncopied):
         self.outcomes = tuple(self.recording.outcomes)
         self.bytes = _RECORDING_BYTES + self.recording.occupied
         self.counted = 0
+        self.paths: dict[Any, Any] = {}
 
     def watch_arrays(self, function: Any, seen: Reach, given: list[Any]) -> None:
         """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
@@ -154,6 +157,13 @@ class Trace(Uncopied):
     def results(self) -> list[Any]:
         """For each leaf of the function's result the number of the output that it is, a `Passed` or a `Fixed`."""
         return self._results
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether the function returned a tuple, each part of which is computed, in no structure."""
+        definition = self._definition
+        flat = definition is not None and definition[0] is tuple and not any(definition[1])
+        return flat and len(self.output_slots) == len(self._results) > 0
 
     @property
     def computed(self) -> list[int]:

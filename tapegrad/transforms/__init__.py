@@ -13,7 +13,8 @@ In reading order:
     primals                        the kept forward sweep of a pullback
     compiled                       recorded functions as values
     compiled_results, frozen       where their results lie; the recordings that they keep to
-    fast_path                      replays of calls with one array, in about a microsecond
+    called                         base classes of what is called without Python
+    fast_path                      replays of calls with arrays and floats, in half a microsecond
 
 It imports the rooms up to `program`.
 """

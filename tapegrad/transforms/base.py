@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar
 from tapegrad.frontend.copying import OfFunction
 from tapegrad.frontend.modes import thread
 from tapegrad.program.signature import has_tensor
+from tapegrad.transforms.called import UnlessNested
+from tapegrad.transforms.fast_path import Path
 from tapegrad.transforms.jit import Jit
 
 Result = TypeVar("Result")
@@ -77,20 +79,12 @@ class Derivative(ABC, Generic[Result]):
         """Compute it by running the function."""
 
 
-class DerivativeTransform(Derivative[Any], Transform):
+class DerivativeTransform(UnlessNested, Derivative[Any], Transform):
     """A transform that computes a derivative, with a fast path for calls with arrays like the last ones."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._fast: Any = None  # a path of `fast_path`
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        fast = self._fast
-        if fast is not None and len(args) == fast.arity and not kwargs and not thread.mode.nested:
-            result = fast(*args)
-            if result is not None:
-                return result
-        return self._general(args, kwargs)
+        self._fast: Path | None = None
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the derivative for any arguments."""

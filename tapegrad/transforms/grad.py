@@ -17,7 +17,8 @@ from tapegrad.program.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.trace import Trace
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.base import DerivativeTransform, Transform
-from tapegrad.transforms.fast_path import gradient_path
+from tapegrad.transforms.called import UnlessNested
+from tapegrad.transforms.fast_path import Path, gradient_path, without_value
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.nested import NestedCall, new_leaf
 
@@ -213,7 +214,7 @@ def _with_aux(selection: Selection, trace: Trace, arguments: Arguments, results:
     return pair, selection.unflatten_results([numpy_scalar(g) for g in results[count:]])
 
 
-class Grad(Transform):
+class Grad(UnlessNested, Transform):
     """Function made by `grad`."""
 
     def __init__(
@@ -222,13 +223,19 @@ class Grad(Transform):
         super().__init__(function)
         self._both = ValueAndGrad(function, argnums, has_aux)
         self._has_aux = has_aux
+        self._fast: Path | None = None
+        self._of: Path | None = None  # the path with the value that it was made of
 
     @property
     def settings(self) -> tuple[Any, ...]:
         return self._both.settings
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute the gradient for any arguments."""
         value, gradient = self._both(*args, **kwargs)
+        if self._both._fast is not self._of:
+            self._of = self._both._fast
+            self._fast = None if self._of is None else without_value(self._of)
         return (gradient, value[1]) if self._has_aux else gradient
 
 

@@ -20,7 +20,8 @@ from tapegrad.pytree import LEAF, flatten, unflatten
 from tapegrad.transforms import jvp
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.base import DerivativeTransform, Transform
-from tapegrad.transforms.fast_path import DirectionPath
+from tapegrad.transforms.called import UnlessNested
+from tapegrad.transforms.fast_path import Path, result_path
 from tapegrad.transforms.grad import Grad
 from tapegrad.transforms.jacobian import Jacobian
 from tapegrad.transforms.jit import Jit
@@ -172,8 +173,8 @@ class HessianProduct(DerivativeTransform):
         arguments = function.arguments(selection.args, kwargs)
         spec = ProgramSpec(JVP, selection.inputs(arguments))
         trace, results = function.run(arguments, spec, check_forward_rules, given=directions)
-        if len(selection.args) == 1 and not kwargs and self._argnums == 0:
-            self._fast = DirectionPath.of(function, trace, spec, selection.args[0])
+        if not kwargs:
+            self._fast = result_path(function, trace, spec, (*selection.args, *directions), self._argnums)
         return trace.tangents(arguments.arrays, results)
 
 
@@ -206,7 +207,7 @@ class AlongDirection(_OfGradient):
         return functools.reduce(elementwise.FUNCTIONS["add"], terms)
 
 
-class Hessian(Transform):
+class Hessian(UnlessNested, Transform):
     """Function made by `hessian`."""
 
     def __init__(
@@ -216,6 +217,7 @@ class Hessian(Transform):
         self._argnums = checked_argnums(argnums)
         self._has_aux = has_aux
         # Of a square Jacobian "auto" takes the columns, unless an op has no forward mode.
+        self._fast: Path | None = None
         self._of_one = Jacobian(Grad(function, argnums, has_aux), argnums, "auto", has_aux)
         self._of_all = Jacobian(FlatGradient(function, argnums, has_aux), argnums, "auto", has_aux)
 
@@ -223,12 +225,13 @@ class Hessian(Transform):
     def settings(self) -> tuple[Any, ...]:
         return self._argnums, self._has_aux
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and type(args[0]) is np.ndarray and self._argnums == 0:
-            return self._of_one(*args, **kwargs)
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute the Hessian for any arguments."""
         selection = select(args, self._argnums)
         if selection.definitions == [LEAF] and not isinstance(self._argnums, tuple):
-            return self._of_one(*args, **kwargs)
+            found = self._of_one(*args, **kwargs)
+            self._fast = self._of_one._fast
+            return found
         found = self._of_all(*args, **kwargs)
         columns, definition = flatten(found[0] if self._has_aux else found)
         blocks = self._taken_apart(selection, columns, definition)

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from tapegrad.program.static_arguments import NOTHING, Names, Numbers, Static, s
 from tapegrad.program.trace import Trace
 from tapegrad.program.trace_cache import MEMORY, Signature, TraceCache
 from tapegrad.pytree import flatten, unflatten
-from tapegrad.transforms.fast_path import ResultPath, SeveralPath, ValueAndDirectionPath, result_path
+from tapegrad.transforms.called import UnlessObserved
+from tapegrad.transforms.fast_path import Path, results_path
 
 _FORWARD = ProgramSpec()
 Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
@@ -32,7 +33,7 @@ R = TypeVar("R")
 _NoTensor = float | np.number[Any] | np.ndarray | list[Any] | tuple[Any, ...] | dict[Any, Any]
 
 
-class Jit(OfFunction, Generic[P, R]):
+class Jit(UnlessObserved, OfFunction, Generic[P, R]):
     """Function that is recorded once for each signature and replayed after; made by `jit`."""
 
     def __init__(
@@ -51,8 +52,8 @@ class Jit(OfFunction, Generic[P, R]):
         self.traces = TraceCache(MEMORY) if traces is None else traces
         self._lock = lock()
         self.derived: dict[Any, Jit[..., Any]] = {}  # recorded transforms of this function, by their key
-        self._fast: ResultPath | SeveralPath | None = None
-        self.direction: ValueAndDirectionPath | None = None  # the fast path of its jvp
+        self._fast: Path | None = None
+        self.direction: Path | None = None  # the fast path of its jvp
         self.captured: CapturedState | None = None  # from its last recording
         functools.update_wrapper(self, function, updated=())
 
@@ -66,22 +67,13 @@ class Jit(OfFunction, Generic[P, R]):
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    @overload  # arrays, numbers and structures of them give the same again
-    def __call__(self, x: _NoTensor, /, *args: Any, **kwargs: Any) -> Any: ...
-    @overload
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        mode = thread.mode
-        if mode.observed:
-            if mode.anomaly is not None:
-                return self._watched(args, kwargs)
-            return self.function(*args, **kwargs)
-        fast = self._fast
-        if fast is not None and len(args) == fast.arity and not kwargs:
-            result = fast(*args)
-            if result is not None:
-                return result
-        return self._general(args, kwargs)
+    if TYPE_CHECKING:
+
+        @overload  # arrays, numbers and structures of them give the same again
+        def __call__(self, x: _NoTensor, /, *args: Any, **kwargs: Any) -> Any: ...
+        @overload
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function instead of replaying it, so that each instruction can be checked."""
@@ -91,7 +83,11 @@ class Jit(OfFunction, Generic[P, R]):
         return unflatten(definition, results)
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if has_tensor(args, kwargs):
+        """Compute the results for any arguments."""
+        mode = thread.mode
+        if mode.anomaly is not None:
+            return self._watched(args, kwargs)
+        if mode.observed or has_tensor(args, kwargs):
             return self.function(*args, **kwargs)
         arguments = self.arguments(args, kwargs)
         try:
@@ -99,8 +95,8 @@ class Jit(OfFunction, Generic[P, R]):
         except OuterTensorError:  # it closes over a Tensor of an outer transform
             return self.function(*args, **kwargs)
         keeps = self._check is not None and trace.recording.closes_over_leaf
-        if not kwargs and len(outputs) == 1 and not keeps:
-            self._fast = result_path(self, trace, _FORWARD, args)
+        if not kwargs and not keeps:
+            self._fast = results_path(self, trace, args)
         return trace.result(arguments.arrays, outputs)
 
     def tape(self, *args: Any, **kwargs: Any) -> RecordedTape:

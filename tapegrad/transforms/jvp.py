@@ -21,7 +21,7 @@ from tapegrad.program.trace import zeros_like
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.argnums import Selection, select
 from tapegrad.transforms.base import Derivative
-from tapegrad.transforms.fast_path import ValueAndDirectionPath
+from tapegrad.transforms.fast_path import result_path
 from tapegrad.transforms.jit import Jit, error_of
 from tapegrad.transforms.nested import NestedCall
 
@@ -91,7 +91,8 @@ def _short(
     path = function.direction
     if path is None or not len(primals) == len(tangents) == 1 or thread.mode.nested:
         return None
-    return path(primals[0], tangents[0])
+    found: tuple[Any, Any] | None = path(primals[0], tangents[0])
+    return found
 
 
 # --- arguments ---------------------------------------------------------------------------------------------------
@@ -174,7 +175,7 @@ def _replayed_jvp(
     trace, results = function.run(arguments, spec, given=directions)
     half = len(results) // 2
     if len(selection.args) == 1 and half == 1:
-        function.direction = ValueAndDirectionPath.of(function, trace, spec, selection.args[0])
+        function.direction = result_path(function, trace, spec, (*selection.args, *directions), (0, 0))
     value, aux = value_and_aux("jvp", trace.result(arguments.arrays, results[:half]), has_aux)
     check_numbers("jvp", flatten(value)[0])
     tangent = trace.tangents(arguments.arrays, results[half:])

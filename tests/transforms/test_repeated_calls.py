@@ -1,5 +1,8 @@
 """Calls like the last one take a short way; whatever is different about a call, it gives what the function gives."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -104,3 +107,129 @@ def test_results_are_new_arrays():
     f = tg.value_and_grad(tg.jit(lambda a, b: tg.sum(a * b)), (0, 1))
     first, second = f(A, B)[1], f(A, B)[1]
     assert not any(np.shares_memory(x, y) for x in first for y in (*second, A, B))
+
+
+# --- the short way itself, which is compiled and works on Python's objects as they lie ---------------------------
+
+
+def _line(a):
+    return tg.sum(tg.exp(a) * a)
+
+
+LINE = np.linspace(0.5, 1.5, 4)
+ALONE = {
+    "jit": (lambda f: f, (LINE,)),
+    "a tuple": (lambda f: tg.jit(lambda a: (_line(a), a * 2.0)), (LINE,)),
+    "value_and_grad": (tg.value_and_grad, (LINE,)),
+    "grad": (tg.grad, (LINE,)),
+    "by a float": (lambda f: tg.grad(tg.jit(lambda a: tg.exp(a) * a)), (0.5,)),
+    "by a scalar": (lambda f: tg.value_and_grad(tg.jit(lambda a: tg.exp(a) * a), (0,)), (np.float64(0.5),)),
+    "jacobian": (lambda f: tg.jacobian(tg.jit(lambda a: tg.exp(a) * a)), (LINE,)),
+    "hessian": (tg.hessian, (LINE,)),
+    "hvp": (tg.hvp, (LINE, LINE)),
+}
+
+
+def _flat(found):
+    return [part for each in found for part in _flat(each)] if isinstance(found, tuple) else [found]
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_each_transform_has_a_short_way(name):
+    make, args = ALONE[name]
+    made = make(tg.jit(_line))
+    first = made(*args)
+    assert made._fast is not None
+    fast = made._fast(*args)
+    for found, expected in zip(_flat(fast), _flat(first), strict=True):
+        same(found, expected)
+        np.testing.assert_array_equal(found, expected)
+    assert type(fast) is type(first)
+    assert made._fast("no array") is made._fast() is made._fast(*args, *args) is None
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_what_a_short_way_takes_it_gives_back(name):
+    make, args = ALONE[name]
+    made = make(tg.jit(_line))
+    made(*args)
+    wrong = tuple(np.ones((2, 2)) for _ in args)
+    shared = [*args, *wrong, made, None, np.dtype(np.float64), np.ndarray, float]
+    call = made._fast.__self__[1]
+    shared += [call.workspaces[-1], call.holds, made._fast, *call.workspaces[-1].outputs]
+
+    def counts():
+        return [sys.getrefcount(each) for each in shared]
+
+    for _ in range(3):
+        made(*args), made._fast(*wrong)
+    before = counts()
+    for _ in range(200):
+        made(*args), made._fast(*wrong), made._fast("no array")
+    assert max(abs(after - count) for after, count in zip(counts(), before, strict=True)) < 20
+    assert len(call.workspaces) == 1
+    found = made(*args)
+    assert all(sys.getrefcount(part) <= 4 for part in _flat(found))
+
+
+def test_what_is_raised_in_a_replay_is_raised_by_the_short_way():
+    fails = False
+
+    def forward(a):
+        if fails:
+            raise LookupError("asked to fail")
+        return a * 2.0
+
+    double = tg.custom_op("twice", forward, lambda y_bar, y, a: y_bar * 2.0)
+    made = tg.value_and_grad(tg.jit(lambda a: tg.sum(double(a))))
+    expected = made(LINE)
+    for fails in (True, False, True, False):
+        for _ in range(3):
+            if fails:
+                with pytest.raises(LookupError, match="asked to fail"):
+                    made(LINE)
+            else:
+                assert made(LINE)[0] == expected[0]
+    assert len(made._fast.__self__[1].workspaces) == 1
+
+
+def test_modes_are_asked_for_before_a_short_way_is_taken():
+    f = tg.jit(_line)
+    for made in (f, tg.grad(f), tg.value_and_grad(f)):
+        expected = made(LINE)
+        with tg.no_grad():
+            inside = made(LINE)
+        for found, value in zip(_flat(inside), _flat(expected), strict=True):
+            np.testing.assert_array_equal(found, value)
+    with tg.detect_anomaly(), pytest.raises(FloatingPointError):
+        f(np.full(4, np.inf))
+    nested = tg.jit(lambda a: tg.sum(tg.grad(f)(a) * LINE + tg.grad(f)(LINE)))
+    np.testing.assert_allclose(tg.grad(nested)(LINE), tg.hvp(f)(LINE, LINE))
+
+
+def test_threads_take_the_short_way_at_once():
+    made = tg.value_and_grad(tg.jit(_line))
+    points = [LINE + k for k in range(8)]
+    expected = [made(point) for point in points]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            for (value, gradient), (own, other) in zip(pool.map(made, points), expected, strict=True):
+                assert value == own
+                np.testing.assert_array_equal(gradient, other)
+
+
+def test_a_mode_of_one_thread_is_none_of_another():
+    made = tg.grad(tg.jit(_line))
+    expected = made(LINE)
+    with tg.no_grad(), ThreadPoolExecutor(1) as pool:
+        np.testing.assert_array_equal(pool.submit(made, LINE).result(), expected)
+        np.testing.assert_array_equal(made(LINE), expected)
+
+
+def test_keywords_and_no_arguments_go_the_general_way():
+    made = tg.value_and_grad(tg.jit(branching))
+    expected = made(A, B)
+    assert made(A, b=B)[0] == made(A, B)[0] == expected[0]
+    with pytest.raises(ValueError, match="0 positional arguments"):
+        made()
+    assert made(A, B)[0] == expected[0]

@@ -9,6 +9,7 @@ says how many there are. A function can return a tuple as well: it writes the wo
 """
 
 import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -61,7 +62,6 @@ class _MethodDef(ctypes.Structure):
 _new_function = ctypes.pythonapi.PyCFunction_NewEx
 _new_function.restype = ctypes.py_object
 _new_function.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-_definitions: list[_MethodDef] = []  # Python refers to them
 _addresses: dict[Shape, int] = {}
 expected: set[Shape] = set()  # shapes of all entry points: their wrappers are made together
 
@@ -72,10 +72,24 @@ def fast_call(compiled: Any, shape: Shape) -> Callable[..., int]:
         raise TypeError(f"{compiled.fndesc.qualname} returns {compiled.signature.return_type}, not a word")
     if shape not in _addresses:
         _compile((expected | {shape}) - _addresses.keys())
-    definition = _MethodDef(compiled.fndesc.qualname.encode(), _addresses[shape], _FASTCALL, None)
-    _definitions.append(definition)
     address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
-    return _new_function(ctypes.addressof(definition), address, None)
+    return python_function(compiled.fndesc.qualname, _addresses[shape], address)
+
+
+def python_function(name: str, address: int, fixed: Any) -> Callable[..., Any]:
+    """The Python function for ``PyObject *function(PyObject *fixed, PyObject *const *arguments, Py_ssize_t count)``."""
+    made: Callable[..., Any] = _new_function(ctypes.addressof(_definition(name, address)), fixed, None)
+    return made
+
+
+def address_of(function: Any) -> int:
+    """Address of the compiled function that a Python function calls."""
+    return int(function.__self__)
+
+
+@functools.cache  # Python refers to them
+def _definition(name: str, address: int) -> _MethodDef:
+    return _MethodDef(name.encode(), address, _FASTCALL, None)
 
 
 def _compile(shapes: set[Shape]) -> None:

@@ -176,14 +176,6 @@ def _run_gradient(program):
 
 
 @entry_point(nogil=True)
-def replay_one(program, x, x_bar):
-    """Value and gradient of a program of one input: the ids of the input and of the array for the gradient."""
-    if not (_bind(program, 0, x) and _bind(program, 1, x_bar)):
-        return MISMATCH
-    return _run_gradient(program)
-
-
-@entry_point(nogil=True)
 def replay_gradient(program, arrays):
     """Value and gradient; `arrays` is the id of a tuple of the arrays for the ports."""
     return _run_gradient(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
@@ -245,12 +237,6 @@ def replay_jacobian(program, arrays):
     return run_rows(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
 
 
-@entry_point(nogil=True)
-def replay_jacobian_of_one(program, x, rows):
-    """`replay_jacobian` of a program of one input: the ids of the input and of the array for the Jacobian."""
-    return run_rows(program) if _bind(program, 0, x) and _bind(program, 1, rows) else MISMATCH
-
-
 @inline_njit
 def _place_chunk(program, start):
     """Tell the rows that seed tangents, and those that take them to the Jacobians, which the first seed is."""
@@ -277,31 +263,3 @@ def run_chunks(program):
 def replay_tangents(program, arrays):
     """Tangents along those that are given, or whole Jacobians by forward sweeps; values too, if they have ports."""
     return run_chunks(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
-
-
-@entry_point(nogil=True)
-def replay_tangents_of_one(program, x, y):
-    """`replay_tangents`, or the one output, of a program of one input: the ids of the input and of the result."""
-    if not (_bind(program, 0, x) and _bind(program, 1, y)):
-        return MISMATCH
-    return run_chunks(program)
-
-
-@entry_point(nogil=True)
-def replay_tangents_along(program, x, x_dot, y_dot):
-    """`replay_tangents` of a program of one input and one output: the ids of the input and of both tangents."""
-    if not (_bind(program, 0, x) and _bind(program, 1, x_dot) and _bind(program, 2, y_dot)):
-        return MISMATCH
-    return run_chunks(program)
-
-
-@entry_point(nogil=True)
-def replay_value_along(program, x, x_dot, y, y_dot):
-    """The same with the value: the ids of the input and its tangent, and of those of the output."""
-    fits = (
-        _bind(program, 0, x)
-        and _bind(program, 1, x_dot)
-        and _bind(program, 2, y)
-        and _bind(program, 3, y_dot)
-    )
-    return run_chunks(program) if fits else MISMATCH

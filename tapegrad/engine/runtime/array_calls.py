@@ -1,0 +1,319 @@
+"""Python functions around compiled ones that work on arrays in a workspace: all that a call does, in one function.
+
+Such a function takes arrays and floats, and returns new arrays. It asks whether the arguments are of the expected types
+and whether all else is as before, takes a workspace, makes arrays for the results, has them computed without the global
+lock, and puts the workspace back. For a call that does not fit it returns `None`, having done nothing.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from tapegrad.engine.kernels.status import CALL_FAILED
+from tapegrad.engine.runtime.fast_calls import python_function
+from tapegrad.engine.runtime.python_code import NULL, Code, compiled, word
+
+# Words of what is fixed for such a function.
+(
+    ENTRY,  # address of the compiled function
+    ARITY,  # number of arguments
+    RESULTS,  # number of results
+    FORM,  # how they are returned
+    WORKSPACES,  # a list of those that are not in use
+    HOLDS,  # a Python function that says whether all else is as before
+    FAILURE,  # a Python function that raises what was raised in a callback
+    KINDS,  # address of the types of the arguments
+    SHAPES,  # address of the descriptions of the results
+) = range(9)
+_WORDS = 9
+_DTYPE, _NDIM, _EXTENTS = range(3)  # words of a description
+_SHAPE_WORDS = 3
+# Forms, which are added up.
+_VALUED = 1  # the workspace's value comes first
+_TOGETHER = 2  # the arrays are in a tuple of their own
+
+_ADDRESS, _VALUE = "address", "value"  # of a workspace
+_NONE = word(id(None))
+_DATA = _NUMBER = object.__basicsize__ // 8  # words of an array and of a float
+_FLOAT64 = np.dtype(np.float64)
+
+
+class ArrayCall(NamedTuple):
+    """What such a function does.
+
+    Attributes
+    ----------
+    entry
+        Address of the compiled function ``f(workspace, arrays)``, where `arrays` is the id of a tuple.
+    kinds
+        The types of the arguments: arrays, and what is a Python float inside.
+    results
+        Shapes and dtypes of the results.
+    workspaces
+        Those that are not in use, with an `address` and a `value`.
+    holds
+        Says whether all else is as before.
+    failure
+        Returns what was raised in a callback.
+    valued
+        Whether the value of the workspace is returned first.
+    together
+        Whether the results are returned as a tuple.
+    """
+
+    entry: int
+    kinds: tuple[type, ...]
+    results: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]
+    workspaces: list[Any]
+    holds: Callable[[], bool]
+    failure: Callable[[], BaseException]
+    valued: bool = False
+    together: bool = False
+
+    def function(self) -> Callable[..., Any]:
+        """The Python function."""
+        words, shapes = np.zeros(_WORDS, np.int64), np.zeros((len(self.results), _SHAPE_WORDS), np.int64)
+        kinds = np.array([id(kind) for kind in self.kinds], np.int64)
+        extents = [np.array(shape, np.int64) for shape, _ in self.results]
+        for row, (shape, dtype), sizes in zip(shapes, self.results, extents, strict=True):
+            row[:] = id(dtype), len(shape), sizes.ctypes.data
+        raised = functools.partial(_raise, self.failure)
+        words[:] = (
+            self.entry,
+            len(self.kinds),
+            len(self.results),
+            _VALUED * self.valued + _TOGETHER * self.together,
+            id(self.workspaces),
+            id(self.holds),
+            id(raised),
+            kinds.ctypes.data,
+            shapes.ctypes.data,
+        )
+        fixed = (
+            int(words.ctypes.data),
+            self,
+            raised,
+            words,
+            shapes,
+            kinds,
+            extents,
+        )  # all that has to live on
+        return python_function("replay", _address(), fixed)
+
+
+def fixed_of(function: Any) -> ArrayCall:
+    """What was said of such a function."""
+    call: ArrayCall = function.__self__[1]
+    return call
+
+
+def _raise(failure: Callable[[], BaseException]) -> None:
+    raise failure()
+
+
+@functools.cache
+def _address() -> int:
+    """Address of the C function that they share."""
+    module = ir.Module("array_calls")
+    for define in (
+        _fits,
+        _taken,
+        _as_array,
+        _released,
+        _plugged,
+        _returned,
+        _packed,
+        _run,
+        _put_back,
+        _replayed,
+    ):
+        define(module)
+    return compiled(module, "replayed")[0]
+
+
+# --- its parts ---------------------------------------------------------------------------------------------------
+
+
+def _fits(module: ir.Module) -> None:
+    """``fits(words, arguments, count)``: whether there are as many arguments as expected, of the expected types."""
+    code = Code(module, "fits", 3)
+    words, arguments, count = code.arguments
+    with code.where(code.differ(code.load(words, ARITY), count)):
+        code.ret(NULL)
+    kinds = code.load(words, KINDS)
+    with code.for_each(count) as k:
+        different = code.differ(code.type_of(code.load(arguments, k)), code.load(kinds, k))
+        with code.where(different):
+            code.ret(NULL)
+    code.ret(word(1))
+
+
+def _taken(module: ir.Module) -> None:
+    """``taken(workspaces)``: the last one, which the list no longer has; null if there is none."""
+    code = Code(module, "taken", 1)
+    (workspaces,) = code.arguments
+    count = code.call("PyList_Size", workspaces)
+    with code.where_null(count):
+        code.ret(NULL)
+    last = code.builder.sub(count, word(1))
+    workspace = code.new_reference(code.call("PyList_GetItem", workspaces, last))
+    failed = code.call("PyList_SetSlice", workspaces, last, count, NULL)
+    with code.where(code.differ(failed, NULL)):  # no memory to shrink the list
+        code.call("PyErr_Clear")
+        code.drop(workspace)
+        code.ret(NULL)
+    code.ret(workspace)
+
+
+def _put_back(module: ir.Module) -> None:
+    """``put_back(workspaces, workspace)``, whether there is an exception or not; without memory it is given up."""
+    code = Code(module, "put_back", 2)
+    workspaces, workspace = code.arguments
+    failed = code.call("PyList_Append", workspaces, workspace)
+    with code.where(code.differ(failed, NULL)):
+        code.call("PyErr_Clear")
+    code.drop(workspace)
+    code.ret(NULL)
+
+
+def _as_array(module: ir.Module) -> None:
+    """``as_array(argument)``: an array itself, a new one with a float, or null with an exception."""
+    code = Code(module, "as_array", 1)
+    (argument,) = code.arguments
+    with code.where(code.equal(code.type_of(argument), word(id(np.ndarray)))):
+        code.ret(code.new_reference(argument))
+    dtype = code.new_reference(word(id(_FLOAT64)))
+    array = code.call("PyArray_Empty", NULL, NULL, dtype, NULL)
+    with code.where_null(array):
+        code.ret(NULL)
+    code.store(code.load(argument, _NUMBER), code.load(array, _DATA))
+    code.ret(array)
+
+
+def _released(module: ir.Module) -> None:
+    """``released(arrays, count)``: give up the references to so many arrays."""
+    code = Code(module, "released", 2)
+    arrays, count = code.arguments
+    with code.for_each(count) as k:
+        code.drop(code.load(arrays, k))
+    code.ret(NULL)
+
+
+def _plugged(module: ir.Module) -> None:
+    """``plugged(words, arguments, arrays)``: write the arrays to work on; null with an exception if there are none."""
+    code = Code(module, "plugged", 3)
+    words, arguments, arrays = code.arguments
+    given = code.load(words, ARITY)
+
+    def put(array: Any, k: Any) -> None:
+        with code.where_null(array):
+            code.call("released", arrays, k)
+            code.ret(NULL)
+        code.store(array, arrays, k)
+
+    with code.for_each(given) as k:
+        put(code.call("as_array", code.load(arguments, k)), k)
+    shapes = code.load(words, SHAPES)
+    with code.for_each(code.load(words, RESULTS)) as k:
+        shape = code.builder.add(shapes, code.builder.mul(k, word(8 * _SHAPE_WORDS)))
+        dtype = code.new_reference(code.load(shape, _DTYPE))
+        ndim, extents = code.load(shape, _NDIM), code.load(shape, _EXTENTS)
+        put(code.call("PyArray_Empty", ndim, extents, dtype, NULL), code.builder.add(given, k))
+    code.ret(word(1))
+
+
+def _returned(module: ir.Module) -> None:
+    """``returned(words, results)``: the results as Python gets them; one of no dimensions as a NumPy scalar."""
+    code = Code(module, "returned", 2)
+    words, results = code.arguments
+    together = code.builder.and_(code.load(words, FORM), word(_TOGETHER))
+    with code.where_null(together):
+        code.ret(code.call("PyArray_Return", code.new_reference(code.load(results))))
+    count = code.load(words, RESULTS)
+    made = code.call("PyTuple_New", count)
+    with code.where_null(made):
+        code.ret(NULL)
+    with code.for_each(count) as k:
+        result = code.call("PyArray_Return", code.new_reference(code.load(results, k)))
+        with code.where_null(result):
+            code.drop(made)
+            code.ret(NULL)
+        code.call("PyTuple_SetItem", made, k, result)
+    code.ret(made)
+
+
+def _packed(module: ir.Module) -> None:
+    """``packed(words, results, workspace)``: the same with the value of the workspace, if that is wanted."""
+    code = Code(module, "packed", 3)
+    words, results, workspace = code.arguments
+    found = code.call("returned", words, results)
+    valued = code.builder.and_(code.load(words, FORM), word(_VALUED))
+    with code.where(code.builder.or_(code.equal(valued, NULL), code.equal(found, NULL))):
+        code.ret(found)
+    value = code.call("PyObject_GetAttr", workspace, word(id(_VALUE)))
+    with code.where_null(value):
+        code.drop(found)
+        code.ret(NULL)
+    value = code.call("PyArray_Return", value)
+    with code.where_null(value):
+        code.drop(found)
+        code.ret(NULL)
+    pair = code.call("PyTuple_New", word(2))
+    with code.where_null(pair):
+        code.drop(value)
+        code.drop(found)
+        code.ret(NULL)
+    code.call("PyTuple_SetItem", pair, word(0), value)
+    code.call("PyTuple_SetItem", pair, word(1), found)
+    code.ret(pair)
+
+
+def _run(module: ir.Module) -> None:
+    """``run(words, arguments, workspace)``: the results; None if the call does not fit; null with an exception."""
+    code = Code(module, "run", 3)
+    words, arguments, workspace = code.arguments
+    attribute = code.call("PyObject_GetAttr", workspace, word(id(_ADDRESS)))
+    with code.where_null(attribute):
+        code.ret(NULL)
+    address = code.call("PyLong_AsLongLong", attribute)
+    code.drop(attribute)
+    given = code.load(words, ARITY)
+    count = code.builder.add(given, code.load(words, RESULTS))
+    arrays = code.room(count)
+    with code.where_null(code.call("plugged", words, arguments, arrays)):
+        code.ret(NULL)
+    status = code.call_compiled(code.load(words, ENTRY), address, code.tuple_around(arrays))
+    with code.where(code.differ(status, NULL)):
+        code.call("released", arrays, count)
+        with code.where(code.equal(status, word(CALL_FAILED))):
+            code.ret(code.call("PyObject_CallNoArgs", code.load(words, FAILURE)))
+        code.ret(code.new_reference(_NONE))
+    results = code.builder.add(arrays, code.builder.mul(given, word(8)))
+    found = code.call("packed", words, results, workspace)
+    code.call("released", arrays, count)
+    code.ret(found)
+
+
+def _replayed(module: ir.Module) -> None:
+    """``replayed(fixed, arguments, count)``, which Python calls. `fixed` is a tuple that begins with the words."""
+    code = Code(module, "replayed", 3, own=False)
+    fixed, arguments, count = code.arguments
+    words = code.call("PyLong_AsLongLong", code.load(code.items_of(fixed)))
+    with code.where_null(code.call("fits", words, arguments, count)):
+        code.ret(code.new_reference(_NONE))
+    holds = code.call("PyObject_CallNoArgs", code.load(words, HOLDS))
+    with code.where_null(holds):
+        code.ret(NULL)
+    code.drop(holds)
+    with code.where(code.differ(holds, word(id(True)))):
+        code.ret(code.new_reference(_NONE))
+    workspaces = code.load(words, WORKSPACES)
+    workspace = code.call("taken", workspaces)
+    with code.where_null(workspace):
+        code.ret(code.new_reference(_NONE))
+    found = code.call("run", words, arguments, workspace)
+    code.call("put_back", workspaces, workspace)
+    code.ret(found)

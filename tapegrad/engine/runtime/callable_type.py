@@ -1,0 +1,139 @@
+"""Base classes whose instances are called without Python: by a function that they keep, if that returns something.
+
+``instance(*args)`` is ``instance._fast(*args)``. Where there are keywords, where the mode of the thread says so, where
+there is no such function yet or where it returns `None`, it is ``instance._general(args, kwargs)``.
+"""
+
+import ctypes
+from typing import Any
+
+from llvmlite import ir
+
+from tapegrad.engine.runtime.python_code import NULL, Code, compiled, word
+
+_CALL = 50  # Py_tp_call of Python's C interface
+_BASETYPE = 1 << 10  # Py_TPFLAGS_BASETYPE
+_FAST, _GENERAL, _MODE = "_fast", "_general", "mode"  # names of attributes
+
+
+class _Slot(ctypes.Structure):
+    """``PyType_Slot`` of Python's C interface."""
+
+    _fields_ = (("slot", ctypes.c_int), ("function", ctypes.c_void_p))
+
+
+class _Spec(ctypes.Structure):
+    """``PyType_Spec`` of Python's C interface."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("basicsize", ctypes.c_int),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.c_void_p),
+    )
+
+
+_new_type = ctypes.pythonapi.PyType_FromSpec
+_new_type.restype, _new_type.argtypes = ctypes.py_object, (ctypes.c_void_p,)
+_NONE, _FALSE = word(id(None)), word(id(False))
+_kept: list[Any] = []  # what Python and compiled code refer to
+
+
+def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> list[Any]:
+    """Such classes, which differ in what they ask the mode of the thread for.
+
+    Parameters
+    ----------
+    name
+        Their full name.
+    thread
+        Has the mode of the thread as its `mode`.
+    entered
+        Empty where no flag is set in the mode of any thread.
+    flags
+        For each class the attribute of a mode that is true where `_fast` does not serve.
+    """
+    module = ir.Module("callable_types")
+    _define_general(module)
+    for flag in flags:
+        _define_is_set(module, thread, entered, flag)
+        _define_fast(module, flag)
+        _define_call(module, flag)
+    _kept.append((thread, entered, flags))
+    return [_made(name, address) for address in compiled(module, *(f"call_unless_{flag}" for flag in flags))]
+
+
+def _made(name: str, address: int) -> Any:
+    slots = (_Slot * 2)(_Slot(_CALL, address), _Slot(0, None))
+    spec = _Spec(name.encode(), object.__basicsize__, 0, _BASETYPE, ctypes.addressof(slots))
+    _kept.append((spec, slots))
+    return _new_type(ctypes.addressof(spec))
+
+
+def _define_call(module: ir.Module, flag: str) -> None:
+    """Define ``PyObject *call(PyObject *instance, PyObject *args, PyObject *kwargs)``, which Python calls."""
+    code = Code(module, f"call_unless_{flag}", 3, own=False)
+    found = code.call(f"fast_unless_{flag}", *code.arguments)
+    with code.where(code.equal(found, _NONE)):
+        code.drop(found)
+        code.ret(code.call("general", *code.arguments))
+    code.ret(found)
+
+
+def _define_general(module: ir.Module) -> None:
+    """Define ``general(instance, args, kwargs)``."""
+    code = Code(module, "general", 3)
+    instance, args, kwargs = code.arguments
+    given = code.room(word(3))
+    for k, value in enumerate((instance, args)):
+        code.store(value, given, k)
+    with code.where_null(kwargs):
+        empty = code.call("PyDict_New")
+        with code.where_null(empty):
+            code.ret(NULL)
+        code.store(empty, given, 2)
+        found = code.call("PyObject_VectorcallMethod", word(id(_GENERAL)), given, word(3), NULL)
+        code.drop(empty)
+        code.ret(found)
+    code.store(kwargs, given, 2)
+    code.ret(code.call("PyObject_VectorcallMethod", word(id(_GENERAL)), given, word(3), NULL))
+
+
+def _define_fast(module: ir.Module, flag: str) -> None:
+    """Define ``fast(instance, args, kwargs)``: None where `_fast` does not serve, null with an exception."""
+    code = Code(module, f"fast_unless_{flag}", 3)
+    instance, args, kwargs = code.arguments
+    with (
+        code.where(code.differ(kwargs, NULL)),
+        code.where(code.differ(code.call("PyDict_Size", kwargs), NULL)),
+    ):
+        code.ret(code.new_reference(_NONE))
+    fast = code.call("PyObject_GetAttr", instance, word(id(_FAST)))
+    with code.where(code.builder.or_(code.equal(fast, NULL), code.equal(fast, _NONE))):
+        code.ret(fast)
+    is_set = code.call(f"is_{flag}")
+    with code.where(code.differ(is_set, _FALSE)):
+        code.drop(fast)
+        with code.where_null(is_set):
+            code.ret(NULL)
+        code.ret(code.new_reference(_NONE))
+    found = code.call("PyObject_Vectorcall", fast, code.items_of(args), code.call("PyTuple_Size", args), NULL)
+    code.drop(fast)
+    code.ret(found)
+
+
+def _define_is_set(module: ir.Module, thread: Any, entered: list[Any], flag: str) -> None:
+    """Define ``is_set()``: True or False, which live for ever; null with an exception."""
+    code = Code(module, f"is_{flag}", 0)
+    with code.where_null(code.call("PyList_Size", word(id(entered)))):
+        code.ret(_FALSE)
+    mode = code.call("PyObject_GetAttr", word(id(thread)), word(id(_MODE)))
+    with code.where_null(mode):
+        code.ret(NULL)
+    found = code.call("PyObject_GetAttr", mode, word(id(flag)))
+    code.drop(mode)
+    with code.where_null(found):
+        code.ret(NULL)
+    code.drop(found)
+    code.ret(found)
