@@ -6,6 +6,7 @@ a compiler to load:
     fit, table, plot, progress     ``tapegrad fit``: the NIST regressions, as a table, as JSON and as plots
     example                        ``tapegrad example``: models fitted by maximum likelihood
     pictures, errors               the files of plots; what ends a command
+    segments                       ``tapegrad segments``: what fused loops compute
     info, warmup                   ``tapegrad info``, ``tapegrad warmup``
     functions                      ``tapegrad functions``: what NumPy's functions do with a Tensor; writes the list
     stubs                          ``python -m tapegrad.cli.stubs``: the type stubs of the package
@@ -53,6 +54,24 @@ def _add_plot(command: argparse.ArgumentParser, what: str) -> None:
     command.add_argument("--plot", type=Path, metavar="FILE", help=text)
 
 
+def _add_segments(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """``tapegrad segments``."""
+    segments = commands.add_parser(
+        "segments",
+        help="show which instructions of a function are compiled to one loop",
+        description="Record a function, compile its segments, and print the tape with what each segment computes, or"
+        " LLVM's instructions for one of them.",
+    )
+    segments.add_argument("function", metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION")
+    segments.add_argument(
+        "arguments", nargs="*", metavar="ARGUMENT", help="expressions such as 0.5 or 'np.ones((2, 3))'"
+    )
+    segments.add_argument(
+        "--of", choices=("forward", "gradient", "jacobian"), default="gradient", help="default: gradient"
+    )
+    segments.add_argument("--ir", type=int, metavar="NUMBER", help="print LLVM's instructions for a segment")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(prog="tapegrad", description=_DESCRIPTION)
@@ -74,6 +93,7 @@ def parser() -> argparse.ArgumentParser:
         " are refused when they are given a Tensor.",
     )
     functions.add_argument("names", nargs="*", metavar="NAME", help="a function, or a module (default: all)")
+    _add_segments(commands)
     for name, text in (
         ("info", "print versions, threads, and the state of the kernel cache"),
         ("warmup", "compile the kernels that are not cached yet"),

@@ -187,6 +187,13 @@ def as_text(tape: Tape) -> str:
     return "\n".join([line for line in head if line] + text + tail) or "an empty tape"
 
 
+def names_of_leaves(tape: Tape) -> dict[int, str]:
+    """How arrays and numbers are called that no instruction has written, by the addresses of their elements."""
+    t = read_tape(tape)
+    names = _Names(t)
+    return {t.buffers[b].primal: name for b, name in names.names.items() if b not in t.writers}
+
+
 def _leaves(t: TapeView, names: _Names, letter: str, title: str) -> str:
     """One line that lists the leaves whose names begin with a letter."""
     listed = []

@@ -22,11 +22,12 @@ from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import GUARDS
 from tapegrad.program import in_place
 from tapegrad.program.fusion import recipes
+from tapegrad.program.fusion.shown import InProgram
 from tapegrad.program.fusion.streams import Loose, fused
 from tapegrad.program.liveness import live_instructions
 from tapegrad.program.memory_plan import Blocks
 from tapegrad.program.recording import RecordedTape
-from tapegrad.program.spec import IF_KNOWN, NEVER, ProgramSpec
+from tapegrad.program.spec import IF_KNOWN, JACFWD, NEVER, ProgramSpec
 from tapegrad.program.stream import (
     CONTINUED,
     RUN_FORWARD,
@@ -156,6 +157,15 @@ class Program(Uncopied):
     def workspace_outputs(self) -> list[tuple[int, View]]:
         """The outputs that lie in the workspace: offset and view of each."""
         return []
+
+    def segments(self) -> list[InProgram]:
+        """The segments of its streams, in the order of execution."""
+        sizes = [binding.size for binding in self.bindings]
+        return [
+            InProgram(placed, self.spec, len(self._inputs), self.given, sizes, of_tangents)
+            for stream, of_tangents in ((self.forward, False), (self.reverse, self.spec.kind == JACFWD))
+            for placed in stream.segments
+        ]
 
     # --- common parts ----------------------------------------------------------------------------------------------
 

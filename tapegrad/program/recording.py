@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
+from tapegrad.engine.printing import names_of_leaves
 from tapegrad.engine.runtime.compiler import make_ready
 from tapegrad.engine.sweep import bind_recording, eager
 from tapegrad.engine.tape import release, slots
@@ -24,6 +25,7 @@ from tapegrad.frontend.recorder import Recorder
 from tapegrad.frontend.tensor import Tensor, from_slot
 from tapegrad.ops import CODES
 from tapegrad.ops.params import GuardParams, TruthGuardParams
+from tapegrad.program.fusion.shown import InProgram, ShownSegment
 from tapegrad.program.outcome_guards import has_same_outcome
 
 _GUARD, _TRUTH = CODES["guard"], CODES["truth_guard"]
@@ -58,12 +60,14 @@ class RecordedTape(Recorder):
         What each guard has seen, in order: two recordings of a function part where these do.
     closes_over_leaf
         Whether some Tensor from outside is one that a gradient can flow back from.
+    fused
+        For each program that was made of it, the segments that replays of that run.
     sites
         For each place in the user's code at which arrays became operands, the memory that they are in.
     """
 
     __slots__ = (
-        "_captured", "_entered", "_narrow", "_other", "_watched", "_wrapping", "closes_over_leaf", "expected",
+        "_captured", "_entered", "_narrow", "_other", "_watched", "_wrapping", "closes_over_leaf", "expected", "fused",
         "inputs", "outcomes", "outputs", "sites",
     )  # fmt: skip
     recording = True
@@ -76,6 +80,7 @@ class RecordedTape(Recorder):
         self.expected: list[np.ndarray] = []
         self.outcomes: list[bytes] = []
         self.closes_over_leaf = False
+        self.fused: dict[Any, list[InProgram]] = {}
         self.sites: Sites = {}
         self.weak: set[int] = set()
         self._captured: dict[int, tuple[Any, int]] = {}
@@ -85,6 +90,16 @@ class RecordedTape(Recorder):
         self._wrapping: set[int] = set()  # buffers of integers beyond int64
         # Buffer, array, its contents when it entered
         self._entered: list[tuple[int, np.ndarray, np.ndarray]] = []
+
+    @property
+    def segments(self) -> list[ShownSegment]:
+        """The segments that replays run in place of single instructions, of all programs that were made so far."""
+        found = [each for segments in list(self.fused.values()) for each in segments]
+        return [ShownSegment(each, lambda: names_of_leaves(self)) for each in found]
+
+    def __str__(self) -> str:
+        shown = [f"{number:3d}  {segment.summary}" for number, segment in enumerate(self.segments)]
+        return "\n".join([super().__str__(), *(["segments", *shown] if shown else [])])
 
     def _enter_array(self, array: np.ndarray, flags: int) -> int:
         code = DTYPE_CODES.get(array.dtype)

@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -63,6 +64,8 @@ class InstructionStream:
         until `load_kernels`. CONTINUED where sixteen words were too few for the frame of the row before.
     kept
         Memory that the frames point to.
+    segments
+        The segments that were made of rows, as they are shown.
     """
 
     def __init__(self, frames: np.ndarray, kept: Iterable[np.ndarray] = ()) -> None:
@@ -73,6 +76,7 @@ class InstructionStream:
         self.elements = frames[:, word.COUNT].copy()
         self.kernels, self.thresholds = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self.kept = list(kept)
+        self.segments: list[Any] = []
 
     def __len__(self) -> int:
         return len(self.frames)

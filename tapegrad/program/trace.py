@@ -196,6 +196,7 @@ class Trace(Uncopied):
             if self._tape is None:
                 self._tape = _optimize(read_tape(self.recording))
             known = self._programs[spec] = make_program(self.recording, self._tape, spec, self._fusion)
+            self.recording.fused[spec] = known.segments()
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
             if self._fusion == IF_KNOWN and not known.fused:
                 waiting = Waiting((known.forward, known.reverse), functools.partial(self._fuse, spec))
@@ -209,6 +210,7 @@ class Trace(Uncopied):
         fused = make_program(self.recording, self._tape, spec, NOW)
         workspace = Workspace(fused)
         self._programs[spec] = fused
+        self.recording.fused[spec] = fused.segments()
         self._waiting.pop(spec, None)
         self.workspaces(spec)[:] = [workspace]
 

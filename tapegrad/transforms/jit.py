@@ -115,13 +115,26 @@ class Jit(UnlessObserved, OfFunction, Generic[P, R]):
         Examples
         --------
         >>> import numpy as np, tapegrad as tg
-        >>> f = tg.jit(lambda x: tg.sum(tg.sin(x) * 2))
-        >>> print(f.tape(np.array([0.0, 1.0, 2.0])))
+        >>> f = tg.jit(lambda x: tg.sum(tg.sin(x) * 2), fuse=True)
+        >>> tape = f.tape(np.array([0.0, 1.0, 2.0]))
+        >>> print(tape)
         inputs    x0 (3,) f64
           0  v0 = sin(x0)              (3,) f64
           1  v1 = multiply(v0, 2.0)    (3,) f64
           2  v2 = sum(v1)              () f64
         outputs   v2 () f64
+        segments
+          0  forward: forward 0-2; 3 elements
+
+        These instructions are one loop. What it computes, and LLVM's instructions for it:
+
+        >>> print(tape.segments[0])
+        forward: forward 0-2; 3 elements
+            v0 = sin(x0)
+            v1 = v0*2.0
+            v2 = sum(v1)
+        >>> "define i64" in tape.segments[0].ir
+        True
         """
         trace, _ = self.run(self.arguments(args, kwargs), _FORWARD)
         return trace.recording

@@ -124,12 +124,21 @@ def address_of_accumulation(dtype: str, target: Target | None = None) -> int:
     return _load(accumulation.symbol(dtype, target), target, lambda: compiled(parts(), target))
 
 
+def _symbol_of(segment: Segment, target: Target) -> str:
+    return target.symbol("segment", hashlib.sha256(repr(segment).encode()).hexdigest()[:24])
+
+
+def segment_text(segment: Segment) -> str:
+    """The module of a segment's kernel, in LLVM's language."""
+    target = host()
+    return machine.module_text(segment_kernels.define(segment, target, _symbol_of(segment, target)))
+
+
 @functools.cache
 def address_of_segment(segment: Segment) -> int:
     """The address of a segment's kernel."""
     target = host()
-    digest = hashlib.sha256(repr(segment).encode()).hexdigest()[:24]
-    symbol = target.symbol("segment", digest)
+    symbol = _symbol_of(segment, target)
     return _load(symbol, target, lambda: compiled(segment_kernels.define(segment, target, symbol), target))
 
 

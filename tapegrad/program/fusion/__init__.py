@@ -9,6 +9,7 @@ In reading order, which is the way that a stream takes:
     segments                       a group without addresses, and what of it goes to memory
     groups_to_segments             all of that for a stream
     recipes                        how streams were fused, on disk
+    shown                          segments as text
     streams                        streams in which segments stand in the place of rows
     background, policy             a thread that fuses while others replay; when that pays
 

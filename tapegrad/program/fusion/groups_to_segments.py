@@ -59,7 +59,8 @@ def fuse(
 
         described = Description([rows[n] for n in numbers], unit.is_short, is_live, spans)
         found += [number for span, number in spans.items() if span not in described.cleared_spans]
-        found.append(described.bound())
+        of_rows = tuple(number for number in numbers for _ in range(rows[number].seeds))
+        found.append(described.bound()._replace(rows=of_rows))
     return [*found, *pending]
 
 

@@ -20,6 +20,8 @@ class Bound(NamedTuple):
         Whether it can be done in parts, in whatever order.
     steps
         How many steps the outer loops take together.
+    rows
+        For each row of the segment that of the stream.
     """
 
     segment: Segment
@@ -27,6 +29,7 @@ class Bound(NamedTuple):
     sums: list[tuple[int, int, bool]]
     divisible: bool
     steps: int = 1
+    rows: tuple[int, ...] = ()
 
 
 class Description:

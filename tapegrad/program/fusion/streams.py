@@ -17,6 +17,7 @@ from tapegrad.program.fusion import recipes
 from tapegrad.program.fusion.accesses import Row, rows_of
 from tapegrad.program.fusion.groups_to_segments import fuse
 from tapegrad.program.fusion.segments import Bound
+from tapegrad.program.fusion.shown import Placed
 from tapegrad.program.memory_plan import Blocks
 from tapegrad.program.stream import CONTINUED, MADE_UP, RANGE_SHIFT, WORKSPACE, InstructionStream, joined
 
@@ -124,7 +125,14 @@ def _assembled(stream: InstructionStream, units: recipes.Units) -> InstructionSt
             length = -(-len(unit.words) // word.WORDS)
             order += range(place, place + length)
             place += length
-    return joined([stream, *segments]).taking(order)
+    found = joined([stream, *segments]).taking(order)
+    found.segments = [_placed(stream, unit) for unit in units if not isinstance(unit, int)]
+    return found
+
+
+def _placed(stream: InstructionStream, bound: Bound) -> Placed:
+    rows = list(bound.rows)
+    return Placed(bound, stream.number[rows].tolist(), stream.direction[rows].tolist())
 
 
 def _row_of(bound: Bound) -> InstructionStream:

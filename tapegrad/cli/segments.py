@@ -1,0 +1,72 @@
+"""``tapegrad segments``: which instructions of a recorded function replays run as one loop."""
+
+import argparse
+import importlib.util
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import tapegrad as tg
+from tapegrad.cli.errors import CommandError
+
+_WAYS = {"forward": lambda f: f, "gradient": tg.value_and_grad, "jacobian": tg.jacobian}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Record a function, compile its segments, and print them."""
+    function = _function(options.function)
+    args = [_argument(text) for text in options.arguments]
+    recorded = tg.jit(getattr(function, "__wrapped__", function), fuse=True)
+    try:
+        _WAYS[options.of](recorded)(*args)
+        tape = recorded.tape(*args)
+    except Exception as error:
+        raise CommandError(
+            f"{options.function} cannot be recorded: {type(error).__name__}: {error}"
+        ) from error
+    segments = tape.segments
+    if options.ir is None:
+        print(tape, *segments, sep="\n\n")
+        return 0
+    if not 0 <= options.ir < len(segments):
+        raise CommandError(f"there is no segment {options.ir}: there are {len(segments)}")
+    print(segments[options.ir].ir)
+    return 0
+
+
+def _function(name: str) -> Any:
+    """The function that is called ``module:function`` or ``file.py:function``."""
+    place, colon, attribute = name.rpartition(":")
+    if not colon:
+        raise CommandError(f"{name!r} is not of the form MODULE:FUNCTION or FILE.py:FUNCTION")
+    try:
+        found = getattr(_module(place), attribute)
+    except (ImportError, AttributeError, OSError, SyntaxError) as error:
+        raise CommandError(f"{name}: {error}") from error
+    if not callable(found):
+        raise CommandError(f"{name} is not a function")
+    return found
+
+
+def _module(place: str) -> ModuleType:
+    if not place.endswith(".py"):
+        sys.path.insert(0, "")  # as Python itself does for -m
+        return import_module(place)
+    spec = importlib.util.spec_from_file_location(Path(place).stem, place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _argument(text: str) -> Any:
+    """An argument of the function, from an expression of Python in which ``np`` is NumPy."""
+    try:
+        return eval(text, {"np": np})
+    except Exception as error:
+        raise CommandError(f"the argument {text!r}: {error}") from error

@@ -1,0 +1,268 @@
+"""What a segment says of itself: the instructions that it runs, their arithmetic, and LLVM's instructions for it."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from tapegrad.engine.emitter.kernels import segment_text
+from tapegrad.engine.emitter.rows import primal_of
+from tapegrad.engine.emitter.segment import FORWARD, REVERSE, SUM, TANGENT, Line, SegmentRow
+from tapegrad.engine.emitter.segment_rows import op_of
+from tapegrad.engine.kernels.segment_frame import COUNTS, TURNS, word_of
+from tapegrad.program.fusion.accesses import BYTES
+from tapegrad.program.fusion.segments import Bound
+from tapegrad.program.spec import JACREV, JVP, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.stream import MADE_UP, RANGE_SHIFT, RUN_FORWARD
+
+_WAYS = ("forward", "reverse", "tangent")
+_PRIMALS = re.compile(r"\b(x0|x1|x2|y)\b")
+_ATOM = re.compile(r"[\w.\[\]:]+")
+
+
+class Placed(NamedTuple):
+    """A segment in a stream.
+
+    Attributes
+    ----------
+    bound
+        The segment, and the words of its frame.
+    instructions, directions
+        For each of its rows the instruction of the tape, -1 for none, and the direction of its kernel.
+    """
+
+    bound: Bound
+    instructions: list[int]
+    directions: list[int]
+
+
+class InProgram(NamedTuple):
+    """What a segment is shown by.
+
+    Attributes
+    ----------
+    placed
+        The segment.
+    spec
+        What its program computes.
+    inputs, given
+        How many of the program's bindings are arguments of the function, and how many the caller gives.
+    sizes
+        How many elements each binding has.
+    of_tangents
+        Whether it belongs to a stream of nothing but tangents.
+    """
+
+    placed: Placed
+    spec: ProgramSpec
+    inputs: int
+    given: int
+    sizes: list[int]
+    of_tangents: bool
+
+
+class ShownSegment:
+    """Instructions of a replay that are executed as one loop. Print it to see its arithmetic.
+
+    Lines are named as in the printed tape: ``v2`` is the result of instruction 2, ``x0`` the first argument,
+    ``x0[1:4]`` a part of its elements, counted through, and ``x0@6`` one that begins with element 6, where there are
+    loops around the innermost one. ``v2_bar`` is a cotangent, ``v2_dot`` a tangent, ``v2_dot1`` the next. ``m0`` lies in
+    the workspace, ``t0`` is nowhere but in registers.
+
+    Attributes
+    ----------
+    computes
+        What the program computes that it belongs to: "forward" for the values alone, "value_and_grad", "jacrev",
+        "jacfwd", "jvp" or "vjp".
+    elements
+        How many elements the loop goes through.
+    instructions
+        Numbers of the instructions, in the order of execution.
+    """
+
+    def __init__(self, shown: InProgram, outside: Callable[[], Mapping[int, str]]) -> None:
+        self.computes = shown.spec.kind
+        self._shown = shown
+        self._placed = shown.placed
+        self._outside = outside  # names of arrays outside of the program, by address
+
+    @property
+    def elements(self) -> int:
+        return self._placed.bound.words[word_of(TURNS)] * self._placed.bound.steps
+
+    @property
+    def instructions(self) -> list[int]:
+        return [number for number in self._placed.instructions if number >= 0]
+
+    def __repr__(self) -> str:
+        return f"<segment of {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """What it belongs to, and which instructions it runs, in one line."""
+        parts = []
+        for way in _WAYS:
+            own = {
+                number
+                for number, direction in zip(self._placed.instructions, self._placed.directions, strict=True)
+                if number >= 0 and _WAYS[direction] == way
+            }
+            parts += [f"{way} {_ranges(own)}"] if own else []
+        plural = "" if self.elements == 1 else "s"
+        return f"{self.computes}: {', '.join(parts)}; {self.elements} element{plural}"
+
+    @property
+    def arithmetic(self) -> list[str]:
+        """Each of its rows as a statement."""
+        names = _Names(self._shown, self._outside())
+        return [text for row in self._placed.bound.segment.rows for text in _statements(row, names)]
+
+    @property
+    def ir(self) -> str:
+        """LLVM's instructions for its loop, on the processor at hand."""
+        return segment_text(self._placed.bound.segment)
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, *(f"    {line}" for line in self.arithmetic)])
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """Numbers in order, those that follow one another as ranges."""
+    ordered = sorted(numbers)
+    starts = [ordered[0], *(b for a, b in pairwise(ordered) if b != a + 1)]
+    stops = [*(a for a, b in pairwise(ordered) if b != a + 1), ordered[-1]]
+    return " ".join(
+        str(first) if first == last else f"{first}-{last}" for first, last in zip(starts, stops, strict=True)
+    )
+
+
+class _Names:
+    """Names of the lines of a segment."""
+
+    def __init__(self, shown: InProgram, outside: Mapping[int, str]) -> None:
+        self._shown, self._outside, placed = shown, outside, shown.placed
+        self._bound = placed.bound
+        self._names: dict[int, str] = {}
+        self._counted: dict[str, int] = {}
+        segment = self._bound.segment
+        for row, number, direction in zip(segment.rows, placed.instructions, placed.directions, strict=True):
+            self._name_results(row, number, direction)
+        for number, line in enumerate(segment.lines):
+            if line.address >= 0 and number not in self._names:
+                self._names[number] = self._in_memory(line)
+        for region in segment.regions:
+            for number, shift in region.shifts:
+                whole = self._names.get(region.whole, "")
+                if whole and number not in self._names:
+                    self._names[number] = f"{whole}[{shift}:{shift + self._count(segment.lines[number])}]"
+
+    def __getitem__(self, line: int) -> str:
+        return self._names.get(line) or self._names.setdefault(line, self._next("t"))
+
+    def is_single(self, line: int) -> bool:
+        return self._bound.segment.lines[line].count < 0
+
+    def _next(self, letter: str) -> str:
+        count = self._counted[letter] = self._counted.get(letter, -1) + 1
+        return f"{letter}{count}"
+
+    def _count(self, line: Line) -> int:
+        if line.count < 0:
+            return 1
+        return self._bound.words[word_of(COUNTS + line.count)]
+
+    def _name_results(self, row: SegmentRow, number: int, direction: int) -> None:
+        """Name what a row's instruction results in, and the derivatives of that."""
+        if number < 0:
+            return
+        if row.way in (SUM, FORWARD) and direction == RUN_FORWARD:
+            self._name_result(row.seconds[0] if row.way == SUM else row.primals[3], f"v{number}")
+            return
+        self._names.setdefault(row.primals[3], f"v{number}")
+        self._name_second(row.seconds[3], f"v{number}{'_dot' if row.way == TANGENT else '_bar'}")
+
+    def _name_result(self, line: int, name: str) -> None:
+        """Name the result of a kernel that serves for primals, which come first, and for tangents."""
+        if self._shown.of_tangents or name in self._names.values():
+            self._name_second(line, f"{name}_dot")
+        else:
+            self._names.setdefault(line, name)
+
+    def _name_second(self, line: int, name: str) -> None:
+        """Name a derivative; where there are several of the same, the others have numbers."""
+        if line not in self._names:
+            self._names[line] = self._next(name) if name in self._counted else name
+            self._counted.setdefault(name, 0)
+
+    def _in_memory(self, line: Line) -> str:
+        segment, words = self._bound.segment, self._bound.words
+        address = words[word_of(COUNTS + len(segment.counts) + line.address)]
+        if address < MADE_UP:
+            return self._outside.get(address) or self._next("a")
+        area, offset = address >> RANGE_SHIFT, address & ((1 << RANGE_SHIFT) - 1)
+        if area < 2:
+            return self._next("m")
+        first, count, size = offset // BYTES[line.dtype], self._count(line), self._shown.sizes[area - 2]
+        name = self._binding(area - 2)
+        if count * self._steps(line) == size:
+            return name
+        return f"{name}@{first}" if segment.loops else f"{name}[{first}:{first + count}]"
+
+    def _steps(self, line: Line) -> int:
+        """How many steps of the outer loops lead a line to other elements."""
+        segment, words = self._bound.segment, self._bound.words
+        starts = [segment.extent(loop) for loop in range(segment.loops)]
+        moved = [start for start in starts if words[word_of(start + 1 + line.address)] != 0]
+        return math.prod(words[word_of(start)] for start in moved)
+
+    def _binding(self, number: int) -> str:
+        """The name of an array of the caller's."""
+        spec, inputs, result = self._shown.spec, self._shown.inputs, number - self._shown.given
+        if number < inputs:
+            return f"x{number}"
+        if spec.kind == JVP and result < 0:
+            return f"x{spec.wrt[number - inputs]}_dot"
+        if spec.kind in (VALUE_AND_GRAD, JACREV) and not spec.values:
+            return f"x{spec.wrt[result]}_bar"
+        return f"result{result}" if result >= 0 else f"given{number - inputs}"
+
+
+def _statements(row: SegmentRow, names: _Names) -> list[str]:
+    """What a row does."""
+    if row.way == SUM:
+        return [_sum(row, names)]
+    if row.way == FORWARD:
+        return [f"{names[row.primals[3]]} = {_with_names(primal_of(op_of(row.op)), row, names)}"]
+    partials = op_of(row.op).partials
+    wanted = [j for j in op_of(row.op).differentiable_operands if row.seconds[j] >= 0]
+    if row.way == REVERSE:
+        bar = names[row.seconds[3]]
+        return [
+            f"{names[row.seconds[j]]} {'=' if row.stored & 1 << j else '+='} "
+            f"{_product(bar, _with_names(partials[j], row, names))}"
+            for j in wanted
+        ]
+    terms = [
+        _product(names[row.seconds[j]], _with_names(partials[j], row, names))
+        for j in wanted
+        if partials[j] != "0"
+    ]
+    return [f"{names[row.seconds[3]]} = {' + '.join(terms) or '0'}"]
+
+
+def _sum(row: SegmentRow, names: _Names) -> str:
+    to, line = names[row.seconds[0]], names[row.seconds[3]]
+    sums = names.is_single(row.seconds[0]) and not names.is_single(row.seconds[3])
+    return f"{to} {'=' if row.stored & 1 else '+='} {f'sum({line})' if sums else line}"
+
+
+def _with_names(text: str, row: SegmentRow, names: _Names) -> str:
+    places: Sequence[int] = row.primals
+    return _PRIMALS.sub(lambda found: names[places[("x0", "x1", "x2", "y").index(found[0])]], text)
+
+
+def _product(factor: str, partial: str) -> str:
+    if partial == "1":
+        return factor
+    return f"{factor}*{partial}" if _ATOM.fullmatch(partial) else f"{factor}*({partial})"
