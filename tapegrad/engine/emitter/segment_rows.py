@@ -56,6 +56,12 @@ def _primals(text: str) -> frozenset[str]:
 
 def primals_read(op: Op, way: str, wanted: Sequence[int]) -> list[int]:
     """The primals that a row reads, 3 for the result; `wanted` are the operands with a cotangent or a tangent."""
+    return _primals_read(op.name, way, tuple(wanted))
+
+
+@functools.cache
+def _primals_read(name: str, way: str, wanted: tuple[int, ...]) -> list[int]:
+    op = op_of(name)
     chosen = [primal_of(op)] if way == FORWARD else [op.partials[j] for j in wanted]
     names = {name for text in chosen for name in _primals(text)}
     return sorted(_NAMES.index(name) for name in names)
@@ -63,19 +69,20 @@ def primals_read(op: Op, way: str, wanted: Sequence[int]) -> list[int]:
 
 def joins_sine_and_cosine(segment: Segment) -> bool:
     """Whether sines and cosines are both needed, so that one call is to give both."""
-    return {"sin", "cos"} <= {name for row in segment.rows for name in _functions(row)}
+    return {"sin", "cos"} <= {name for row in segment.rows for name in _functions(row.op, row.way)}
 
 
-def _functions(row: SegmentRow) -> set[str]:
+@functools.cache
+def _functions(op: str, way: str) -> frozenset[str]:
     """The functions that a row calls."""
-    if row.way == SUM:
-        return set()
-    return {name for text in texts(op_of(row.op), row.way) for name in functions_in(parse(text))}
+    if way == SUM:
+        return frozenset()
+    return frozenset(name for text in texts(op_of(op), way) for name in functions_in(parse(text)))
 
 
 def cost_of_element(segment: Segment) -> float:
     """About how many nanoseconds an element takes: calls of functions count, and little else."""
-    calling = sum(not MATHEMATICS.keys().isdisjoint(_functions(row)) for row in segment.rows)
+    calling = sum(not MATHEMATICS.keys().isdisjoint(_functions(row.op, row.way)) for row in segment.rows)
     return _ROW * len(segment.rows) + _CALL * calling
 
 

@@ -6,6 +6,7 @@ In reading order, which is the way that a stream takes:
     spaces                         the same loops for rows over the same elements
     dependences                    which rows stay in order
     grouping                       rows over one iteration space brought together
+    repeats                        unrolled loops, whose groups are to be alike
     segments                       a group without addresses, and what of it goes to memory
     groups_to_segments             all of that for a stream
     recipes                        how streams were fused, on disk

@@ -26,9 +26,10 @@ class _Touched:
 
     def before(self, access: Access) -> set[int]:
         """The rows that one with this access depends on."""
-        found = {n for n, other in self._writes if overlap(other, access)}
+        start, stop = access.start, access.stop  # `overlap`, written out: it is asked for each pair
+        found = {n for n, other in self._writes if other.start < stop and start < other.stop}
         if access.mode != READ:
-            found |= {n for n, other in self._reads if overlap(other, access)}
+            found |= {n for n, other in self._reads if other.start < stop and start < other.stop}
         return found
 
     def note(self, number: int, access: Access) -> None:

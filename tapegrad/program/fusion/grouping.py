@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from tapegrad.program.fusion.accesses import ADD, BYTES, READ, Access, Blocks, Row
 from tapegrad.program.fusion.dependences import overlap
 
-_MOST_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
+MOST_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
 
 
 class Group:
@@ -113,7 +113,7 @@ class Grouping:
         ]
 
     def _may_join(self, number: int, group: Group) -> bool:
-        if group.size + self._rows[number].seeds > _MOST_ROWS:
+        if group.size + self._rows[number].seeds > MOST_ROWS:
             return False
         first = group.rows[0]
         own = self._members[first]
@@ -206,8 +206,10 @@ def _entangled(one: tuple[Row, Access], others: Sequence[tuple[Row, Access]]) ->
     """The accesses that overlap this one, or one that overlaps it, and so on."""
     near, rest = [one], list(others)
     for _, access in near:
-        near += [each for each in rest if overlap(access, each[1])]
-        rest = [each for each in rest if not overlap(access, each[1])]
+        found = [each for each in rest if overlap(access, each[1])]
+        if found:
+            near += found
+            rest = [each for each in rest if not overlap(access, each[1])]
     return near
 
 

@@ -15,7 +15,8 @@ from tapegrad.engine.emitter.target import host
 from tapegrad.ops import GUARDS, ROWS
 from tapegrad.program.fusion.accesses import READ, WRITE, Access, Blocks, Row
 from tapegrad.program.fusion.dependences import dependences, overlap
-from tapegrad.program.fusion.grouping import Group, Grouping
+from tapegrad.program.fusion.grouping import MOST_ROWS, Group, Grouping
+from tapegrad.program.fusion.repeats import windows
 from tapegrad.program.fusion.segments import Bound, Description
 from tapegrad.program.fusion.spaces import with_common_loops
 
@@ -41,14 +42,20 @@ def fuse(
     before = dependences(rows, blocks)
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
-    units = [unit for start in range(0, len(rows), _WINDOW) for unit in _grouped(rows, before, start, blocks)]
+    parts = windows(rows, _WINDOW, MOST_ROWS)
+    units = [unit for window in parts for unit in _grouped(rows, before, window, blocks)]
     readers = _Readers(rows, units, blocks, runs_again)
     pending = {number: row.accesses[0] for number, row in enumerate(rows) if row.clears}
     found: list[int | Bound] = []
     for position, unit in enumerate(units):
         numbers = [unit] if isinstance(unit, int) else unit.rows
         touched = [access for number in numbers for access in rows[number].accesses]
-        cleared = [n for n, access in pending.items() if any(overlap(access, each) for each in touched)]
+        near = {blocks.around(access.start)[0] for access in touched}
+        cleared = [
+            n
+            for n, access in pending.items()
+            if blocks.around(access.start)[0] in near and any(overlap(access, each) for each in touched)
+        ]
         spans = {pending.pop(number).span[:2]: number for number in cleared}
         if isinstance(unit, int) or (len(numbers) < 2 and not _sums_up(rows[numbers[0]])):
             found += [*spans.values(), *numbers]
@@ -64,9 +71,9 @@ def fuse(
     return [*found, *pending]
 
 
-def _grouped(rows: Sequence[Row], before: list[set[int]], start: int, blocks: Blocks) -> list[Group | int]:
+def _grouped(rows: Sequence[Row], before: list[set[int]], window: slice, blocks: Blocks) -> list[Group | int]:
     """The groups of a window, and the rows beside them, in order."""
-    window = slice(start, start + _WINDOW)
+    start = window.start
     inside = [{n - start for n in numbers if n >= start} for numbers in before[window]]
     units = Grouping(rows[window], inside, lanes(host()), blocks).ordered()
     for unit in units:

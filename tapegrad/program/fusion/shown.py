@@ -179,7 +179,8 @@ class _Names:
         if row.way in (SUM, FORWARD) and direction == RUN_FORWARD:
             self._name_result(row.seconds[0] if row.way == SUM else row.primals[3], f"v{number}")
             return
-        self._names.setdefault(row.primals[3], f"v{number}")
+        if row.primals[3] >= 0:
+            self._names.setdefault(row.primals[3], f"v{number}")
         self._name_second(row.seconds[3], f"v{number}{'_dot' if row.way == TANGENT else '_bar'}")
 
     def _name_result(self, line: int, name: str) -> None:
