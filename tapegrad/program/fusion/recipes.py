@@ -22,7 +22,16 @@ from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.stream import MADE_UP, InstructionStream
 
 Units = list[int | Bound]
-_PASSES = ("accesses", "dependences", "grouping", "repeats", "segments", "spaces", "groups_to_segments", "recipes")
+_PASSES = (
+    "accesses",
+    "dependences",
+    "grouping",
+    "repeats",
+    "segments",
+    "spaces",
+    "groups_to_segments",
+    "recipes",
+)
 
 
 @functools.cache

@@ -37,14 +37,11 @@ def windows(rows: Sequence[Row], most: int, limit: int) -> list[slice]:
 def _kinds(rows: Sequence[Row]) -> np.ndarray:
     """A number for each row, the same for rows that do the same with other operands."""
     numbers: dict[tuple[object, ...], int] = {}
-    return np.array(
-        [
-            numbers.setdefault(
-                (row.op, row.dtype, row.way, row.count, row.stored, len(row.accesses)), len(numbers)
-            )
-            for row in rows
-        ]
-    )
+    kinds = [
+        (row.op, row.dtype, row.way, row.count, len(row.accesses), row.stored, row.seeds, row.loops)
+        for row in rows
+    ]
+    return np.array([numbers.setdefault(kind, len(numbers)) for kind in kinds], np.int64)
 
 
 def _stretches(kinds: np.ndarray, start: int, stop: int, limit: int) -> Iterator[tuple[int, int, int]]:

@@ -67,8 +67,8 @@ class ShownSegment:
 
     Lines are named as in the printed tape: ``v2`` is the result of instruction 2, ``x0`` the first argument,
     ``x0[1:4]`` a part of its elements, counted through, and ``x0@6`` one that begins with element 6, where there are
-    loops around the innermost one. ``v2_bar`` is a cotangent, ``v2_dot`` a tangent, ``v2_dot1`` the next. ``m0`` lies in
-    the workspace, ``t0`` is nowhere but in registers.
+    loops around the innermost one. ``v2_bar`` is a cotangent, ``v2_dot`` a tangent, ``v2_dot1`` the next. ``m0`` lies
+    in the workspace, ``t0`` is nowhere but in registers.
 
     Attributes
     ----------
