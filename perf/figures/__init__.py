@@ -1,5 +1,6 @@
 """The figures: what is measured and what it must reach. One file a kind, one entry a figure."""
 
+from perf.figures.adbench import ADBENCH
 from perf.figures.base import Figure as Figure
 from perf.figures.base import Outcome as Outcome
 from perf.figures.base import Settings as Settings
@@ -32,6 +33,7 @@ FIGURES: dict[str, Figure] = {
         *FITS,
         *LINEAR_ALGEBRA,
         *DISTRIBUTIONS,
+        *ADBENCH,
         *START,
         *MEMORY,
     )

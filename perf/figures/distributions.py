@@ -59,14 +59,14 @@ def _weibull_in(xp: Any) -> Function:
     return density
 
 
-def _tapegrad(model: Model) -> Function:
+def _tapegrad(model: Model, fuse: bool | None = None) -> Function:
     library = tapegrad()
     kit = Kit(
         library, library.stats.norm.logpdf, library.logsumexp,
         lambda x, shape, scale: library.stats.weibull_min.logpdf(x, shape, scale=scale),
         partial(library.linalg.solve_triangular, lower=True),
     )  # fmt: skip
-    function = library.value_and_grad(library.jit(partial(model.function, kit)))
+    function = library.value_and_grad(library.jit(partial(model.function, kit), fuse=fuse))
     return partial(function, model.parameters, *model.data)
 
 
@@ -122,8 +122,8 @@ LIBRARIES = {
 }  # fmt: skip
 
 
-def _race(
-    model: Model, names: tuple[str, ...], settings: Settings, *more: Contender
+def race_model(
+    model: Model, names: tuple[str, ...], settings: Settings, *more: Contender, fuse: bool | None = None
 ) -> tuple[list[Timing], list[str]]:
     """Race some libraries, and further contenders; with notes on those that are left out."""
     contenders, notes = [], []
@@ -132,7 +132,8 @@ def _race(
         try:
             if package in settings.without:
                 raise Unavailable("left out on request")
-            contenders.append(Contender(name, prepare(model)))
+            ours = {"fuse": fuse} if name == TAPEGRAD else {}
+            contenders.append(Contender(name, prepare(model, **ours)))
         except Unavailable as reason:
             notes.append(f"{name}: {reason}")
     return race([*contenders, *more], model.answer, settings.budget), notes
@@ -169,7 +170,7 @@ def mixture_model(points: int) -> Model:
 
 def _measure_mixture(settings: Settings) -> Outcome:
     model = mixture_model(settings.fewer(100_000, 1_000))
-    timings, notes = _race(model, (TAPEGRAD, JAX, TORCH, AUTOGRAD), settings)
+    timings, notes = race_model(model, (TAPEGRAD, JAX, TORCH, AUTOGRAD), settings)
     return Outcome(times_faster(TAPEGRAD, [(JAX, 1), (TORCH, 3)], timings), timings, notes)
 
 
@@ -195,7 +196,7 @@ def regression_model(points: int) -> Model:
 
 
 def _measure_regression(settings: Settings) -> Outcome:
-    timings, notes = _race(regression_model(1_000), (TAPEGRAD, JAX, TORCH, AUTOGRAD), settings)
+    timings, notes = race_model(regression_model(1_000), (TAPEGRAD, JAX, TORCH, AUTOGRAD), settings)
     return Outcome(times_faster(TAPEGRAD, [(AUTOGRAD, 20)], timings), timings, notes)
 
 
@@ -244,7 +245,7 @@ def _measure_process(settings: Settings) -> Outcome:
     timings: list[Timing] = []
     for points in (40, 500)[: settings.fewer(2, 1)]:
         model, alone = process_model(points)
-        found, notes = _race(model, (TAPEGRAD, JAX, TORCH), settings, alone)
+        found, notes = race_model(model, (TAPEGRAD, JAX, TORCH), settings, alone)
         timings += _named(found, points)
     medians = {each.name: each.median for each in timings}
     own, least = (medians.get(f"500 points: {name}") for name in (TAPEGRAD, LAPACK))
