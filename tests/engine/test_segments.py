@@ -27,7 +27,11 @@ def _written(x: Any) -> Any:
     return tg.sum(tg.tanh(y)) / tg.sum(x)
 
 
-PROGRAMS = (_rosenbrock, _waves, _written)
+def _table(x: Any) -> Any:
+    return tg.sum(tg.sum(tg.exp(-x) * x[:3, None], axis=0) * x)
+
+
+PROGRAMS = (_rosenbrock, _waves, _written, _table)
 SIZES = (8, 9, 12, 40, 300)
 
 
@@ -36,7 +40,7 @@ def _symbol(segment: Segment, target: Target) -> str:
 
 
 def _compiled(segment: Segment, target: Target) -> Any:
-    return kernels.compiled([segment_kernels.define(segment, target, _symbol(segment, target))], target)
+    return kernels.compiled(segment_kernels.define(segment, target, _symbol(segment, target)), target)
 
 
 def _fuse_for(target: Target, monkeypatch: pytest.MonkeyPatch) -> list[Segment]:
@@ -79,5 +83,5 @@ def test_segments_are_compiled_for_arm(function: Any, monkeypatch: pytest.Monkey
     tg.value_and_grad(tg.jit(function, fuse=True))(np.linspace(0.2, 1.4, 40))
     assert made
     for segment in made:
-        body = segment_kernels.define(segment, aarch64(), "sample")
-        assert machine.compile_text(machine.module_text([body]), aarch64())[:4] == b"\x7fELF"
+        text = machine.module_text(segment_kernels.define(segment, aarch64(), "sample"))
+        assert machine.compile_text(text, aarch64())[:4] == b"\x7fELF"

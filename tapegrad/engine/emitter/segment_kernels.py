@@ -6,7 +6,7 @@ to overlapping lines stay in registers: what belongs to later elements is handed
 element is written once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from tapegrad.engine.emitter.blocks import BLOCK
@@ -107,6 +107,7 @@ class _Place:
         self.body, self.segment = shape.body, shape.segment
         self._written = written
         self.values: dict[int, Value] = {}
+        self.to_look_at: list[Value] = []  # what is not kept, and may be NaN by haste
         self._contributions: dict[int, list[Value]] = {}
 
     def _mask(self, count: int) -> Value | None:
@@ -182,6 +183,20 @@ class _Place:
         """What is kept of lines."""
         return {line: self.read(line) for line in self.segment.kept}
 
+    def has_nan(self, tainted: Collection[int]) -> Value | None:
+        """Whether a result that is computed hastily is NaN; `None` where there is none."""
+        found = [is_nan(value) for value in dict.fromkeys(self.to_look_at)]
+        for line, value in self.results().items():
+            if line in tainted:
+                mask = self._mask(self.segment.lines[line].count)
+                found.append(is_nan(value) if mask is None else is_nan(value) & mask)
+        if not found:
+            return None
+        total, *others = dict.fromkeys(found)
+        for mask in others:
+            total = total | mask
+        return self.body.any(total)
+
     def end(self) -> None:
         """Write what is kept."""
         for line, value in self.results().items():
@@ -210,12 +225,31 @@ class _ShortPlace(_Place):
 
 
 class _Short(_Shape):
-    """Each line is one vector; the result of a sum can be used by the rows that follow."""
+    """Each line is one vector; the result of a sum can be used by the rows that follow.
+
+    Rows are gone through hastily, and once more with care if a result is NaN.
+    """
 
     def emit(self) -> None:
-        place = _ShortPlace(self, self.body.constant(I64, 0), [self._mask(n) for n in self.segment.counts])
-        self.rows.emit(place)
-        place.end()
+        place = self._place(hasty=True)
+        has_nan = place.has_nan(tainted(self.segment))
+        if has_nan is None:
+            place.end()
+            return
+        body, careful, right = self.body, self.body.fresh("careful"), self.body.fresh("right")
+        body.do(f"br {has_nan}, label %{careful}, label %{right}")
+        body.begin(right)
+        with body.scope():
+            place.end()
+            body.do("ret i64 0")
+        body.begin(careful)
+        self._place(hasty=False).end()
+
+    def _place(self, hasty: bool) -> _ShortPlace:
+        masks = [self._mask(n) for n in self.segment.counts]
+        place = _ShortPlace(self, self.body.constant(I64, 0), masks)
+        self.rows.emit(place, hasty)
+        return place
 
     def _mask(self, count: int) -> Value | None:
         if count >= self.lanes:
@@ -256,30 +290,18 @@ class _LongPlace(_Place):
         self._sums, self._shifts = 0, len(shape.sums)
         self._tainted = shape.tainted
         self.following = list(turn.values)
-        self._to_look_at: list[Value] = []
         self.values.update(shape.singles)
         shape.rows.emit(self, hasty)
 
-    def has_nan(self) -> Value | None:
-        """Whether a result that is computed hastily is NaN; `None` where there is none."""
-        values = [*self._to_look_at, *(v for line, v in self.results().items() if line in self._tainted)]
-        masks = [is_nan(value) for value in dict.fromkeys(values)]
-        if not masks:
-            return None
-        found = masks[0]
-        for mask in masks[1:]:
-            found = found | mask
-        return self.body.any(found)
-
     def add_sum(self, line: int, value: Value, stored: bool) -> None:
         if line in self._tainted:
-            self._to_look_at.append(value)
+            self.to_look_at.append(value)
         self.following[self._sums] = in_lanes(self._before[self._sums], value)
         self._sums += 1
 
     def previous(self, value: Value) -> Value:
         before = self._before[self._shifts]
-        self._to_look_at.append(value)
+        self.to_look_at.append(value)
         self.following[self._shifts] = value
         self._shifts += 1
         return before
@@ -389,7 +411,7 @@ class _Long(_Shape):
     def _emit_hasty(self, turn: Turn, careful: str) -> None:
         body = self.body
         place = _LongPlace(self, turn, [None] * len(self._counts), hasty=True)
-        has_nan = place.has_nan()
+        has_nan = place.has_nan(self.tainted)
         if has_nan is not None:
             right = body.fresh("right")
             body.do(f"br {has_nan}, label %{careful}, label %{right}")
