@@ -33,14 +33,15 @@ RETURNED = {"FlatElements": FlatElements, "RemovableHook": RemovableHook, "Custo
 # Attributes without an underscore that modules of the package use among each other.
 INTERNAL = {
     "Tensor.check_escape", "Tensor.data_or_traced", "Tensor.escaped",
-    "Jit.arguments", "Jit.refresh", "Jit.run", "Jit.settings",
+    "Jit.arguments", "Jit.derive", "Jit.recordings", "Jit.refresh", "Jit.run", "Jit.settings",
 }  # fmt: skip
 # The first words of the summaries of functions and methods: what they do, in the imperative.
 VERBS = {
     "Add", "Apply", "Arrange", "Broadcast", "Build", "Check", "Clip", "Compute", "Convert", "Copy", "Count", "Create",
-    "Divide", "Evaluate", "Give", "Insert", "Integrate", "Interchange", "Interpolate", "Join", "Lay", "Leave", "Limit",
-    "Make", "Minimise", "Move", "Multiply", "Negate", "Permute", "Raise", "Record", "Register", "Remove", "Replace",
-    "Return", "Round", "Select", "Set", "Show", "Solve", "Sort", "Subtract", "Test", "Unwrap", "Write",
+    "Divide", "Draw", "Evaluate", "Fit", "Give", "Insert", "Integrate", "Interchange", "Interpolate", "Join", "Lay",
+    "Leave", "Limit", "Make", "Minimise", "Move", "Multiply", "Negate", "Permute", "Raise", "Record", "Register",
+    "Remove", "Replace", "Return", "Round", "Select", "Set", "Show", "Solve", "Sort", "Subtract", "Test", "Unwrap",
+    "Write",
 }  # fmt: skip
 SECTIONS = (
     "Attributes", "Parameters", "Returns", "Raises", "Warns", "See Also", "Notes", "References", "Examples",

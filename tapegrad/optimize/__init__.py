@@ -1,8 +1,10 @@
-"""Optimisation by SciPy with exact derivatives: functions of structures, recorded once and replayed.
+"""Optimisation with exact derivatives, by SciPy or in compiled code: functions of structures, recorded and replayed.
 
 SciPy itself is imported when it is first needed. In reading order:
 
     minimize, least_squares        SciPy's functions, with gradients, Hessians and Jacobians
+    curve_fit                      many fits of one model at once
+    native                         optimisers in compiled code
     objective                      these derivatives as functions of one vector
     ravel, flat                    structures of arrays as one vector
     arguments, callbacks           SciPy's arguments and callbacks
@@ -10,6 +12,8 @@ SciPy itself is imported when it is first needed. In reading order:
 It imports the rooms up to `transforms`.
 """
 
+from tapegrad.optimize.curve_fit import CurveFits as CurveFits
+from tapegrad.optimize.curve_fit import curve_fit as curve_fit
 from tapegrad.optimize.least_squares import least_squares as least_squares
 from tapegrad.optimize.minimize import minimize as minimize
 from tapegrad.optimize.objective import Objective as Objective

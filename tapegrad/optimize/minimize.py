@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on, structured
+from tapegrad.optimize.native import descent
 from tapegrad.optimize.objective import Objective, objective
 
 # SciPy's methods by the derivatives that they use. All others use the gradient.
@@ -34,8 +37,9 @@ def minimize(
     args : tuple, optional
         Further arguments of `fun`: numbers, arrays, or anything but a Tensor.
     method : str or callable, optional
-        As in SciPy. The gradient is given to the methods that use one, the Hessian to ``trust-exact`` and
-        ``dogleg``, products with it to ``Newton-CG``, ``trust-ncg``, ``trust-krylov`` and ``trust-constr``.
+        As in SciPy, or ``"native"`` or ``"native-newton"``, see Notes. The gradient is given to the methods that use
+        one, the Hessian to ``trust-exact`` and ``dogleg``, products with it to ``Newton-CG``, ``trust-ncg``,
+        ``trust-krylov`` and ``trust-constr``.
     callback : callable, optional
         As in SciPy, in either form. It is called with structures like `x0`.
     **options
@@ -57,6 +61,15 @@ def minimize(
 
     Notes
     -----
+    ``method="native"`` is L-BFGS in compiled code, with bounds: no Python runs between the evaluations. Its
+    ``options`` are those of L-BFGS-B, ``ftol``, ``gtol``, ``maxfun``, ``maxiter``, ``maxcor``, ``maxls``, and
+    ``strong_wolfe=True`` for a line search with the strong condition of Wolfe. ``method="native-newton"`` takes steps
+    of Newton's by products with the Hessian, in a trust region; of the options it has the first four and
+    ``max_trust_radius``. With ``starts``, a matrix with a row of parameters for each, both minimise from many starts
+    on ``threads`` threads, by default as many as there are processors; ``x0`` then says the structure, or is `None`.
+    The result is the best one, with ``all_x``, ``all_fun``, ``all_jac``, ``all_status``, ``all_nfev`` and ``all_nit``
+    of all starts; ``progress=True`` shows how many are done.
+
     A function may return ``np.inf`` where its arguments are not allowed, as in SciPy: its gradient is zero there.
 
     Examples
@@ -68,11 +81,20 @@ def minimize(
     >>> result = tg.optimize.minimize(lambda p: (p["a"] - 1) ** 2 + tg.sum(p["b"] ** 2), {"a": 0.0, "b": np.ones(2)})
     >>> sorted(result.x)
     ['a', 'b']
+    >>> starts = np.random.default_rng(0).uniform(-2, 2, (100, 5))
+    >>> many = tg.optimize.minimize(rosenbrock, None, method="native", starts=starts)
+    >>> many.x.round(4), many.all_x.shape
+    (array([1., 1., 1., 1., 1.]), (100, 5))
     """
-    from scipy.optimize import minimize as scipy_minimize
-
     options = without_defaults(options, "gradient", "minimize")
     args = further(args)
+    starts = options.pop("starts", None)
+    if isinstance(method, str) and method in descent.METHODS:
+        return _native(fun, x0, args, method, {"callback": callback, "starts": starts, **options})
+    if starts is not None:
+        raise TypeError(f"minimize: starts are for the methods {descent.METHODS}, not for {method!r}")
+    from scipy.optimize import minimize as scipy_minimize
+
     target = objective(fun, x0)
     kind = method.lower() if isinstance(method, str) else ""
     values_only = kind in _VALUES
@@ -86,6 +108,19 @@ def minimize(
         **_second_derivatives(kind, target, options),
         **options,
     )
+    return structured(result, target.layout)
+
+
+def _native(fun: Any, x0: Any, args: Any, method: str, options: dict[str, Any]) -> Any:
+    """Minimise in compiled code."""
+    starts = options.pop("starts")
+    if starts is not None and x0 is None:
+        x0 = np.asarray(starts, np.float64)[0]
+    target = objective(fun, x0)
+    if starts is not None:
+        result = descent.minimize_many(target, method, starts, args, options)
+    else:
+        result = descent.minimize_one(target, method, target.layout.ravel(x0), args, options)
     return structured(result, target.layout)
 
 

@@ -71,6 +71,11 @@ class _VectorFunction:
         return self if layout == self._layout else type(self)(self.function, x0)
 
     @property
+    def replayed(self) -> Jit[..., Any]:
+        """The function of one vector, which is recorded and replayed."""
+        return self._replayed
+
+    @property
     def layout(self) -> Layout:
         """The layout of `x0`, or of the first vector that the function was called with."""
         if self._layout is None:

@@ -54,6 +54,7 @@ class Jit(UnlessObserved, OfFunction, Generic[P, R]):
         self.derived: dict[Any, Jit[..., Any]] = {}  # recorded transforms of this function, by their key
         self._fast: Path | None = None
         self.direction: Path | None = None  # the fast path of its jvp
+        self.loops: dict[Any, Any] = {}  # what compiled loops know of it, by signature
         self.captured: CapturedState | None = None  # from its last recording
         functools.update_wrapper(self, function, updated=())
 
@@ -169,6 +170,10 @@ class Jit(UnlessObserved, OfFunction, Generic[P, R]):
                 self.traces.drop_signature(signature)
                 return self.traces.signature(self, arguments.key)
         return signature
+
+    def recordings(self, arguments: Arguments) -> list[Trace]:
+        """Return the recordings for such arguments that are good now."""
+        return self._signature(arguments).traces
 
     def _record_unless(self, tried: list[Trace], signature: Signature, arguments: Arguments) -> Trace | None:
         """Record a trace for these arguments, unless another thread has added one that was not tried."""

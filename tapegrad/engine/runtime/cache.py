@@ -134,11 +134,22 @@ def _processor() -> str:
     return hashlib.sha256(repr(kind).encode()).hexdigest()[:8]
 
 
+@functools.cache
+def _digest_above(package: str) -> str:
+    """Digest of the sources of a package that stands on the engine; nothing for the engine's own."""
+    name = package.partition(".")[2].replace(".", "/")
+    if not name or name.startswith(_COMPILED):
+        return ""
+    files = sorted((_PACKAGE / name).glob("*.py"))
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:8] + "."
+
+
 def _file(module: str, function: str) -> Path | None:
     """The file in which a function's compiled code is kept."""
     path = folder()
     python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
-    name = f"{module.partition('.')[2]}.{function}.{python}.{_processor()}.nbc"
+    above = _digest_above(module.rpartition(".")[0])
+    name = f"{module.partition('.')[2]}.{function}.{above}{python}.{_processor()}.nbc"
     return None if path is None else path / name
 
 

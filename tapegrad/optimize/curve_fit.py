@@ -1,0 +1,308 @@
+"""`curve_fit`: many fits of one model at once, in compiled code."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import name_of
+from tapegrad.optimize.native.arguments import (
+    TOLERANCE,
+    check_feasible,
+    checked_bounds,
+    checked_choice,
+    checked_positive,
+    checked_tolerances,
+    refuse,
+)
+from tapegrad.optimize.native.loops.losses import LOSSES
+from tapegrad.optimize.native.many_fits import FIRST_DAMPING, Found, Task, Worker
+from tapegrad.optimize.native.recorded import Recorded
+from tapegrad.optimize.native.sharing import checked_threads, run_shared
+from tapegrad.optimize.native.single_fit import MESSAGES
+from tapegrad.optimize.objective import residuals
+from tapegrad.transforms.jit import jit
+
+_MANY = 200  # fits from which on it pays to compile the model's segments
+
+
+class CurveFits:
+    """Results of many fits; made by `curve_fit`.
+
+    Attributes
+    ----------
+    x : numpy.ndarray, shape (m, k)
+        The parameters.
+    cov : numpy.ndarray, shape (m, k, k)
+        Their covariances, as SciPy's `curve_fit` has them: inf where the data do not determine them, nan where a fit
+        could not begin.
+    cost : numpy.ndarray, shape (m,)
+        Half the sums of squares, or of the robust loss.
+    status : numpy.ndarray of int, shape (m,)
+        As of `scipy.optimize.least_squares`: 1 to 4 where a fit converged, 0 where it reached the maximum of
+        evaluations, -3 where the model or its derivatives are not finite at the start.
+    nfev : numpy.ndarray of int, shape (m,)
+        Evaluations of the model with its Jacobian.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> t = np.linspace(0, 1, 20)
+    >>> decays = np.array([[3 * np.exp(-2 * t)], [4 * np.exp(-t)]]).reshape(2, 20)
+    >>> fits = tg.optimize.curve_fit(lambda t, a, r: a * tg.exp(-r * t), t, decays, [2.0, 1.5])
+    >>> fits.x.round(6)
+    array([[3., 2.],
+           [4., 1.]])
+    >>> fits.success
+    array([ True,  True])
+    """
+
+    def __init__(self, found: Found, predict: Callable[[np.ndarray], np.ndarray], data: np.ndarray) -> None:
+        self.x, self.cov, self.cost = found.out_x, found.out_covariance, found.out_cost
+        self.status, self.nfev = found.out_status, found.out_evaluations
+        self._predict, self._data = predict, data
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} fits of {self.x.shape[1]} parameters, {int(self.success.sum())} converged>"
+
+    @property
+    def success(self) -> np.ndarray:
+        """Which of the fits converged."""
+        return self.status > 0
+
+    @property
+    def message(self) -> list[str]:
+        """What the status of each fit means."""
+        return [MESSAGES[status] for status in self.status.tolist()]
+
+    def summary(self, names: Sequence[str] | None = None) -> np.ndarray:
+        """Return the fits as a structured array, with a record for each.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Names of the parameters, by default ``p0``, ``p1`` and so on.
+
+        Returns
+        -------
+        numpy.ndarray, shape (m,)
+            For each parameter a field with its value and one with its standard error, ``p0`` and ``p0_error``; then
+            ``cost``, ``status`` and ``nfev``.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> fits = tg.optimize.curve_fit(lambda t, a: a * t, np.arange(3.0), [[0.0, 1.0, 2.0]], [[2.0]])
+        >>> fits.summary(["slope"])["slope"]
+        array([1.])
+        """
+        size = self.x.shape[1]
+        names = [f"p{j}" for j in range(size)] if names is None else list(names)
+        if len(names) != size:
+            raise ValueError(f"summary: {len(names)} names for {size} parameters")
+        fields = [(field, np.float64) for name in names for field in (name, f"{name}_error")]
+        table = np.zeros(len(self), [*fields, ("cost", np.float64), ("status", np.int64), ("nfev", np.int64)])
+        errors = np.sqrt(np.einsum("ijj->ij", self.cov))
+        for j, name in enumerate(names):
+            table[name], table[f"{name}_error"] = self.x[:, j], errors[:, j]
+        table["cost"], table["status"], table["nfev"] = self.cost, self.status, self.nfev
+        return table
+
+    def plot(self, fits: Sequence[int], figure: Any = None) -> Any:
+        """Draw data and fitted curves of some of the fits, each in a panel; needs Matplotlib.
+
+        Parameters
+        ----------
+        fits : sequence of int
+            Numbers of the fits.
+        figure : matplotlib.figure.Figure, optional
+            What to draw in, by default a new figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Points are drawn in their order; of images, one row after the other.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> fits = tg.optimize.curve_fit(lambda t, a: a * t, np.arange(3.0), [[0.0, 1.0, 2.0]], [[2.0]])
+        >>> fits.plot([0]).savefig("fits.png")  # doctest: +SKIP
+        """
+        if figure is None:
+            from matplotlib.figure import Figure
+
+            figure = Figure(layout="constrained")
+        panels = figure.subplots(len(fits), squeeze=False)[:, 0]
+        for panel, number in zip(panels, fits, strict=True):
+            panel.plot(self._data[number].ravel(), ".", color="0.5")
+            panel.plot(np.ravel(self._predict(self.x[number])), color="C0")
+            panel.set_title(
+                f"fit {number}, cost {self.cost[number]:.4g}, status {self.status[number]}", size="small"
+            )
+        return figure
+
+
+def curve_fit(
+    model: Callable[..., Any],
+    t: Any,
+    Y: Any,  # noqa: N803
+    P0: Any,  # noqa: N803
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    **options: Any,
+) -> CurveFits:
+    """Fit a model to many sets of data by least squares, each with parameters of its own.
+
+    Parameters
+    ----------
+    model : callable
+        Takes `t`, then each parameter as an argument of its own, as for `scipy.optimize.curve_fit`; returns what a row
+        of `Y` looks like. It is recorded once.
+    t : array_like or anything
+        Handed to the model as it is, the same for all fits.
+    Y : array_like, shape (m, ...)
+        The data: a row, or an image, for each fit.
+    P0 : array_like, shape (m, k) or (k,)
+        Where to start: for each fit, or the same for all.
+    sigma : array_like, optional
+        Standard deviations of the data: anything that broadcasts to the shape of `Y`.
+    absolute_sigma : bool, default False
+        Whether the covariances are those of `sigma` as it is; by default it is scaled to the residuals of each fit.
+    **options
+        ``bounds``
+            A pair of lower and upper bounds, numbers or vectors of `k`, or a `scipy.optimize.Bounds`.
+        ``loss``, ``f_scale``
+            A robust loss and its scale, as of `scipy.optimize.least_squares`.
+        ``mask``
+            `True` where a point is left out, as in `numpy.ma`: anything that broadcasts to the shape of `Y`.
+        ``ftol``, ``xtol``, ``gtol``
+            Tolerances, 1e-8 each: relative change of the cost, relative change of the parameters, largest slope.
+        ``max_nfev``
+            Evaluations of each fit at most, by default 100 for each parameter.
+        ``threads``
+            How many threads work, by default as many as there are processors.
+        ``progress``
+            `True`, for a line on stderr, or a function that is called with the numbers of fits done and of all.
+
+    Returns
+    -------
+    CurveFits
+        Arrays with a row for each fit: ``x``, ``cov``, ``cost``, ``status``, ``nfev``.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not go together, a start is outside of the bounds, or an option has no such value.
+    TypeError
+        For options that there are not.
+
+    Notes
+    -----
+    Levenberg and Marquardt's method on the normal equations, with exact derivatives: the damping, in units of the
+    largest diagonal elements so far, begins at 0.001, falls by ten with each step that is accepted and rises by ten
+    with each that is not. This squares the condition of a problem, which is harmless for few parameters; for a hard
+    problem alone there is ``least_squares(method="native")``, which takes QR. A fit that fails has a status, and raises
+    nothing. Results do not depend on the number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> t = np.linspace(-3, 3, 25)
+    >>> peak = lambda t, height, center, width: height * np.exp(-(((t - center) / width) ** 2))
+    >>> centers = np.array([-0.5, 0.0, 0.5])
+    >>> fits = tg.optimize.curve_fit(peak, t, peak(t, 2.0, centers[:, None], 1.0), [1.5, 0.1, 1.2])
+    >>> fits.x[:, 1].round(6) + 0.0
+    array([-0.5,  0. ,  0.5])
+    """
+    data, starts = np.asarray(Y, np.float64, order="C"), np.asarray(P0, np.float64)
+    if data.ndim < 1 or starts.ndim not in (1, 2) or starts.shape[-1] == 0:
+        raise ValueError(
+            f"curve_fit: Y of shape {data.shape}, P0 of shape {starts.shape}; they must be (m, ...), and (m, k) or (k,)"
+        )
+    if starts.ndim == 2 and len(starts) != len(data):
+        raise ValueError(f"curve_fit: {len(data)} rows of data, but {len(starts)} of P0")
+    count, size = len(data), starts.shape[-1]
+    starts = np.ascontiguousarray(np.broadcast_to(starts, (count, size)))
+    threads = checked_threads(options.pop("threads", None), "curve_fit")
+    progress = options.pop("progress", None)
+    weights = _weights(data.shape, sigma, options.pop("mask", None))
+    task = _task(data, starts, weights, absolute_sigma, options)
+    found = Found(count, size)
+    predict = jit(_OfVector(model, t, size), fuse=True if count >= _MANY else None)
+    if count:
+        recorded = Recorded(_flat(predict, starts[0], data.shape[1:], model), starts[0])
+        run_shared(count, threads, lambda: Worker(recorded, task, found), progress)
+    return CurveFits(found, predict, data)
+
+
+class _OfVector:
+    """A model as a function of the vector of its parameters."""
+
+    def __init__(self, model: Callable[..., Any], t: Any, size: int) -> None:
+        self.model, self.t, self.size = model, t, size
+        self.__name__ = self.__qualname__ = name_of(model)
+
+    def __call__(self, parameters: Any) -> Any:
+        return self.model(self.t, *(parameters[j] for j in range(self.size)))
+
+
+def _flat(predict: Any, start: np.ndarray, shape: tuple[int, ...], model: Any) -> Any:
+    """Return the model with its result as one vector, to be replayed."""
+    found = np.shape(predict(start))
+    if found != shape:
+        raise ValueError(
+            f"curve_fit: {name_of(model)} returned shape {found}, but a row of Y has shape {shape}"
+        )
+    return residuals(predict, start).replayed
+
+
+def _weights(shape: tuple[int, ...], sigma: Any, mask: Any) -> np.ndarray | None:
+    """Return one over `sigma`, and zero where the mask says so; for the points of one fit if those of all are alike."""
+    if sigma is None and mask is None:
+        return None
+    spread = np.asarray(1.0 if sigma is None else sigma, np.float64)
+    out = np.asarray(False if mask is None else mask)
+    if out.dtype != np.bool_:
+        raise TypeError(
+            f"curve_fit: mask is of dtype {out.dtype}; it must be of bools, True where a point is left out"
+        )
+    if not np.all((spread > 0) & np.isfinite(spread)):
+        raise ValueError("curve_fit: sigma must be positive and finite; leave points out by mask=")
+    for name, array in (("sigma", spread), ("mask", out)):
+        if not _broadcasts(array.shape, shape):
+            raise ValueError(
+                f"curve_fit: {name} of shape {array.shape} does not broadcast to Y of shape {shape}"
+            )
+    alike = max(spread.ndim, out.ndim) < len(shape)
+    weights = np.where(out, 0.0, 1.0 / spread)
+    weights = np.broadcast_to(weights, shape[1:] if alike else shape)
+    return np.ascontiguousarray(weights).reshape(-1 if alike else (shape[0], -1))
+
+
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
+
+
+def _task(
+    data: np.ndarray, starts: np.ndarray, weights: np.ndarray | None, absolute: bool, options: dict[str, Any]
+) -> Task:
+    """Return what is to be fitted."""
+    take, size = options.pop, starts.shape[1]
+    lower, upper = checked_bounds(take("bounds", (-np.inf, np.inf)), size, "curve_fit")
+    check_feasible(starts, lower, upper, "curve_fit")
+    tolerances = [take(name, TOLERANCE) for name in ("ftol", "xtol", "gtol")]
+    scale = checked_positive(take("f_scale", 1.0), "f_scale", "curve_fit")
+    numbers = np.array([*checked_tolerances(tolerances, "curve_fit"), scale, FIRST_DAMPING])
+    loss = LOSSES[checked_choice(take("loss", "linear"), LOSSES, "loss", "curve_fit")]
+    most = take("max_nfev", None)
+    most = 100 * size if most is None else int(checked_positive(most, "max_nfev", "curve_fit"))
+    refuse(options, "curve_fit")
+    rows = data.reshape(len(data), int(np.prod(data.shape[1:])))
+    return Task(rows, starts, weights, lower, upper, numbers, loss, absolute, most)

@@ -1,0 +1,240 @@
+"""`minimize(method="native")`: one or many minimisations by compiled code, and the result as SciPy has it."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, checked_positive, refuse
+from tapegrad.optimize.native.blocks import Block, Shape
+from tapegrad.optimize.native.loops import descent_words as word
+from tapegrad.optimize.native.loops import newton, quasi_newton
+from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, Recorded, Session
+from tapegrad.optimize.native.sharing import checked_threads, run_shared
+from tapegrad.transforms.base import replayable
+from tapegrad.transforms.grad import Grad
+
+METHODS = ("native", "native-newton")
+MESSAGES = {
+    word.BY_FTOL: "CONVERGENCE: RELATIVE REDUCTION OF F <= FTOL",
+    word.BY_GTOL: "CONVERGENCE: NORM OF PROJECTED GRADIENT <= GTOL",
+    word.MOST: "STOP: TOTAL NO. OF ITERATIONS OR OF EVALUATIONS REACHED LIMIT",
+    word.NO_PROGRESS: "ABNORMAL: NO STEP LOWERS THE VALUE",
+    word.NOT_FINITE: "ABNORMAL: VALUE OR GRADIENT ARE NOT FINITE AT THE START",
+    word.NOT_COMPUTED: "ABNORMAL: THE VALUE COULD NOT BE COMPUTED AT THE START",
+}
+# SciPy's numbers: 0 converged, 1 a limit, 2 anything else
+_STATUS = {word.BY_FTOL: 0, word.BY_GTOL: 0, word.MOST: 1}
+_LIMIT = 15_000
+
+
+class DescentSettings:
+    """Checked settings of minimisations.
+
+    Attributes
+    ----------
+    method
+        One of `METHODS`.
+    lower, upper
+        Bounds.
+    numbers, counts
+        As compiled code has them.
+    memory
+        How many pairs L-BFGS keeps.
+    strong
+        Whether its line search asks for the strong condition of Wolfe.
+    """
+
+    def __init__(self, method: str, size: int, bounds: Any, tol: Any, options: dict[str, Any]) -> None:
+        self.method, self.who = method, f"minimize(method={method!r})"
+        self.newton = method == "native-newton"
+        given, who = dict(options), self.who
+        take = given.pop
+        self.lower, self.upper = _bounds(bounds, size, who)
+        self.bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+        if self.newton and self.bounded:
+            raise ValueError(f"{who} takes no bounds; method='native' does")
+        self.numbers = np.zeros(word.PREDICTED + 1)
+        self.numbers[word.FTOL] = float(
+            take("ftol", (0.0 if self.newton else 2.220446e-09) if tol is None else tol)
+        )
+        self.numbers[word.GTOL] = float(take("gtol", 1e-5 if tol is None else tol))
+        if not np.all(self.numbers >= 0):
+            raise ValueError(f"{who}: tolerances must not be negative, and not nan")
+        self.numbers[word.MOST_RADIUS] = checked_positive(
+            take("max_trust_radius", 1e3), "max_trust_radius", who
+        )
+        self.counts = np.zeros(word.END + 1, np.int64)
+        self.counts[word.MAX_NFEV] = int(checked_positive(take("maxfun", _LIMIT), "maxfun", who))
+        self.counts[word.MAX_NIT] = int(checked_positive(take("maxiter", _LIMIT), "maxiter", who))
+        self.counts[word.MAX_SEARCH] = int(checked_positive(take("maxls", 30), "maxls", who))
+        self.memory = int(checked_positive(take("maxcor", 10), "maxcor", who))
+        self.strong = bool(take("strong_wolfe", False))
+        refuse(given, who)
+
+
+def _bounds(bounds: Any, size: int, who: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return bounds as vectors, from SciPy's forms for `minimize`: `Bounds`, or a pair for each parameter."""
+    if bounds is None:
+        return np.full(size, -np.inf), np.full(size, np.inf)
+    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
+        return checked_bounds(bounds, size, who)
+    pairs = list(bounds)
+    if len(pairs) != size or not all(len(pair) == 2 for pair in pairs):
+        raise ValueError(f"{who}: bounds must be a scipy.optimize.Bounds, or {size} pairs (lower, upper)")
+    lower = np.array([-np.inf if low is None else low for low, _ in pairs], np.float64)
+    upper = np.array([np.inf if high is None else high for _, high in pairs], np.float64)
+    return checked_bounds((lower, upper), size, who)
+
+
+class Outcomes:
+    """Results of minimisations, by number."""
+
+    def __init__(self, count: int, size: int) -> None:
+        self.out_x, self.out_gradient = np.zeros((count, size)), np.zeros((count, size))
+        self.out_value = np.full(count, np.nan)
+        self.out_status, self.out_evaluations = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.out_iterations, self.out_products = np.zeros(count, np.int64), np.zeros(count, np.int64)
+
+
+class _Worker:
+    """Minimises on one thread."""
+
+    def __init__(
+        self,
+        settings: DescentSettings,
+        recorded: tuple[Recorded, ...],
+        starts: np.ndarray,
+        outcomes: Outcomes,
+    ) -> None:
+        size: int = starts.shape[1]
+        memory = settings.memory
+        vectors = (
+            "x",
+            "gradient",
+            "trial",
+            "trial_gradient",
+            "direction",
+            "product",
+            "conjugate",
+            "residual",
+        )
+        shapes: dict[str, Shape] = {
+            **dict.fromkeys(vectors, size),
+            **dict.fromkeys(("steps", "changes"), (memory, size)),
+            **dict.fromkeys(("curvatures", "weights"), memory),
+            "trial_value": 1,
+        }
+        numbers = {
+            "k": size,
+            "memory": memory,
+            "bounded": int(settings.bounded),
+            "strong": int(settings.strong),
+        }
+        arrays = {
+            **vars(outcomes),
+            "lower": settings.lower,
+            "upper": settings.upper,
+            "starts": starts,
+            "counts": settings.counts.copy(),
+            "settings": settings.numbers.copy(),
+        }
+        self.block = block = Block(word.Descent, shapes, numbers, arrays)
+        block["trial"][:] = starts[0]
+        self._run = newton.run_newton if settings.newton else quasi_newton.run_quasi_newton
+        session = Session(
+            recorded[0], block.addresses("trial"), block.addresses("trial_value", "trial_gradient")
+        )
+        self._sessions = [session]
+        block.set_word("session", session.address)
+        if settings.newton:
+            products = Session(recorded[1], block.addresses("x", "conjugate"), block.addresses("product"))
+            self._sessions.append(products)
+            block.set_word("products", products.address)
+
+    def run(self, first: int, end: int) -> None:
+        """Minimise from some of the starts."""
+        counts = self.block["counts"]
+        counts[word.NEXT], counts[word.END] = first, end
+        while status := self._run(self.block.address):
+            turning = int(counts[word.PHASE] == word.TURNING)
+            self._sessions[turning].go_on(status, self.block["x" if turning else "trial"])
+
+    def finish(self) -> None:
+        """Nothing is left over."""
+
+    def close(self) -> None:
+        """Close the sessions."""
+        for session in self._sessions:
+            session.close()
+
+
+def descend(
+    target: Any, method: str, starts: np.ndarray, args: Any, options: dict[str, Any]
+) -> tuple[Outcomes, DescentSettings]:
+    """Minimise an objective from all of the starts."""
+    given = dict(options)
+    take = given.pop
+    settings = DescentSettings(
+        method, starts.shape[1], take("bounds", None), take("tol", None), take("options", None) or {}
+    )
+    threads, progress = checked_threads(take("threads", None), settings.who), take("progress", None)
+    refuse({name: value for name, value in given.items() if value is not None}, settings.who)
+    if not starts.shape[1]:
+        raise ValueError(f"{settings.who}: x0 has no elements")
+    check_feasible(starts, settings.lower, settings.upper, settings.who)
+    outcomes = Outcomes(*starts.shape)
+    if len(starts):
+        recorded = [Recorded(target.replayed, starts[0], args, kind=GRADIENT)]
+        if settings.newton:
+            gradient = replayable(Grad(target.replayed, 0))
+            assert gradient is not None
+            recorded.append(Recorded(gradient, starts[0], args, kind=PRODUCT))
+        run_shared(
+            len(starts), threads, lambda: _Worker(settings, tuple(recorded), starts, outcomes), progress
+        )
+    return outcomes, settings
+
+
+def minimize_one(target: Any, method: str, x0: np.ndarray, args: Any, options: dict[str, Any]) -> Any:
+    """Minimise from one start, and return a `scipy.optimize.OptimizeResult`."""
+    outcomes, _ = descend(target, method, x0[None], args, {"threads": 1, **options})
+    return _result(outcomes, 0, method)
+
+
+def _result(outcomes: Any, number: int, method: str) -> Any:
+    from scipy.optimize import OptimizeResult
+
+    kind = int(outcomes.out_status[number])
+    result = OptimizeResult(
+        x=outcomes.out_x[number].copy(),
+        fun=float(outcomes.out_value[number]),
+        jac=outcomes.out_gradient[number].copy(),
+        nfev=int(outcomes.out_evaluations[number]),
+        njev=int(outcomes.out_evaluations[number]),
+        nit=int(outcomes.out_iterations[number]),
+        status=_STATUS.get(kind, 2),
+        message=MESSAGES[kind],
+        success=kind in (word.BY_FTOL, word.BY_GTOL),
+    )
+    if method == "native-newton":
+        result.nhev = int(outcomes.out_products[number])
+    return result
+
+
+def minimize_many(target: Any, method: str, starts: Any, args: Any, options: dict[str, Any]) -> Any:
+    """Minimise from many starts. Return the best result, with those of all starts in `all_x` and so on."""
+    starts = np.ascontiguousarray(starts, np.float64)
+    size = target.layout.size
+    if starts.ndim != 2 or starts.shape[1] != size or not len(starts):
+        raise ValueError(
+            f"minimize: starts of shape {starts.shape}; they must be a matrix with a row of {size} parameters for each"
+        )
+    outcomes, _ = descend(target, method, starts, args, options)
+    values = np.where(np.isnan(outcomes.out_value), np.inf, outcomes.out_value)
+    result = _result(outcomes, int(np.argmin(values)), method)
+    result.all_x, result.all_fun, result.all_jac = outcomes.out_x, outcomes.out_value, outcomes.out_gradient
+    result.all_status = np.array([_STATUS.get(kind, 2) for kind in range(word.NOT_COMPUTED + 1)])[
+        outcomes.out_status
+    ]
+    result.all_nfev, result.all_nit = outcomes.out_evaluations, outcomes.out_iterations
+    return result

@@ -1,0 +1,16 @@
+"""The loops of the optimisers, compiled: machines of states, which Python starts and goes on with.
+
+Each works on a block of words, the fields of a NamedTuple: numbers, and addresses of arrays. In reading order:
+
+    fit_words, levenberg           one least-squares problem: its state; its loop
+    radius, damped                 the step in a trust region; least squares with damping
+    losses, box                    robust losses; bounds
+    batch_words, batch             many fits of one model: their state; their loop, over lanes
+    batch_sums, lanes, covariance  sums over points; small systems of equations; covariances
+    descent_words, descents        minimisations: their state; how they begin and end
+    quasi_newton, newton           L-BFGS; Newton's method in a trust region
+    sessions                       functions opened for many calls at fixed addresses
+    evaluation, vectors            residuals and derivatives at a point; loops over vectors
+
+They are compiled as the engine is, and kept in its cache.
+"""

@@ -1,0 +1,103 @@
+"""Many fits of one model, as compiled code sees them: addresses, counts and settings.
+
+Several problems are worked on at once, each in a *lane*: every array has the lanes as its last dimension. A problem
+that has converged gives its lane to the next one of the queue.
+"""
+
+from typing import NamedTuple
+
+
+class Batch(NamedTuple):
+    """Words of the fits: how many, an address, or an option.
+
+    Attributes
+    ----------
+    n, k, lanes
+        Points, parameters, and problems at a time.
+    session
+        Evaluates the model at `trial` to `values`, and its derivatives.
+    rows
+        Address of a Jacobian that is evaluated row by row, of one lane; 0 where its columns are in the session.
+    trial, values, data, weights
+        By parameter and lane; by point and lane. `weights` is 0 where all are one.
+    slopes, squares
+        By point and lane: what the gradient is the product of with the derivatives, and weights of these.
+    columns
+        Room for the columns of a Jacobian that is evaluated row by row, of one lane.
+    column_words
+        Addresses of the columns.
+    x, gradient, step, scale, tried_gradient
+        By parameter and lane.
+    matrix, tried_matrix, factor
+        By parameter, parameter before it or itself, and lane.
+    cost, tried_cost, damping, check
+        By lane.
+    states, problems, evaluations, points
+        By lane, integers: the states are those of this module; how many points have a weight.
+    lower, upper
+        By parameter.
+    square, inverse
+        Matrices of one lane.
+    all_data, all_weights, all_starts
+        By problem. The step from one problem's weights to the next may be zero.
+    out_x, out_covariance, out_cost, out_status, out_evaluations
+        The results by problem.
+    counts, settings
+        Integers and numbers, by the constants of this module.
+    loss, absolute, bounded, weights_step
+        Options; bytes from the weights of a problem to those of the next.
+    """
+
+    n: int
+    k: int
+    lanes: int
+    session: int
+    rows: int
+    trial: int
+    values: int
+    data: int
+    weights: int
+    slopes: int
+    squares: int
+    columns: int
+    column_words: int
+    x: int
+    gradient: int
+    step: int
+    scale: int
+    tried_gradient: int
+    matrix: int
+    tried_matrix: int
+    factor: int
+    cost: int
+    tried_cost: int
+    damping: int
+    check: int
+    states: int
+    problems: int
+    evaluations: int
+    points: int
+    lower: int
+    upper: int
+    square: int
+    inverse: int
+    all_data: int
+    all_weights: int
+    all_starts: int
+    out_x: int
+    out_covariance: int
+    out_cost: int
+    out_status: int
+    out_evaluations: int
+    counts: int
+    settings: int
+    loss: int
+    absolute: int
+    bounded: int
+    weights_step: int
+
+
+NEXT, END, ACTIVE, MAX_NFEV, DRAIN, PROPOSED, SWEEPS = range(7)  # counts
+FTOL, XTOL, GTOL, F_SCALE, FIRST_DAMPING = range(5)  # settings
+
+EMPTY, FRESH, GOING = range(3)  # states of a lane

@@ -1,0 +1,53 @@
+"""Bounds of parameters: a parameter at a bound, from which the cost falls outwards only, is held there.
+
+What is free moves by the step of the free ones alone, and is then projected on the box [1]_.
+
+References
+----------
+.. [1] C. Kanzow, N. Yamashita, M. Fukushima, "Levenberg-Marquardt methods with strong local convergence properties
+   for solving nonlinear equations with convex constraints", J. Comput. Appl. Math. 172, 2004.
+"""
+
+from tapegrad.engine.kernels.raw_memory import load_f64, store_f64, store_i64
+from tapegrad.engine.runtime.compiler import inline_njit
+
+
+@inline_njit
+def is_held(x, gradient, lower, upper, j):
+    """Whether a parameter is at a bound, and the cost falls outwards."""
+    value, slope = load_f64(x, j), load_f64(gradient, j)
+    return (value <= load_f64(lower, j) and slope > 0.0) or (value >= load_f64(upper, j) and slope < 0.0)
+
+
+@inline_njit
+def list_free(x, gradient, lower, upper, free, k):
+    """List the parameters that are not held; how many there are."""
+    count = 0
+    for j in range(k):
+        if not is_held(x, gradient, lower, upper, j):
+            store_i64(free, count, j)
+            count += 1
+    return count
+
+
+@inline_njit
+def steepness(x, gradient, lower, upper, k):
+    """The largest slope by a parameter that is not held."""
+    found = 0.0
+    for j in range(k):
+        if not is_held(x, gradient, lower, upper, j):
+            found = max(found, abs(load_f64(gradient, j)))
+    return found
+
+
+@inline_njit
+def project(x, lower, upper, k):
+    """Move a point into the box; whether it was outside."""
+    moved = False
+    for j in range(k):
+        value = load_f64(x, j)
+        inside = min(max(value, load_f64(lower, j)), load_f64(upper, j))
+        if inside != value:
+            store_f64(x, j, inside)
+            moved = True
+    return moved

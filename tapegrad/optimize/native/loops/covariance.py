@@ -1,0 +1,89 @@
+"""Covariance of fitted parameters, from the matrix of Gauss and Newton."""
+
+import math
+
+from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, store_f64
+from tapegrad.engine.runtime.compiler import inline_njit
+
+_EPS = 2.220446049250313e-16
+
+
+@inline_njit
+def _decompose(matrix, k):
+    """Cholesky's decomposition in place, of the lower triangle; whether the matrix is safely definite."""
+    for i in range(k):
+        for j in range(i + 1):
+            value = load_f64(matrix, i * k + j)
+            for c in range(j):
+                value -= load_f64(matrix, i * k + c) * load_f64(matrix, j * k + c)
+            if i == j:
+                if not value > 16.0 * _EPS:  # of a matrix with ones on the diagonal
+                    return False
+                store_f64(matrix, i * k + i, math.sqrt(value))
+            else:
+                store_f64(matrix, i * k + j, value / load_f64(matrix, j * k + j))
+    return True
+
+
+@inline_njit
+def _invert(factor, inverse, k):
+    """Write the inverse of the decomposed matrix, whose factor is inverted in place."""
+    for j in range(k):
+        store_f64(factor, j * k + j, 1.0 / load_f64(factor, j * k + j))
+        for i in range(j + 1, k):
+            value = 0.0
+            for c in range(j, i):
+                value -= load_f64(factor, i * k + c) * load_f64(factor, c * k + j)
+            store_f64(factor, i * k + j, value / load_f64(factor, i * k + i))
+    for i in range(k):
+        for j in range(i + 1):
+            value = 0.0
+            for c in range(i, k):
+                value += load_f64(factor, c * k + i) * load_f64(factor, c * k + j)
+            store_f64(inverse, i * k + j, value)
+            store_f64(inverse, j * k + i, value)
+
+
+@inline_njit
+def _element(batch, lane, i, j):
+    return load_f64(batch.matrix, (i * (i + 1) // 2 + j) * batch.lanes + lane)
+
+
+@inline_njit
+def _invert_lane(batch, lane):
+    """Write the inverse of a lane's matrix; whether there is one."""
+    k = batch.k
+    for i in range(k):
+        for j in range(i + 1):
+            size = _element(batch, lane, i, i) * _element(batch, lane, j, j)
+            if not size > 0.0:
+                return False
+            store_f64(batch.square, i * k + j, _element(batch, lane, i, j) / math.sqrt(size))
+    if not _decompose(batch.square, k):
+        return False
+    _invert(batch.square, batch.inverse, k)
+    for i in range(k):
+        for j in range(k):
+            size = _element(batch, lane, i, i) * _element(batch, lane, j, j)
+            store_f64(batch.inverse, i * k + j, load_f64(batch.inverse, i * k + j) / math.sqrt(size))
+    return True
+
+
+@inline_njit
+def _variance(batch, lane, cost):
+    """What the inverse of the matrix is multiplied by; infinity where there are not more points than parameters."""
+    if batch.absolute != 0:
+        return 1.0
+    freedom = load_i64(batch.points, lane) - batch.k
+    return 2.0 * cost / freedom if freedom > 0 else math.inf
+
+
+@inline_njit
+def write_covariance(batch, lane, problem, cost, known):
+    """Write the covariance of a problem's parameters: nan where the fit never began, inf where data do not say."""
+    size = batch.k * batch.k
+    target, variance = batch.out_covariance + 8 * size * problem, _variance(batch, lane, cost)
+    found = known and math.isfinite(variance) and _invert_lane(batch, lane)
+    for c in range(size):
+        missing = math.inf if known else math.nan
+        store_f64(target, c, variance * load_f64(batch.inverse, c) if found else missing)

@@ -1,0 +1,166 @@
+"""Loops over lanes: sums over points, and small systems of equations, one for each lane."""
+
+import math
+
+from tapegrad.engine.kernels.inlining import noinline_loop
+from tapegrad.engine.kernels.raw_memory import load_f64, store_f64
+from tapegrad.optimize.native.loops.vectors import dot
+
+_TINY = 2.2250738585072014e-308
+
+
+@noinline_loop
+def clear(target, count):
+    """Write zeros."""
+    for i in range(count):
+        store_f64(target, i, 0.0)
+
+
+@noinline_loop
+def subtract(target, a, b, count):
+    """Write the differences of two arrays."""
+    for i in range(count):
+        store_f64(target, i, load_f64(a, i) - load_f64(b, i))
+
+
+@noinline_loop
+def _four_rows(target, a, b, lanes):
+    for lane in range(lanes):
+        value = load_f64(a, lane) * load_f64(b, lane)
+        value += load_f64(a, lanes + lane) * load_f64(b, lanes + lane)
+        value += load_f64(a, 2 * lanes + lane) * load_f64(b, 2 * lanes + lane)
+        value += load_f64(a, 3 * lanes + lane) * load_f64(b, 3 * lanes + lane)
+        store_f64(target, lane, load_f64(target, lane) + value)
+
+
+@noinline_loop
+def _one_row(target, a, b, lanes):
+    for lane in range(lanes):
+        store_f64(target, lane, load_f64(target, lane) + load_f64(a, lane) * load_f64(b, lane))
+
+
+@noinline_loop
+def _weighted_row(target, a, b, weights, lanes):
+    for lane in range(lanes):
+        weight = load_f64(weights, lane)
+        value = load_f64(a, lane) * load_f64(b, lane) * weight
+        store_f64(target, lane, load_f64(target, lane) + (value if weight != 0.0 else 0.0))
+
+
+@noinline_loop
+def _masked_row(target, a, b, lanes):
+    for lane in range(lanes):
+        factor = load_f64(b, lane)
+        value = load_f64(a, lane) * factor
+        store_f64(target, lane, load_f64(target, lane) + (value if factor != 0.0 else 0.0))
+
+
+@noinline_loop
+def products(target, a, b, n, lanes):
+    """Write the inner products over the points, by lane."""
+    if lanes == 1:
+        store_f64(target, 0, dot(a, b, n))
+        return
+    clear(target, lanes)
+    row_bytes = 8 * lanes
+    whole = n // 4 * 4
+    for i in range(0, whole, 4):
+        _four_rows(target, a + i * row_bytes, b + i * row_bytes, lanes)
+    for i in range(whole, n):
+        _one_row(target, a + i * row_bytes, b + i * row_bytes, lanes)
+
+
+@noinline_loop
+def weighted_products(target, a, b, weights, n, lanes):
+    """Write the same with a weight for each term; what has no weight is zero, whatever its factors."""
+    clear(target, lanes)
+    row_bytes = 8 * lanes
+    for i in range(n):
+        _weighted_row(target, a + i * row_bytes, b + i * row_bytes, weights + i * row_bytes, lanes)
+
+
+@noinline_loop
+def masked_products(target, a, b, n, lanes):
+    """Write the inner products; a zero of `b` is zero whatever it is multiplied by."""
+    clear(target, lanes)
+    row_bytes = 8 * lanes
+    for i in range(n):
+        _masked_row(target, a + i * row_bytes, b + i * row_bytes, lanes)
+
+
+@noinline_loop
+def raise_to(target, other, lanes):
+    """Raise numbers to others where those are larger."""
+    for lane in range(lanes):
+        store_f64(target, lane, max(load_f64(target, lane), load_f64(other, lane)))
+
+
+@noinline_loop
+def add_to(target, other, lanes):
+    """Add numbers to others."""
+    for lane in range(lanes):
+        store_f64(target, lane, load_f64(target, lane) + load_f64(other, lane))
+
+
+# --- Cholesky's decomposition, with the lower triangle packed by rows --------------------------------------------
+
+
+@noinline_loop
+def damp(target, matrix, damping, scale, lanes):
+    """Write diagonal elements with their damping."""
+    for lane in range(lanes):
+        value = load_f64(scale, lane)
+        damped = load_f64(damping, lane) * (value if value > 0.0 else 1.0)
+        store_f64(target, lane, load_f64(matrix, lane) + damped)
+
+
+@noinline_loop
+def _subtract_products(target, a, b, lanes):
+    for lane in range(lanes):
+        store_f64(target, lane, load_f64(target, lane) - load_f64(a, lane) * load_f64(b, lane))
+
+
+@noinline_loop
+def _take_root(target, lanes):
+    """Write one over the roots of the pivots."""
+    for lane in range(lanes):
+        store_f64(target, lane, 1.0 / math.sqrt(max(load_f64(target, lane), _TINY)))
+
+
+@noinline_loop
+def _multiply(target, factors, lanes):
+    for lane in range(lanes):
+        store_f64(target, lane, load_f64(target, lane) * load_f64(factors, lane))
+
+
+@noinline_loop
+def decompose(factor, k, lanes):
+    """Decompose in place; the diagonal holds the inverse of what it should."""
+    row_bytes = 8 * lanes
+    for i in range(k):
+        row = factor + row_bytes * (i * (i + 1) // 2)
+        for j in range(i + 1):
+            other = factor + row_bytes * (j * (j + 1) // 2)
+            for c in range(j):
+                _subtract_products(row + row_bytes * j, row + row_bytes * c, other + row_bytes * c, lanes)
+            if j < i:
+                _multiply(row + row_bytes * j, other + row_bytes * j, lanes)
+        _take_root(row + row_bytes * i, lanes)
+
+
+@noinline_loop
+def solve(factor, vector, k, lanes):
+    """Solve the systems in place."""
+    row_bytes = 8 * lanes
+    for i in range(k):
+        row, value = factor + row_bytes * (i * (i + 1) // 2), vector + row_bytes * i
+        for j in range(i):
+            _subtract_products(value, row + row_bytes * j, vector + row_bytes * j, lanes)
+        _multiply(value, row + row_bytes * i, lanes)
+    for back in range(k):
+        i = k - 1 - back
+        value = vector + row_bytes * i
+        for j in range(i + 1, k):
+            other = factor + row_bytes * (j * (j + 1) // 2)
+            _subtract_products(value, other + row_bytes * i, vector + row_bytes * j, lanes)
+        _multiply(value, factor + row_bytes * (i * (i + 1) // 2 + i), lanes)

@@ -1,0 +1,224 @@
+"""A recorded function of one vector, as compiled loops evaluate it: its handle, and sessions of it."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.autodiff.custom.callbacks import failure
+from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules, check_forward_rules
+from tapegrad.engine.kernels.status import CALL_FAILED
+from tapegrad.engine.runtime.fork_locks import lock
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep.handle_words import SESSION_WORDS
+from tapegrad.engine.tape.view import View
+from tapegrad.optimize.native.loops import sessions
+from tapegrad.program.handle import Handle, Source, Way
+from tapegrad.program.signature import Arguments
+from tapegrad.program.spec import COLUMNS, JACFWD, JACREV, JVP, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.trace import Trace
+from tapegrad.transforms.jit import Jit
+
+_MOST_COLUMNS = 64  # that are kept side by side in a workspace
+_MOST_SIGNATURES = 16  # whose handles a function keeps
+
+
+class Kind(NamedTuple):
+    """What is evaluated.
+
+    Attributes
+    ----------
+    spec
+        The spec of its programs.
+    sources
+        Where these have the results, by the number of the first binding that the caller does not give.
+    """
+
+    spec: ProgramSpec
+    sources: tuple[int, ...]
+
+
+# -1: the output in the workspace; others: bindings after those that the caller gives
+GRADIENT = Kind(ProgramSpec(VALUE_AND_GRAD, (0,)), (-1, 0))
+PRODUCT = Kind(ProgramSpec(JVP, (0,)), (0,))
+_COLUMNS = Kind(ProgramSpec(COLUMNS, (0,), values=True), (0,))
+_FORWARD_ROWS = Kind(ProgramSpec(JACFWD, (0,), values=True), (0, 1))
+_REVERSE_ROWS = Kind(ProgramSpec(JACREV, (0,)), (-1, 0))
+
+
+def jacobian_kind(trace: Trace) -> Kind:
+    """How a trace's Jacobian is evaluated: by columns where its ops allow that, and there are not too many."""
+    if not all_have_forward_rules(trace.recording):
+        return _REVERSE_ROWS
+    few = math.prod(trace.input_shape(0)) <= _MOST_COLUMNS
+    return _COLUMNS if few else _FORWARD_ROWS
+
+
+class _Ways(Uncopied):
+    """The ways of a function for one signature and one kind of derivative, and their handle.
+
+    Attributes
+    ----------
+    kind
+        What is evaluated; `None` until the first recording decides how a Jacobian is.
+    handle
+        Of all ways that are known.
+    """
+
+    def __init__(self, function: Jit[..., Any], kind: Kind | None) -> None:
+        self._function, self.kind = function, kind
+        self._traces: list[Trace] = []
+        self._lock = lock()
+        self.handle: Handle | None = None
+
+    def hold(self, arguments: Arguments) -> bool:
+        """Whether the function would still be replayed by these recordings."""
+        good = self._function.recordings(arguments)
+        return all(trace in good for trace in self._traces)
+
+    def learn(self, arguments: Arguments, given: list[np.ndarray], known: Handle | None) -> None:
+        """Record the way of some arguments, unless another thread has added one to those of a handle."""
+        with self._lock:
+            if self.handle is known:
+                self._record(arguments, given)
+
+    def _spec(self, trace: Trace) -> ProgramSpec:
+        if self.kind is None:
+            self.kind = jacobian_kind(trace)
+        return self.kind.spec
+
+    def _record(self, arguments: Arguments, given: list[np.ndarray]) -> None:
+        check = check_forward_rules if self.kind is PRODUCT else None
+        trace, _ = self._function.run(arguments, self._spec, check, given)
+        if trace in self._traces:
+            raise RuntimeError("a recorded function took another branch when it was evaluated again")
+        self._traces.append(trace)
+        self.handle = self._make_handle([*arguments.arrays, *given])
+
+    def _make_handle(self, arrays: list[np.ndarray]) -> Handle:
+        assert self.kind is not None
+        programs = [trace.program(self.kind.spec) for trace in self._traces]
+        ways = []
+        for program in programs:
+            sources = [Source() if k < 0 else Source(program.given + k) for k in self.kind.sources]
+            ways.append(Way(program, sources, list(range(program.given))))
+        first = programs[0]
+        results = [first.outputs[0] if k < 0 else first.bindings[first.given + k] for k in self.kind.sources]
+        inputs = [View.in_c_order(array.shape, array.dtype) for array in arrays]
+        return Handle(ways, inputs, [View.in_c_order(view.shape, view.dtype) for view in results])
+
+
+def _ways_of(function: Jit[..., Any], arguments: Arguments, kind: Kind | None) -> _Ways:
+    """The ways of a function that are known from another use, if they are still good."""
+    key = arguments.key, kind
+    found: _Ways | None = function.loops.get(key)
+    if found is None or not found.hold(arguments):
+        while len(function.loops) >= _MOST_SIGNATURES:
+            function.loops.pop(next(iter(function.loops)), None)
+        found = function.loops[key] = _Ways(function, kind)
+    return found
+
+
+class Recorded(Uncopied):
+    """A recorded function of a vector, with what else it is given, for one kind of derivative.
+
+    Parameters
+    ----------
+    function
+        The function.
+    x, args, kwargs
+        Arguments to record it with. The vector is float64.
+    kind
+        What is evaluated; by default residuals and their Jacobian.
+    """
+
+    def __init__(
+        self,
+        function: Jit[..., Any],
+        x: np.ndarray,
+        args: Any = (),
+        kwargs: dict[str, Any] | None = None,
+        kind: Kind | None = None,
+    ) -> None:
+        self._function, self._rest = function, (tuple(args), kwargs or {})
+        arguments = self._arguments(x)
+        self._ways = _ways_of(function, arguments, kind)
+        self._directions = [np.zeros_like(x)] if kind is PRODUCT else []
+        if self._ways.handle is None:
+            self._ways.learn(arguments, self._directions, None)
+        self.arrays = [*arguments.arrays, *self._directions]
+
+    def _arguments(self, x: np.ndarray) -> Arguments:
+        args, kwargs = self._rest
+        return self._function.arguments((x.copy(), *args), kwargs)
+
+    def learn(self, x: np.ndarray, known: Handle) -> None:
+        """Record the way at a point, unless another thread has added one to those of a handle."""
+        self._ways.learn(self._arguments(x), self._directions, known)
+
+    @property
+    def handle(self) -> Handle:
+        """The handle of all ways that are known."""
+        assert self._ways.handle is not None
+        return self._ways.handle
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether the columns of a Jacobian are found in the session, and not its rows among the results."""
+        return self._ways.kind is _COLUMNS
+
+    @property
+    def size(self) -> int:
+        """Elements of the first result."""
+        return self.handle.results[0].size
+
+
+class Session(Uncopied):
+    """Calls of a recorded function with arrays at fixed addresses, for one thread.
+
+    Parameters
+    ----------
+    recorded
+        The function.
+    vectors, results
+        Addresses of the vector, and of a direction; of the results.
+
+    Attributes
+    ----------
+    address
+        Address of the session's words.
+    """
+
+    def __init__(self, recorded: Recorded, vectors: Sequence[int], results: Sequence[int]) -> None:
+        self._recorded = recorded
+        given = [array.ctypes.data for array in recorded.arrays]
+        given[0] = vectors[0]
+        given[len(given) + 1 - len(vectors) :] = vectors[1:]
+        self._addresses = np.array([*given, *results], np.int64)
+        self._words = np.zeros(SESSION_WORDS, np.int64)
+        self.address = int(self._words.ctypes.data)
+        self._open()
+
+    def _open(self) -> None:
+        self._handle = self._recorded.handle  # which the session's workspaces belong to
+        if sessions.begin(self._handle.address, self._addresses.ctypes.data, self.address) != 0:
+            raise MemoryError("not enough memory for a session of a compiled function")
+
+    def close(self) -> None:
+        """End it."""
+        sessions.end(self.address)
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def go_on(self, status: int, x: np.ndarray) -> None:
+        """Do what compiled code has asked for: record the way at a point, or raise what a user's function raised."""
+        if status == CALL_FAILED:
+            raise failure()
+        self.close()
+        self._recorded.learn(x, self._handle)
+        self._open()

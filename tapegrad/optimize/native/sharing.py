@@ -1,0 +1,142 @@
+"""Many problems shared among threads, in chunks, with progress."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+from tapegrad.engine.threads import allowed
+
+_CHUNKS = 16  # for each thread, at least
+_MOST = 4096  # problems in a chunk
+_SECONDS = 0.5  # between two lines of progress
+
+
+class Worker(Protocol):
+    """What one thread works with."""
+
+    def run(self, first: int, end: int) -> None:
+        """Solve the problems from one number up to another."""
+
+    def finish(self) -> None:
+        """Solve what has been begun."""
+
+    def close(self) -> None:
+        """Give back what it took."""
+
+
+def checked_threads(threads: Any, who: str) -> int:
+    """Return how many threads work: as many as are asked for, or may be used."""
+    if threads is None:
+        return allowed()
+    if isinstance(threads, bool) or int(threads) != threads or threads < 1:
+        raise ValueError(f"{who}: threads={threads!r}; it must be a positive integer")
+    return int(threads)
+
+
+def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: Any = None) -> None:
+    """Solve so many problems by as many workers as there are threads.
+
+    Parameters
+    ----------
+    count
+        How many problems there are.
+    threads
+        How many threads work on them.
+    make
+        Makes a worker. It is called by the calling thread.
+    progress
+        `True`, for a line on stderr, or a function of how many problems are done and how many there are.
+    """
+    report = _reporter(progress)
+    chunk = min(max(count // (_CHUNKS * threads), 1), _MOST)
+    chunks = _Chunks(count, chunk)
+    threads = max(min(threads, -(-count // chunk)), 1)
+    with ExitStack() as stack:
+        workers = [make() for _ in range(threads)]
+        for worker in workers:
+            stack.callback(worker.close)
+        stack.callback(chunks.stop)
+        if threads == 1:
+            _work(workers[0], chunks, lambda: report(chunks.done, count))
+        else:
+            _work_together(workers, chunks, lambda: report(chunks.done, count))
+    report(count, count)
+
+
+def _work_together(workers: list[Worker], chunks: "_Chunks", tell: Callable[[], Any]) -> None:
+    with ThreadPoolExecutor(len(workers)) as pool:
+        waiting: set[Future[None]] = {pool.submit(_work, worker, chunks, None) for worker in workers}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, _SECONDS, FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                tell()
+        finally:
+            chunks.stop()
+
+
+def _work(worker: Worker, chunks: "_Chunks", tell: Callable[[], Any] | None) -> None:
+    for first, end in chunks:
+        worker.run(first, end)
+        if tell is not None:
+            tell()
+    worker.finish()
+
+
+class _Chunks:
+    """Ranges of problems, each taken by one thread."""
+
+    def __init__(self, count: int, size: int) -> None:
+        self._count, self._size, self._next = count, size, 0
+        self._lock = threading.Lock()
+
+    @property
+    def done(self) -> int:
+        """How many problems have been taken."""
+        return min(self._next, self._count)
+
+    def stop(self) -> None:
+        """Hand out nothing any more."""
+        self._count = 0
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        while True:
+            with self._lock:
+                first, end = self._next, min(self._next + self._size, self._count)
+                if first >= end:
+                    return
+                self._next = end
+            yield first, end
+
+
+def _reporter(progress: Any) -> Callable[[int, int], Any]:
+    if progress is None or progress is False:
+        return lambda done, count: None
+    if progress is True:
+        return _Line().show
+    if not callable(progress):
+        raise TypeError(f"progress={progress!r}; it must be True, or a function of two numbers")
+    found: Callable[[int, int], Any] = progress
+    return found
+
+
+class _Line:
+    """A line on stderr that is written anew."""
+
+    def __init__(self) -> None:
+        self._begun = self._shown = time.perf_counter()
+
+    def show(self, done: int, count: int) -> None:
+        """Show how many problems are done."""
+        now = time.perf_counter()
+        if now - self._shown < _SECONDS and done < count:
+            return
+        self._shown = now
+        rate = done / max(now - self._begun, 1e-9)
+        end = "\n" if done == count else ""
+        print(f"\r{done} of {count}, {rate:.0f} a second", end=end, file=sys.stderr, flush=True)

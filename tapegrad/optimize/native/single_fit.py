@@ -1,0 +1,181 @@
+"""`least_squares(method="native")`: one problem by compiled code, and the result as SciPy has it."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import name_of
+from tapegrad.optimize.native.arguments import (
+    TOLERANCE,
+    check_feasible,
+    checked_bounds,
+    checked_choice,
+    checked_positive,
+    checked_tolerances,
+    refuse,
+)
+from tapegrad.optimize.native.blocks import Block, Shape
+from tapegrad.optimize.native.loops import fit_words as word
+from tapegrad.optimize.native.loops import levenberg
+from tapegrad.optimize.native.loops.losses import LOSSES
+from tapegrad.optimize.native.recorded import Recorded, Session
+
+_WHO = 'least_squares(method="native")'
+MESSAGES = {
+    word.MOST_EVALUATIONS: "The maximum number of function evaluations is exceeded.",
+    word.BY_GTOL: "`gtol` termination condition is satisfied.",
+    word.BY_FTOL: "`ftol` termination condition is satisfied.",
+    word.BY_XTOL: "`xtol` termination condition is satisfied.",
+    word.BY_BOTH: "Both `ftol` and `xtol` termination conditions are satisfied.",
+    word.NOT_FINITE: "Residuals or their derivatives are not finite in the initial point.",
+    word.NOT_COMPUTED: "Residuals could not be computed in the initial point.",
+}
+_EPS = float(np.finfo(float).eps)
+_STEPS = ("plain", "geodesic")
+_SOLVERS = ("qr", "normal")
+
+
+class FitSettings:
+    """Checked settings of a fit.
+
+    Attributes
+    ----------
+    lower, upper
+        Bounds.
+    numbers
+        Tolerances and the scale of the loss, as compiled code has them.
+    scale
+        One over the scales of the parameters; `None` where the Jacobian gives them.
+    most
+        Evaluations at most.
+    """
+
+    def __init__(self, x0: np.ndarray, options: dict[str, Any]) -> None:
+        take, size = options.pop, len(x0)
+        self.lower, self.upper = checked_bounds(take("bounds", (-np.inf, np.inf)), size, _WHO)
+        check_feasible(x0, self.lower, self.upper, _WHO)
+        tolerances = [take(name, TOLERANCE) for name in ("ftol", "xtol", "gtol")]
+        self.numbers = np.zeros(word.PREDICTED + 1)
+        self.numbers[word.FTOL : word.GTOL + 1] = checked_tolerances(tolerances, _WHO)
+        self.numbers[word.F_SCALE] = checked_positive(take("f_scale", 1.0), "f_scale", _WHO)
+        self.loss = LOSSES[checked_choice(take("loss", "linear"), LOSSES, "loss", _WHO)]
+        self.geodesic = checked_choice(take("steps", "plain"), _STEPS, "steps", _WHO) == "geodesic"
+        self.normal = checked_choice(take("solver", "qr"), _SOLVERS, "solver", _WHO) == "normal"
+        self.scale = _checked_scale(take("x_scale", None), size)
+        most = take("max_nfev", None)
+        self.most = 100 * size if most is None else int(checked_positive(most, "max_nfev", _WHO))
+        self.bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+        if self.geodesic and (self.bounded or self.loss):
+            raise ValueError(
+                f"{_WHO}: geodesic steps take neither bounds nor a robust loss; take steps='plain'"
+            )
+        refuse({name: value for name, value in options.items() if value is not None}, _WHO)
+
+
+def _checked_scale(x_scale: Any, size: int) -> np.ndarray | None:
+    if x_scale is None or (isinstance(x_scale, str) and x_scale == "jac"):
+        return None
+    scale = np.asarray(x_scale, np.float64)
+    if scale.ndim > 1 or scale.size not in (1, size) or not np.all((scale > 0) & np.isfinite(scale)):
+        raise ValueError(f"{_WHO}: x_scale must be 'jac', or positive numbers, one or {size}")
+    return np.broadcast_to(1 / scale, (size,)).copy()
+
+
+def _block(n: int, x0: np.ndarray, settings: FitSettings) -> Block:
+    k = len(x0)
+    by_parameter = ("x", "gradient", "step", "norms", "right", "damped_right", "row", "scratch")
+    shapes: dict[str, Shape] = {
+        **dict.fromkeys(("values", "r", "factors", "along", "right_side"), n),
+        **dict.fromkeys(by_parameter, k),
+        **dict.fromkeys(("columns", "work"), (k, n)),
+        **dict.fromkeys(("triangle", "damped"), (k, k)),
+    }
+    numbers = {
+        "n": n,
+        "k": k,
+        "loss": settings.loss,
+        "scaled": int(settings.scale is None),
+        "normal": int(settings.normal),
+        "geodesic": int(settings.geodesic),
+        "bounded": int(settings.bounded),
+    }
+    counts = np.zeros(word.ACCELERATED + 1, np.int64)
+    counts[word.MAX_NFEV] = settings.most
+    arrays = {
+        "trial": x0.copy(),
+        "scale": np.zeros(k) if settings.scale is None else settings.scale,
+        "lower": settings.lower,
+        "upper": settings.upper,
+        "addresses": np.zeros(k, np.int64),
+        "free": np.zeros(k, np.int64),
+        "counts": counts,
+        "settings": settings.numbers,
+    }
+    return Block(word.Fit, shapes, numbers, arrays)
+
+
+def _run(recorded: Recorded, block: Block) -> None:
+    results = block.addresses("values")
+    if not recorded.has_columns:
+        block.add("rows", np.zeros(recorded.handle.results[1].shape))
+        results += block.addresses("rows")
+    with Session(recorded, block.addresses("trial"), results) as session:
+        block.set_word("session", session.address)
+        while status := levenberg.run_fit(block.address):
+            session.go_on(status, block["trial"])
+
+
+def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, Any]) -> Any:
+    """Fit the residuals of a vector, and return a `scipy.optimize.OptimizeResult`."""
+    if not x0.size:
+        raise ValueError(f"{_WHO}: x0 has no elements")
+    settings = FitSettings(x0, options)
+    recorded = Recorded(target.replayed, x0, args, kwargs)
+    block = _block(recorded.size, x0, settings)
+    _run(recorded, block)
+    if block["counts"][word.STATUS] in (word.NOT_FINITE, word.NOT_COMPUTED):
+        message = MESSAGES[int(block["counts"][word.STATUS])]
+        raise ValueError(f"{_WHO}: {message} ({name_of(target.function)})")
+    residuals = block["r"].copy() if not settings.loss else target.fun(block["x"], *args, **(kwargs or {}))
+    return _result(block, residuals, settings)
+
+
+def _result(block: Block, residuals: np.ndarray, settings: FitSettings) -> Any:
+    from scipy.optimize import OptimizeResult
+
+    counts, numbers, x = block["counts"], block["settings"], block["x"]
+    status, jac = int(counts[word.STATUS]), block["columns"].T.copy()
+    return OptimizeResult(
+        x=x.copy(),
+        cost=float(numbers[word.COST]),
+        fun=residuals,
+        jac=jac,
+        grad=block["gradient"].copy(),
+        optimality=float(numbers[word.OPTIMALITY]),
+        active_mask=active_mask(x, settings.lower, settings.upper),
+        nfev=int(counts[word.NFEV]),
+        njev=int(counts[word.NJEV]),
+        status=status,
+        message=MESSAGES[status],
+        success=status > 0,
+        covariance=covariance(jac, float(numbers[word.COST])),
+    )
+
+
+def active_mask(x: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return -1 for parameters at their lower bound, 1 at the upper one, 0 for the others."""
+    return (x >= upper).astype(int) - (x <= lower)
+
+
+def covariance(jac: np.ndarray, cost: float) -> np.ndarray:
+    """Return the covariance of parameters as `scipy.optimize.curve_fit` has it; inf where data do not determine it."""
+    n, k = jac.shape
+    lengths = np.sqrt(np.einsum("ij,ij->j", jac, jac))
+    if n > k and lengths.all():
+        triangle = np.linalg.qr(jac / lengths, mode="r")
+        if np.diagonal(triangle).all():
+            inverse = np.linalg.inv(triangle)
+            if np.abs(inverse).max() * _EPS * n < 1:
+                found: np.ndarray = (inverse @ inverse.T) / np.outer(lengths, lengths) * (2 * cost / (n - k))
+                return found
+    return np.full((k, k), np.inf)

@@ -1,0 +1,207 @@
+"""`curve_fit`: each of many fits is SciPy's, whatever becomes of the others."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import tapegrad as tg
+
+T = np.linspace(0, 10, 40)
+COUNT = 60
+
+
+def peak(t: Any, height: Any, center: Any, width: Any, offset: Any) -> Any:
+    return height * np.exp(-0.5 * ((t - center) / width) ** 2) + offset
+
+
+def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy peaks, and parameters near theirs."""
+    draws = np.random.default_rng(seed)
+    low, high = [5, 4, 0.7, 0.5], [10, 6, 1.5, 1]
+    true = draws.uniform(low, high, (COUNT, 4))
+    noisy = peak(T, *true.T[:, :, None]) + 0.1 * draws.standard_normal((COUNT, len(T)))
+    return noisy, true * draws.uniform(0.9, 1.1, true.shape)
+
+
+def assert_same_fit(fits: Any, number: int, x: np.ndarray, cov: np.ndarray, tol: float = 1e-5) -> None:
+    errors = np.sqrt(np.diag(cov))
+    np.testing.assert_allclose(fits.x[number] / errors, x / errors, atol=tol * 10)
+    np.testing.assert_allclose(
+        fits.cov[number] / np.outer(errors, errors), cov / np.outer(errors, errors), atol=tol
+    )
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_fits_are_scipys(weighted: bool, absolute: bool) -> None:
+    noisy, starts = data()
+    sigma = np.random.default_rng(1).uniform(0.5, 2, noisy.shape) if weighted else None
+    fits = tg.optimize.curve_fit(peak, T, noisy, starts, sigma, absolute)
+    assert fits.success.all()
+    assert len(fits) == COUNT
+    for k in range(5):
+        x, cov = scipy.optimize.curve_fit(
+            peak, T, noisy[k], starts[k], sigma=None if sigma is None else sigma[k],
+            absolute_sigma=absolute and weighted, xtol=1e-12, ftol=1e-12,
+        )  # fmt: skip
+        if absolute and not weighted:
+            cov = cov / (2 * fits.cost[k] / (len(T) - 4))
+        assert_same_fit(fits, k, x, cov)
+
+
+@pytest.mark.parametrize("loss", ["soft_l1", "huber", "cauchy", "arctan"])
+def test_robust_fits_are_scipys(loss: str) -> None:
+    noisy, starts = data()
+    noisy[:, 3] += 5.0
+    settings: dict[str, Any] = {"loss": loss, "f_scale": 0.2, "ftol": 1e-12, "xtol": 1e-10, "gtol": 1e-10}
+    fits = tg.optimize.curve_fit(peak, T, noisy, starts, **settings)
+    for k in range(3):
+        x, cov = scipy.optimize.curve_fit(
+            peak, T, noisy[k], starts[k], method="trf", x_scale="jac", **settings
+        )
+        assert_same_fit(fits, k, x, cov, 1e-3)
+
+
+def test_bounds_are_kept_and_fits_are_scipys() -> None:
+    noisy, starts = data()
+    bounds = np.array([0, 0, 0, 0.7]), np.array([8, 10, 10, np.inf])
+    starts = np.clip(starts, bounds[0] + 0.01, bounds[1] - 0.01)
+    fits = tg.optimize.curve_fit(peak, T, noisy, starts, bounds=bounds)
+    assert np.all((bounds[0] <= fits.x) & (fits.x <= bounds[1]))
+    assert fits.success.all()
+    assert (fits.x[:, 0] == 8).any()
+    assert (fits.x[:, 3] == 0.7).any()
+    for k in range(10):
+        x, _ = scipy.optimize.curve_fit(
+            peak, T, noisy[k], starts[k], bounds=bounds, xtol=1e-12, ftol=1e-12, gtol=1e-12
+        )
+        np.testing.assert_allclose(fits.x[k], x, rtol=1e-4)
+
+
+@pytest.mark.parametrize("alike", [False, True], ids=["each its own", "all alike"])
+def test_points_behind_a_mask_do_not_count(alike: bool) -> None:
+    noisy, starts = data()
+    out = np.random.default_rng(2).uniform(size=noisy.shape) < 0.2
+    if alike:
+        out = np.broadcast_to(out[0], noisy.shape)
+    holes = np.where(out, np.nan, noisy)
+    fits = tg.optimize.curve_fit(peak, T, holes, starts, mask=out[0] if alike else out)
+    for k in range(4):
+        x, cov = scipy.optimize.curve_fit(
+            peak, T[~out[k]], noisy[k][~out[k]], starts[k], xtol=1e-12, ftol=1e-12
+        )
+        assert_same_fit(fits, k, x, cov)
+
+
+def test_a_fit_that_fails_has_a_status_and_no_others_are_lost() -> None:
+    noisy, starts = data()
+    expected = tg.optimize.curve_fit(peak, T, noisy, starts)
+    noisy, starts = noisy.copy(), starts.copy()
+    noisy[7, 3], starts[11, 2], starts[13] = np.nan, np.nan, np.inf
+    fits = tg.optimize.curve_fit(peak, T, noisy, starts)
+    failed = [7, 11, 13]
+    np.testing.assert_array_equal(fits.status[failed], -3)
+    assert np.isnan(fits.cov[failed]).all()
+    rest = np.delete(np.arange(COUNT), failed)
+    np.testing.assert_array_equal(fits.x[rest], expected.x[rest])
+    assert "finite" in fits.message[7]
+    assert "57 converged" in repr(fits)
+
+
+def test_results_do_not_depend_on_threads_or_neighbours() -> None:
+    noisy, starts = data()
+    fits = tg.optimize.curve_fit(peak, T, noisy, starts, threads=1)
+    for other in (
+        tg.optimize.curve_fit(peak, T, noisy, starts, threads=3),
+        tg.optimize.curve_fit(peak, T, noisy[::-1], starts[::-1], threads=2),
+    ):
+        order = slice(None) if other.x[0, 0] == fits.x[0, 0] else slice(None, None, -1)
+        np.testing.assert_array_equal(other.x[order], fits.x)
+        np.testing.assert_array_equal(other.cov[order], fits.cov)
+        np.testing.assert_array_equal(other.nfev[order], fits.nfev)
+
+
+def test_images_are_fitted() -> None:
+    y, x = np.mgrid[:5, :5].astype(float)
+
+    def spot(at: Any, height: Any, cx: Any, cy: Any) -> Any:
+        return height * np.exp(-0.5 * ((at[0] - cx) ** 2 + (at[1] - cy) ** 2))
+
+    true = np.random.default_rng(3).uniform(1.5, 2.5, (7, 3))
+    images = np.stack([spot((x, y), *p) for p in true])
+    fits = tg.optimize.curve_fit(spot, (x, y), images, [2.0, 2.0, 2.0])
+    np.testing.assert_allclose(fits.x, true, rtol=1e-6)
+
+
+def test_branches_are_recorded_on_the_way() -> None:
+    def model(t: Any, a: Any) -> Any:
+        return a * t if a < 2 else (a * a - 2) * t
+
+    fits = tg.optimize.curve_fit(
+        model, T, np.outer([1.0, 7.0, 1.5, 23.0], T), [[1.8], [1.9], [3.0], [2.5]], threads=1
+    )
+    np.testing.assert_allclose(fits.x[:, 0], [1, 3, 1.5, 5], rtol=1e-6)
+
+
+def test_more_parameters_than_points_have_no_covariance() -> None:
+    fits = tg.optimize.curve_fit(lambda t, a, b: a + b * t, np.array([1.0]), [[2.0], [3.0]], [0.0, 0.0])
+    np.testing.assert_allclose(fits.x.sum(axis=1), [2, 3])
+    assert np.isinf(fits.cov).all()
+    assert fits.success.all()
+
+
+def test_no_fits_are_no_fits() -> None:
+    fits = tg.optimize.curve_fit(peak, T, np.zeros((0, len(T))), np.ones(4))
+    assert fits.x.shape == (0, 4)
+    assert fits.cov.shape == (0, 4, 4)
+    assert len(fits.summary()) == 0
+
+
+def test_the_summary_is_a_table_with_names() -> None:
+    noisy, starts = data()
+    fits = tg.optimize.curve_fit(peak, T, noisy, starts)
+    table = fits.summary(["height", "center", "width", "offset"])
+    np.testing.assert_array_equal(table["center"], fits.x[:, 1])
+    np.testing.assert_array_equal(table["width_error"], np.sqrt(fits.cov[:, 2, 2]))
+    assert table.dtype.names[-3:] == ("cost", "status", "nfev")
+    with pytest.raises(ValueError, match="2 names"):
+        fits.summary(["a", "b"])
+
+
+def test_chosen_fits_are_drawn() -> None:
+    noisy, starts = data()
+    figure = tg.optimize.curve_fit(peak, T, noisy, starts).plot([0, 3])
+    assert [len(axes.lines) for axes in figure.axes] == [2, 2]
+
+
+def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    noisy, starts = data()
+    tg.optimize.curve_fit(peak, T, noisy, starts, progress=True)
+    assert f"{COUNT} of {COUNT}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"P0": np.ones((3, 4))}, ValueError, "60 rows of data, but 3"),
+        ({"P0": 1.0}, ValueError, "P0 of shape"),
+        ({"Y": 1.0}, ValueError, "Y of shape"),
+        ({"t": T[:5]}, ValueError, r"returned shape \(5,\), but a row of Y has shape \(40,\)"),
+        ({"sigma": np.ones(3)}, ValueError, "broadcast"),
+        ({"sigma": 0.0}, ValueError, "positive"),
+        ({"mask": np.ones(40)}, TypeError, "bools"),
+        ({"bounds": (0, [1, 1])}, ValueError, "upper bounds of shape"),
+        ({"bounds": (0, 0.5)}, ValueError, "infeasible"),
+        ({"loss": "tukey"}, ValueError, "soft_l1"),
+        ({"max_nfev": 0}, ValueError, "max_nfev"),
+        ({"threads": 1.5}, ValueError, "threads"),
+        ({"method": "lm"}, TypeError, "method"),
+    ],
+)
+def test_bad_arguments_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    noisy, starts = data()
+    given = {"t": T, "Y": noisy, "P0": starts, **options}
+    with pytest.raises(error, match=message):
+        tg.optimize.curve_fit(peak, **given)
