@@ -273,6 +273,21 @@ def test_several_dimensions_in_all_derivatives() -> None:
     segments_alike(_rows_and_columns, [(table, np.float64(0.3))], ("jacobian", "hessian", "product"))
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_loops_over_many_tangents(dtype: Any) -> None:
+    """Functions in partials are rows that stay beside them."""
+
+    def function(x: Any, s: Any) -> Any:
+        return tg.tanh(x[1:]) * x[:-1] * s - tg.where(x[1:] > 0, tg.square(x[:-1]), x[1:] / s)
+
+    x = np.random.default_rng(7).normal(size=70).astype(dtype)
+    special = x.copy()
+    special[::9] = np.inf
+    segments_alike(function, [(x, dtype(0.3)), (special, dtype(-0.0))], ("jacobian",))
+    segments_alike(_three_contributions, [(x, dtype(0.3))], ("hessian",))
+
+
 def test_a_table_is_gone_through_once() -> None:
     """Rows that broadcast and rows of one loop meet in one segment: nothing between is stored."""
 

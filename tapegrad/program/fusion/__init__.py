@@ -2,6 +2,7 @@
 
 In reading order, which is the way that a stream takes:
 
+    nests                          the loops around a row
     accesses                       what rows read and write, by address
     spaces                         the same loops for rows over the same elements
     dependences                    which rows stay in order

@@ -10,23 +10,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.emitter.segment import FORWARD, REVERSE, SUM, TANGENT
+from tapegrad.engine.emitter.expressions import functions_in, parse
+from tapegrad.engine.emitter.mathematics import MATHEMATICS
+from tapegrad.engine.emitter.segment import FORWARD, SUM, TANGENT
 from tapegrad.engine.emitter.segment_rows import is_emitted, primals_read
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.fill import zero_fill
 from tapegrad.ops import Op
-from tapegrad.program.stream import MADE_UP, InstructionStream, is_elementwise, pointed_words
+from tapegrad.program.fusion.nests import MOST_SEEDS, WAYS, Nest, nest_of, seeds_of
+from tapegrad.program.stream import MADE_UP, InstructionStream
 
 READ, WRITE, ADD = range(3)
 BYTES = {"f64": 8, "f32": 4, "b8": 1}  # of an element
-_WAYS = (FORWARD, REVERSE, TANGENT)
 _READ = (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6)  # places that a kernel of each way does not write
 _CLEAR = "clear"
 _Y, _X_DOT = 3, 4
 PLACES = 8  # of a row, and of each further tangent
-LEAST_INNER = 64  # elements of a line that outer loops go around
-_MOST_SEEDS = 16  # that a segment takes one by one
-_ALONE = (1, 0, 0, 0, 0)
 
 
 class Span(NamedTuple):
@@ -164,21 +163,27 @@ def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], b
     described = kernel_table.row(op)
     dtype = kernel_table.DTYPE_NAMES[variant]
     if dtype in BYTES and words[word.COUNT] > 0:
-        nest = _nest(words)
-        known = _known(described, dtype, _WAYS[direction], words, nest) if nest.is_long(words) else None
+        nest = nest_of(words)
+        known = _known(described, dtype, WAYS[direction], words, nest) if nest.is_long(words) else None
         if known is not None:
             return known
     return _opaque(described.name, words, blocks, _READ[direction])
 
 
-def _known(described: Any, dtype: str, way: str, words: list[int], nest: "_Nest") -> Row | None:
+def _known(described: Any, dtype: str, way: str, words: list[int], nest: "Nest") -> Row | None:
     count, stored = words[word.COUNT], words[word.STORE]
-    seeds, *steps = _seeds(way, words)
-    if isinstance(described, Op) and is_emitted(described, way) and seeds <= _MOST_SEEDS:
-        accesses = _of_elementwise(described, dtype, way, words, nest)
+    if isinstance(described, Op) and is_emitted(described, way):
+        seeds, *steps = seeds_of(way, words)
+        primals = seconds = nest
+        if seeds > MOST_SEEDS:
+            primals, seconds = nest.within(seeds, (0,) * 4), nest.within(seeds, steps)
+            seeds = 1
+            if not seconds.is_long(words) or _calls_mathematics(described, words):
+                return None
+        accesses = _of_elementwise(described, dtype, way, words, (primals, seconds))
         if accesses is not None:
             accesses += tuple(_along_seeds(accesses, seeds, steps))
-            return Row(described.name, dtype, way, count, accesses, stored & 7, seeds, nest.extents)
+            return Row(described.name, dtype, way, count, accesses, stored & 7, seeds, seconds.extents)
     if described.name == "sum" and way != TANGENT:
         accesses = _of_sum(dtype, words, nest)
         if accesses is not None:
@@ -186,70 +191,31 @@ def _known(described: Any, dtype: str, way: str, words: list[int], nest: "_Nest"
     return None
 
 
-class _Nest(NamedTuple):
-    """The outer loops of a row: their extents, and the bytes from one step to the next, by role."""
-
-    extents: tuple[int, ...]
-    steps: tuple[tuple[int, ...], ...]
-
-    def is_long(self, words: list[int]) -> bool:
-        """Whether a line is worth what a loop around it costs."""
-        return not self.extents or words[word.COUNT] >= LEAST_INNER
+def _calls_mathematics(op: Op, words: list[int]) -> bool:
+    """Whether partials that are wanted call functions, which would be called for each of many tangents."""
+    wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
+    return any(not MATHEMATICS.keys().isdisjoint(functions_in(parse(op.partials[j]))) for j in wanted)
 
 
-def _nest(words: list[int]) -> _Nest:
-    if words[word.OUTER] == 0:
-        return _Nest((), ((),) * 4)
-    (loops,) = pointed_words(words[word.OUTER], 1)
-    found = tuple(pointed_words(words[word.OUTER] + 8, 5 * loops))
-    extents, *steps = (found[k : k + loops] for k in range(0, 5 * loops, loops))
-    return _Nest(extents, tuple(steps))
-
-
-def nests(stream: InstructionStream) -> list[int]:
-    """The words of the outer loops of all rows."""
-    found: list[int] = []
-    for address in stream.frames[(stream.op >= 0) & (stream.frames[:, word.OUTER] != 0), word.OUTER].tolist():
-        (loops,) = pointed_words(address, 1)
-        found += pointed_words(address, 1 + 5 * loops)
-    return found
-
-
-def _of_elementwise(op: Op, dtype: str, way: str, words: list[int], nest: _Nest) -> tuple[Access, ...] | None:
+def _of_elementwise(
+    op: Op, dtype: str, way: str, words: list[int], nests: tuple[Nest, Nest]
+) -> tuple[Access, ...] | None:
+    """What a row touches, by the loops around its primals, and around its cotangents or tangents."""
+    primals, seconds = nests
     wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
     accesses: list[Access | None] = [
-        _access(words, nest, j, READ, "b8" if j in op.boolean_operands else dtype)
+        _access(words, primals, j, READ, "b8" if j in op.boolean_operands else dtype)
         for j in primals_read(op, way, wanted)
     ]
     if way == FORWARD:
-        accesses.append(_access(words, nest, _Y, WRITE, "b8" if op.predicate else dtype))
+        accesses.append(_access(words, primals, _Y, WRITE, "b8" if op.predicate else dtype))
     else:
         cotangents = WRITE if way == TANGENT else READ
-        accesses.append(_access(words, nest, 4 + _Y, cotangents, dtype))
+        accesses.append(_access(words, seconds, 4 + _Y, cotangents, dtype))
     for j in wanted:
         mode = READ if way == TANGENT else WRITE if words[word.STORE] >> j & 1 else ADD
-        accesses.append(_access(words, nest, 4 + j, mode, dtype))
+        accesses.append(_access(words, seconds, 4 + j, mode, dtype))
     return _all(accesses)
-
-
-def _seeds(way: str, words: list[int]) -> Sequence[int]:
-    """How many tangents a row computes, and the bytes from one to the next of each operand and of the result."""
-    several = way == TANGENT and words[word.PARAMS]
-    return pointed_words(words[word.PARAMS], len(_ALONE)) if several else _ALONE
-
-
-def further_tangents(stream: InstructionStream) -> list[int]:
-    """The addresses of all tangents that the frames of rows with several of them do not name."""
-    several = (
-        (stream.op >= 0) & (stream.direction == _WAYS.index(TANGENT)) & (stream.frames[:, word.PARAMS] != 0)
-    )
-    found = []
-    for words in stream.frames[several & is_elementwise(stream)].tolist():
-        seeds, *steps = _seeds(TANGENT, words)
-        if seeds <= _MOST_SEEDS:
-            bases = zip(words[word.X_BAR : word.Y_BAR + 1], steps, strict=True)
-            found += [base + k * step for base, step in bases if base for k in range(1, seeds)]
-    return found
 
 
 def _along_seeds(accesses: tuple[Access, ...], seeds: int, steps: Sequence[int]) -> Iterator[Access]:
@@ -262,7 +228,7 @@ def _along_seeds(accesses: tuple[Access, ...], seeds: int, steps: Sequence[int])
                 yield access._replace(place=access.place + PLACES * k, span=span)
 
 
-def _of_sum(dtype: str, words: list[int], nest: _Nest) -> tuple[Access, ...] | None:
+def _of_sum(dtype: str, words: list[int], nest: Nest) -> tuple[Access, ...] | None:
     mode = WRITE if words[word.STORE] & 1 else ADD
     return _all([_access(words, nest, 4 + _Y, READ, dtype), _access(words, nest, 4, mode, dtype)])
 
@@ -272,7 +238,7 @@ def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
     return found if len(found) == len(accesses) else None
 
 
-def _access(words: list[int], nest: _Nest, place: int, mode: int, dtype: str) -> Access | None:
+def _access(words: list[int], nest: Nest, place: int, mode: int, dtype: str) -> Access | None:
     """What a row touches in one place; `None` where elements are neither side by side nor a single one."""
     j, bytes_ = place % 4, BYTES[dtype]
     start = words[(word.X if place < 4 else word.X_BAR) + j]

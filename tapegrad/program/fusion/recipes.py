@@ -17,7 +17,7 @@ from tapegrad.engine.emitter.target import host
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
 from tapegrad.engine.runtime import cache, cache_files
-from tapegrad.program.fusion.accesses import further_tangents, nests
+from tapegrad.program.fusion.nests import further_tangents, loops_of
 from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.stream import MADE_UP, InstructionStream
 
@@ -77,7 +77,9 @@ class Outside:
         state = hashlib.sha256(_sources())
         state.update(frames.tobytes())
         state.update(operands.tobytes())
-        state.update(np.array([words for each in self._streams for words in nests(each)], np.int64).tobytes())
+        state.update(
+            np.array([words for each in self._streams for words in loops_of(each)], np.int64).tobytes()
+        )
         for stream in self._streams:
             clears = (stream.op < 0) & (stream.kernels != 0)
             for column in (stream.op, stream.variant, stream.direction, clears):

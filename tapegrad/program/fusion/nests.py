@@ -1,0 +1,76 @@
+"""The loops around a row: those of its frame, and those over many tangents."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.emitter.segment import FORWARD, REVERSE, TANGENT
+from tapegrad.engine.kernels import frame as word
+from tapegrad.program.stream import InstructionStream, is_elementwise, pointed_words
+
+WAYS = (FORWARD, REVERSE, TANGENT)  # by the numbers of directions
+LEAST_INNER = 64  # elements of a line that outer loops go around
+MOST_SEEDS = 16  # that a segment takes one by one
+_ALONE = (1, 0, 0, 0, 0)
+
+
+class Nest(NamedTuple):
+    """The outer loops of a row: their extents, and the bytes from one step to the next, by role."""
+
+    extents: tuple[int, ...]
+    steps: tuple[tuple[int, ...], ...]
+
+    def is_long(self, words: list[int]) -> bool:
+        """Whether a line is worth what a loop around it costs."""
+        return not self.extents or words[word.COUNT] >= LEAST_INNER
+
+    def within(self, extent: int, steps: Sequence[int]) -> "Nest":
+        """The loops inside of another one."""
+        return Nest(
+            (extent, *self.extents), tuple((step, *own) for step, own in zip(steps, self.steps, strict=True))
+        )
+
+
+def nest_of(words: list[int]) -> Nest:
+    if words[word.OUTER] == 0:
+        return Nest((), ((),) * 4)
+    (loops,) = pointed_words(words[word.OUTER], 1)
+    found = tuple(pointed_words(words[word.OUTER] + 8, 5 * loops))
+    extents, *steps = (found[k : k + loops] for k in range(0, 5 * loops, loops))
+    return Nest(extents, tuple(steps))
+
+
+def seeds_of(way: str, words: list[int]) -> Sequence[int]:
+    """How many tangents a row computes, and the bytes from one to the next of each operand and of the result."""
+    several = way == TANGENT and words[word.PARAMS]
+    return pointed_words(words[word.PARAMS], len(_ALONE)) if several else _ALONE
+
+
+def _several_tangents(stream: InstructionStream) -> np.ndarray:
+    """Which rows compute several tangents."""
+    tangents = (stream.op >= 0) & (stream.direction == WAYS.index(TANGENT))
+    found: np.ndarray = tangents & (stream.frames[:, word.PARAMS] != 0) & is_elementwise(stream)
+    return found
+
+
+def further_tangents(stream: InstructionStream) -> list[int]:
+    """The addresses of all tangents that the frames of rows with several of them do not name."""
+    found = []
+    for words in stream.frames[_several_tangents(stream)].tolist():
+        seeds, *steps = seeds_of(TANGENT, words)
+        if seeds <= MOST_SEEDS:
+            bases = zip(words[word.X_BAR : word.Y_BAR + 1], steps, strict=True)
+            found += [base + k * step for base, step in bases if base for k in range(1, seeds)]
+    return found
+
+
+def loops_of(stream: InstructionStream) -> list[int]:
+    """The words of the outer loops of all rows, and of several tangents."""
+    found: list[int] = []
+    for address in stream.frames[_several_tangents(stream), word.PARAMS].tolist():
+        found += pointed_words(address, len(_ALONE))
+    for address in stream.frames[(stream.op >= 0) & (stream.frames[:, word.OUTER] != 0), word.OUTER].tolist():
+        (loops,) = pointed_words(address, 1)
+        found += pointed_words(address, 1 + 5 * loops)
+    return found
