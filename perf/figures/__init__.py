@@ -17,6 +17,7 @@ from perf.figures.memory import MEMORY
 from perf.figures.operations import OPERATION
 from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
+from perf.figures.sampling import SAMPLING
 from perf.figures.start import START
 
 FIGURES: dict[str, Figure] = {
@@ -28,6 +29,7 @@ FIGURES: dict[str, Figure] = {
         *RACES,
         *FUSION,
         *COMPILED,
+        *SAMPLING,
         *MATHEMATICS_FIGURES,
         *DERIVATIVES,
         *FITS,

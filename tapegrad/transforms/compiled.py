@@ -12,10 +12,11 @@ from tapegrad.program.handle import Handle, Source, Way
 from tapegrad.program.signature import has_tensor
 from tapegrad.program.spec import COLUMNS, NEVER, ProgramSpec
 from tapegrad.transforms.argnums import checked_argnums, select
-from tapegrad.transforms.base import Transform
+from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.compiled_results import leaves_of, way_of
 from tapegrad.transforms.frozen import Book, Recorded, frozen
-from tapegrad.transforms.hessian import HessianProduct
+from tapegrad.transforms.grad import Grad
+from tapegrad.transforms.hessian import Hessian, HessianProduct
 from tapegrad.transforms.jit import Jit
 
 
@@ -88,8 +89,8 @@ def _fused(function: Callable[..., Any], fuse: bool | None) -> bool:
 
 
 def _rebuilt(function: Any, book: Book) -> Any:
-    """The function, or the transform of one, whose calls go by a book."""
-    if isinstance(function, Transform):
+    """The function, or the derivative of one, whose calls go by a book."""
+    if isinstance(function, DerivativeTransform | Grad | Hessian):
         return type(function)(frozen(function.function, book), *function.settings)
     return frozen(function, book)
 

@@ -15,6 +15,7 @@ from tapegrad.engine.kernels.raw_memory import (
     load_i64,
     memcpy,
     memset,
+    stack_words,
     store_f32,
     store_f64,
     store_i64,
@@ -25,7 +26,7 @@ from tapegrad.engine.kernels.status import (
     NOT_FINITE_RESULT,
     OUT_OF_MEMORY,
 )
-from tapegrad.engine.runtime.compiler import inline_njit
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.handle_words import (
     ADDRESSES,
     ARGUMENTS,
@@ -263,6 +264,22 @@ def call_or_nan(handle: int, addresses: int) -> int:
 def call_freed(handle: int, addresses: int) -> int:
     """Stand for the entry of a compiled function that nobody has kept."""
     return HANDLE_FREED
+
+
+# --- from Python --------------------------------------------------------------------------------------------------
+
+
+@entry_point(nogil=True)
+def call_each(handle, points, step, values, count):
+    """Call a function of an array that returns a number for arrays `step` bytes apart; a status that is not 0, or 0."""
+    words = stack_words(2)
+    for k in range(count):
+        store_i64(words, 0, points + k * step)
+        store_i64(words, 1, values + 8 * k)
+        status = call(handle, words)
+        if status != 0:
+            return status
+    return 0
 
 
 # --- sessions -----------------------------------------------------------------------------------------------------

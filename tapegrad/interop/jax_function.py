@@ -1,0 +1,59 @@
+"""`jax`: functions for JAX and what stands on it, such as blackjax, by callback."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.interop.packages import Vector, needed
+from tapegrad.transforms.grad import value_and_grad
+
+
+def jax(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) -> Callable[[Any], Any]:
+    """Make a function for JAX that is computed here, with its gradient.
+
+    Parameters
+    ----------
+    function : callable
+        A function that returns a number, of a vector or a structure of arrays and floats.
+    x0 : structure of arrays and floats
+        An example of the argument. JAX has its elements in one vector.
+    ways : sequence, optional
+        Further examples, one for each other way that `function` may go (see `compile`).
+
+    Returns
+    -------
+    callable
+        A function of a vector of JAX's, which can be differentiated once in reverse, jitted and mapped. Each call goes
+        through Python, which costs some hundred microseconds.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If JAX is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> log_density = tg.interop.jax(lambda x: -0.5 * tg.sum(x**2), np.zeros(2))  # doctest: +SKIP
+    >>> jax.grad(log_density)(jax.numpy.ones(2))  # doctest: +SKIP
+    """
+    package = needed("jax", "jax")
+    vector = Vector(function, x0, ways)
+    compiled = vector.compiled(value_and_grad)
+
+    def both(x: Any) -> Any:
+        value, gradient = compiled(np.asarray(x, np.float64))
+        return np.asarray(value, x.dtype), np.asarray(gradient, x.dtype)
+
+    def called(x: Any) -> Any:
+        shapes = package.ShapeDtypeStruct((), x.dtype), package.ShapeDtypeStruct(x.shape, x.dtype)
+        return package.pure_callback(both, shapes, x, vmap_method="sequential")
+
+    @package.custom_vjp  # type: ignore[untyped-decorator]
+    def of_jax(x: Any) -> Any:
+        return called(x)[0]
+
+    of_jax.defvjp(called, lambda gradient, y_bar: (gradient * y_bar,))
+    found: Callable[[Any], Any] = of_jax
+    return found

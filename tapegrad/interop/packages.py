@@ -1,0 +1,69 @@
+"""Other packages, imported when they are asked for."""
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.optimize.flat import FlatScalar
+from tapegrad.optimize.ravel import Layout, layout_of
+from tapegrad.pytree import paths
+from tapegrad.transforms.compiled import Compiled, compile
+from tapegrad.transforms.jit import jit
+
+
+def needed(module: str, extra: str) -> Any:
+    """Import a module of another package, or say how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise
+        raise ModuleNotFoundError(
+            f"tapegrad.interop.{extra} needs the package {error.name}: pip install 'tapegrad[{extra}]'",
+            name=error.name,
+        ) from None
+
+
+class Vector:
+    """A function of a structure of arrays and floats, as one of a vector.
+
+    Parameters
+    ----------
+    function
+        The function. It returns a number.
+    x0
+        An example of its argument.
+    ways
+        Further examples, for other ways through it.
+    """
+
+    def __init__(self, function: Callable[..., Any], x0: Any, ways: Sequence[Any] = ()) -> None:
+        self.layout: Layout = layout_of(x0)
+        self.function = FlatScalar(jit(function), self.layout)
+        self.examples = [self.layout.ravel(x) for x in (x0, *ways)]
+        self.names = [_name(path) for path in paths(x0)]
+
+    @property
+    def x0(self) -> np.ndarray:
+        """The first example."""
+        return self.examples[0]
+
+    @property
+    def element_names(self) -> list[str]:
+        """A name for each element of the vector."""
+        found = []
+        for name, shape in zip(self.names, self.layout.shapes, strict=True):
+            found += [name + "".join(f"_{k}" for k in index) for index in np.ndindex(shape)]
+        return found
+
+    def compiled(self, transform: Callable[[Any], Any] = lambda function: function) -> Compiled:
+        """What a transform makes of it, compiled."""
+        return compile(transform(self.function), *self.examples)
+
+
+def _name(path: str) -> str:
+    """A name for the leaf that a path leads to: a, a_0."""
+    parts = path.replace("]", "").replace("'", "").split("[")
+    return "_".join(parts[1:]) or "x"
