@@ -63,6 +63,7 @@ from tapegrad.transforms.jit import jit as jit
 from tapegrad.transforms.jvp import jvp as jvp
 from tapegrad.transforms.stop_gradient import stop_gradient as stop_gradient
 from tapegrad.transforms.vjp import vjp as vjp
+from tapegrad.transforms.vmap import vmap as vmap
 
 __version__ = "0.1.0"
 __array_api_version__ = _VERSIONS[-1]

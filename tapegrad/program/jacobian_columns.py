@@ -14,7 +14,7 @@ from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.program import seed_sparsity
 from tapegrad.program.edited_stream import EditedStream
-from tapegrad.program.recording import RecordedTape
+from tapegrad.program.program import Recording
 from tapegrad.program.seed_sparsity import SeedRanges
 from tapegrad.program.spec import NEVER, ProgramSpec
 from tapegrad.program.stream import binding_address, empty_stream, joined
@@ -48,11 +48,10 @@ class ForwardJacobianProgram(TangentProgram):
     """
 
     entry: ClassVar[str] = "replay_tangents"
+    _lanes = 1  # elements of an input, side by side, that each seed is one at
 
-    def __init__(
-        self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER
-    ) -> None:
-        views = [tape.slots[tape.inputs[k]].view for k in spec.wrt]
+    def __init__(self, recording: Recording, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER) -> None:
+        views = [self._of_instance(tape.slots[tape.inputs[k]].view) for k in spec.wrt]
         buffers = [tape.slots[tape.inputs[k]].buffer for k in spec.wrt]
         firsts = np.cumsum([0, *(view.size for view in views)]).tolist()
         self._first_seed = dict(zip(buffers, firsts, strict=False))
@@ -62,6 +61,10 @@ class ForwardJacobianProgram(TangentProgram):
         super().__init__(recording, tape, spec, fusion)
 
     # --- selecting -----------------------------------------------------------------------------------------------
+
+    def _of_instance(self, view: View) -> View:
+        """What there are seeds for of an input."""
+        return view
 
     def _differentiated(self) -> list[int]:
         return self._outputs[:1]
@@ -95,8 +98,9 @@ class ForwardJacobianProgram(TangentProgram):
         if self.chunk or slot.buffer not in self._first_seed:
             return seeds[slot.buffer]
         first, end = slot.view.bounds
-        begin = self._first_seed[slot.buffer] + first // slot.itemsize
-        return seed_sparsity.ranges_of(begin, (end - first) // slot.itemsize)
+        bytes_ = slot.itemsize * self._lanes
+        begin = self._first_seed[slot.buffer] + first // bytes_
+        return seed_sparsity.ranges_of(begin, (end - first) // bytes_)
 
     # --- planning ------------------------------------------------------------------------------------------------
 
@@ -128,7 +132,7 @@ class ForwardJacobianProgram(TangentProgram):
 
     def _identity(self, buffer: int) -> int:
         """Address of the tangents of an input: each is one at one element. They are never written."""
-        eye = np.eye(self._by[buffer].size, dtype=self._by[buffer].dtype)
+        eye = np.eye(self._by[buffer].size, dtype=self._by[buffer].dtype).repeat(self._lanes, axis=1)
         self._kept.append(eye)
         return int(eye.ctypes.data)
 

@@ -3,9 +3,8 @@
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.program.gradient import GradientProgram, ReverseJacobianProgram
 from tapegrad.program.jacobian_columns import ColumnsProgram, ForwardJacobianProgram
-from tapegrad.program.program import Program
+from tapegrad.program.program import Program, Recording
 from tapegrad.program.pullback import PullbackProgram
-from tapegrad.program.recording import RecordedTape
 from tapegrad.program.spec import (
     COLUMNS,
     FORWARD,
@@ -30,6 +29,6 @@ PROGRAMS: dict[str, type[Program]] = {
 }
 
 
-def make_program(recording: RecordedTape, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER) -> Program:
+def make_program(recording: Recording, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER) -> Program:
     """The program of a recording for a spec."""
     return PROGRAMS[spec.kind](recording, tape, spec, fusion)

@@ -6,7 +6,7 @@ range is replaced by its own memory; the addresses of the bindings are filled in
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from tapegrad.program.fusion.shown import InProgram
 from tapegrad.program.fusion.streams import Loose, fused
 from tapegrad.program.liveness import live_instructions
 from tapegrad.program.memory_plan import Blocks
-from tapegrad.program.recording import RecordedTape
 from tapegrad.program.spec import IF_KNOWN, JACFWD, NEVER, ProgramSpec
 from tapegrad.program.stream import (
     CONTINUED,
@@ -41,6 +40,19 @@ from tapegrad.program.stream import (
 )
 
 _NONE = np.zeros(0, np.int64)
+
+
+class Recording(Protocol):
+    """What programs are bound from: a header, and the columns that it leads to."""
+
+    owners: dict[int, Any]
+
+    @property
+    def words(self) -> np.ndarray:
+        """The header's words."""
+
+    def column(self, name: str) -> np.ndarray:
+        """A copy of a column's used entries."""
 
 
 class Program(Uncopied):
@@ -81,9 +93,7 @@ class Program(Uncopied):
     entry: ClassVar[str] = "replay_values"
     _runs_again: ClassVar[bool] = False  # whether the reverse stream is executed many times
 
-    def __init__(
-        self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER
-    ) -> None:
+    def __init__(self, recording: Recording, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER) -> None:
         self.recording = recording
         self.tape = tape
         self.spec = spec

@@ -34,8 +34,7 @@ from tapegrad.engine.tape_view import TapeView
 from tapegrad.program import seed_sparsity
 from tapegrad.program.edited_stream import EditedStream
 from tapegrad.program.liveness import live_instructions, saved_slots, select
-from tapegrad.program.program import Program
-from tapegrad.program.recording import RecordedTape
+from tapegrad.program.program import Program, Recording
 from tapegrad.program.seed_sparsity import SeedRanges
 from tapegrad.program.spec import NEVER, ProgramSpec
 from tapegrad.program.stream import (
@@ -58,9 +57,7 @@ class TangentProgram(Program):
 
     entry: ClassVar[str] = "replay_tangents"
 
-    def __init__(
-        self, recording: RecordedTape, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER
-    ) -> None:
+    def __init__(self, recording: Recording, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER) -> None:
         # The instructions that have tangents, and their active operands
         self._tangents: dict[int, tuple[int, ...]] = {}
         self._seeds: dict[int, SeedRanges] = {}  # for each active buffer those along which it has tangents

@@ -53,6 +53,8 @@ class Trace(Uncopied):
         How much of that has been counted by those who keep it.
     paths
         For those who replay it: what they have made to do so fast.
+    over_lanes
+        What `vmap` has made of it.
     """
 
     @restoring
@@ -66,6 +68,7 @@ class Trace(Uncopied):
         self._fusion = fusion_of(fuse)
         self._waiting: dict[Any, Waiting] = {}
         self._looks = arguments.looks
+        self.over_lanes: dict[Any, Any] = {}
         with recording_on(self.recording):
             tensors = [
                 self.recording.add_input(array.copy(), look.dtype, look.weak, look.wraps)
@@ -188,14 +191,24 @@ class Trace(Uncopied):
 
     # --- programs ----------------------------------------------------------------------------------------------
 
+    @property
+    def tape(self) -> TapeView:
+        """The recording, and what passes have made of it."""
+        if self._tape is None:
+            verify.check_if_enabled(self.recording)
+            self._tape = _optimize(read_tape(self.recording))
+        return self._tape
+
+    @property
+    def fusion(self) -> str:
+        """When rows of its programs are brought together in segments."""
+        return self._fusion
+
     def program(self, spec: ProgramSpec) -> Program:
         """The program for a spec."""
         known = self._programs.get(spec)
         if known is None:
-            verify.check_if_enabled(self.recording)
-            if self._tape is None:
-                self._tape = _optimize(read_tape(self.recording))
-            known = self._programs[spec] = make_program(self.recording, self._tape, spec, self._fusion)
+            known = self._programs[spec] = make_program(self.recording, self.tape, spec, self._fusion)
             self.recording.fused[spec] = known.segments()
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
             if self._fusion == IF_KNOWN and not known.fused:
@@ -206,8 +219,7 @@ class Trace(Uncopied):
 
     def _fuse(self, spec: ProgramSpec) -> None:
         """Put a fused program in the place of the one for a spec."""
-        assert self._tape is not None
-        fused = make_program(self.recording, self._tape, spec, NOW)
+        fused = make_program(self.recording, self.tape, spec, NOW)
         workspace = Workspace(fused)
         self._programs[spec] = fused
         self.recording.fused[spec] = fused.segments()

@@ -6,6 +6,7 @@ In reading order:
     jit                            record once, replay afterwards
     grad, vjp, jvp                 gradients, pullbacks, derivatives along a direction
     jacobian, hessian              Jacobians, Hessians and products with them
+    vmap                           many instances at once
     stop_gradient                  constants inside of a function
     checkpoint                     results that are computed again instead of being kept
     argnums                        the arguments that are differentiated by
@@ -13,6 +14,8 @@ In reading order:
     primals                        the kept forward sweep of a pullback
     compiled                       recorded functions as values
     compiled_results, frozen       where their results lie; the recordings that they keep to
+    mapped_axes                    the axes that `vmap` maps over
+    lane_goals, lane_call          what it computes by programs over lanes; a call of it
     called                         base classes of what is called without Python
     fast_path                      replays of calls with arrays and floats, in half a microsecond
 

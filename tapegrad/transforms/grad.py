@@ -139,7 +139,7 @@ def grad(
     return Grad(function, argnums, has_aux)
 
 
-def _choose_spec(spec: ProgramSpec, trace: Trace) -> ProgramSpec:
+def choose_spec(spec: ProgramSpec, trace: Trace) -> ProgramSpec:
     """Choose the gradient, or the results alone for a value that has no gradient."""
     found = trace.value_output if spec.values else trace.only_output
     return spec if found >= 0 and math.prod(trace.output_shape) == 1 else _FORWARD
@@ -164,8 +164,8 @@ class ValueAndGrad(DerivativeTransform):
         arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)
         spec = ProgramSpec(VALUE_AND_GRAD, selection.inputs(arguments), values=self._has_aux)
-        trace, results = function.run(arguments, functools.partial(_choose_spec, spec))
-        if _choose_spec(spec, trace) is not spec:
+        trace, results = function.run(arguments, functools.partial(choose_spec, spec))
+        if choose_spec(spec, trace) is not spec:
             value, aux = value_and_aux("grad", trace.result(arguments.arrays, results), self._has_aux)
             return self._to_output(_constant(value), aux), selection.zeros()
         if self._has_aux:

@@ -162,7 +162,7 @@ class Jacobian(DerivativeTransform):
         """Replay the Jacobian."""
         arguments = function.arguments(args, kwargs)
         selection = select(args, self._argnums)
-        choose = functools.partial(self._choose_spec, selection.inputs(arguments))
+        choose = functools.partial(self.choose_spec, selection.inputs(arguments))
         trace, results = function.run(arguments, choose)
         if not kwargs and not self._has_aux and trace.only_output >= 0:
             self._fast = result_path(function, trace, choose(trace), args, self._argnums)
@@ -177,12 +177,12 @@ class Jacobian(DerivativeTransform):
             return function(*selection.substitute(list(leaves)), **kwargs)
 
         trace = Trace(of_leaves, arguments)
-        results = run_once(trace, arguments, functools.partial(self._choose_spec, tuple(arguments.places)))
+        results = run_once(trace, arguments, functools.partial(self.choose_spec, tuple(arguments.places)))
         return self._to_output(selection, trace, arguments, results)
 
-    def _choose_spec(self, wrt: tuple[int, ...], trace: Trace) -> ProgramSpec:
+    def choose_spec(self, wrt: tuple[int, ...], trace: Trace) -> ProgramSpec:
         """Choose columns (forward) or rows (reverse), whichever are fewer. Forward sweeps are cheaper for as many."""
-        if self._output(trace) < 0:
+        if self.output(trace) < 0:
             return ProgramSpec(FORWARD)
         if self._mode != "auto":
             return ProgramSpec(JACFWD if self._mode == "forward" else JACREV, wrt, self._has_aux)
@@ -190,13 +190,13 @@ class Jacobian(DerivativeTransform):
         forward = inputs <= math.prod(trace.output_shape) and all_have_forward_rules(trace.recording)
         return ProgramSpec(JACFWD if forward else JACREV, wrt, self._has_aux)
 
-    def _output(self, trace: Trace) -> int:
+    def output(self, trace: Trace) -> int:
         """Number of the output that is differentiated, -1 if the value depends on no float argument."""
         return trace.value_output if self._has_aux else trace.only_output
 
     def _to_output(self, selection: Selection, trace: Trace, arguments: Arguments, results: list[Any]) -> Any:
         """Return the Jacobians of a replay; zeros if the value depends on no float argument."""
-        if self._output(trace) < 0:
+        if self.output(trace) < 0:
             value, aux = value_and_aux("jacobian", trace.result(arguments.arrays, results), self._has_aux)
             found = selection.zeros(one_array("jacobian", value).shape)
             return (found, aux) if self._has_aux else found

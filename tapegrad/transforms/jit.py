@@ -47,7 +47,7 @@ class Jit(UnlessObserved, OfFunction, Generic[P, R]):
         self.function = function
         self.fuse = fuse
         # To transforms, Tensors in closures are constants; called itself, a recorded function keeps their gradient.
-        self._check = None if derived else _keep_gradients
+        self._check = None if derived else keep_gradients
         self.static = static
         self.traces = TraceCache(MEMORY) if traces is None else traces
         self._lock = lock()
@@ -243,7 +243,7 @@ def run_once(
     return outputs
 
 
-def _keep_gradients(trace: Trace) -> None:
+def keep_gradients(trace: Trace) -> None:
     """Raise if the function closes over an eager Tensor that gets a gradient, which a replay would lose."""
     if trace.recording.closes_over_leaf and thread.mode.differentiate:
         raise OuterTensorError(

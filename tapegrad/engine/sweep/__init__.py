@@ -18,6 +18,7 @@ In reading order:
     replay, jacobian_columns       bound programs
     handle_words, workspace_pool   compiled functions: what is known of one, and its workspaces
     handle_calls                   calls of one on raw addresses, from compiled code and from C
+    lanes                          bound programs of many instances at once
     export                         the engine's memory as NumPy arrays
     control_words                  words shared with Python
 

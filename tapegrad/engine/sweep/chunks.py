@@ -1,4 +1,4 @@
-"""A launch: a bound instruction cut into chunks, and how one of them is run."""
+"""A launch: a bound instruction, or another task, cut into chunks, and how one of them is run."""
 
 from tapegrad.engine.kernels.frame import COUNT, OUTER, STORE, STRIDE, WORDS, X_BAR, Y_STRIDE
 from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, stack_words, store_i64
@@ -11,8 +11,9 @@ from tapegrad.engine.sweep.segment_chunks import CELL, MOST_SUMS, add_up, run_pa
 # Words of a launch.
 KERNEL, FRAME, LIBRARY, TOTAL, LENGTH, SPLIT, CELLS = range(7)
 LAUNCH_WORDS = 7
-# Which loop is cut: the inner one, the outermost, none, or that of a segment.
-INNER, OUTERMOST, SERIAL, SEGMENT = range(4)
+# Which loop is cut: the inner one, the outermost, none, or that of a segment. A task cuts itself: its kernel is given
+# FRAME and the number of the chunk.
+INNER, OUTERMOST, SERIAL, SEGMENT, TASK = range(5)
 
 
 @inline_njit
@@ -77,6 +78,9 @@ def run_chunk(launch, c):
     if count <= 0:
         return
     frame = load_i64(launch, FRAME)
+    if split == TASK:
+        call_kernel(kernel, frame, c)
+        return
     if split == SEGMENT:
         run_part(kernel, frame, loops, start, start + count, load_i64(launch, CELLS) + MOST_SUMS * c * CELL)
         return

@@ -1,0 +1,311 @@
+"""Lanes: a program of many instances at once, block by block.
+
+A *lane* is the place of an instance in a block. A program over lanes has them in the last dimension of its arrays, so
+what a block needs of the caller's arrays, where instances come first, is brought to memory of the workspace before the
+streams run, and results from there. A block that is not full has its last instance several times.
+
+A *job* is one call: so many instances, divided into chunks of blocks, which threads may share. Each chunk takes one of
+the job's workspaces that is free.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from tapegrad.engine.kernels.frame import PARAMS, WORDS, Y_BAR, X
+from tapegrad.engine.kernels.inlining import always_inline, noinline_loop
+from tapegrad.engine.kernels.raw_memory import (
+    call_kernel,
+    load_at,
+    load_i64,
+    load_u8,
+    memcpy,
+    memset,
+    size_of,
+    stack_words,
+    store_at,
+    store_f32,
+    store_f64,
+    store_i64,
+    store_u8,
+)
+from tapegrad.engine.kernels.status import GUARD_FAILED
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit
+from tapegrad.engine.sweep import replay
+from tapegrad.engine.sweep.chunks import FRAME, KERNEL, LAUNCH_WORDS, LENGTH, SPLIT, TASK, TOTAL
+from tapegrad.engine.sweep.pool import share
+from tapegrad.engine.sweep.replay import place, run_stream
+from tapegrad.engine.sweep.synchronization import atomic_store, compare_and_swap
+from tapegrad.engine.tape.layout import F32
+
+# Words of a job.
+(
+    LANES,  # in a block
+    INSTANCES,
+    CHUNK,  # instances in a chunk, a multiple of the lanes
+    FAILED,  # address of a byte for each instance: 1 where its results are not computed
+    PORTS,  # address of the ports
+    PORT_COUNT,
+    OUTSIDE,  # for each port: address of the caller's array, and bytes from an instance to the next
+    WORKSPACES,  # address of the addresses of workspaces
+    WORKSPACE_COUNT,
+) = range(9)
+JOB_WORDS = 9
+
+# Words of a workspace. The first is alone in its cache line, for threads look at it.
+TAKEN = 0  # 1 while a chunk runs on it
+(
+    PROGRAM,  # address of its program's block
+    WIDTH,  # lanes
+    MASK,  # address of a byte for each lane: 1 where a guard has failed
+    ROWS,  # how many times the second stream runs, each for one element of the first output; -1: once, seeded before
+    INSIDE,  # address for each port of the memory that has the lanes
+) = range(8, 13)
+WORKSPACE_WORDS = 16
+
+# Words of a port.
+(
+    DIRECTION,
+    BINDING,  # which of the program's, -1: none
+    ITEM,  # bytes of an element
+    OUTER,  # elements of an instance: OUTER times INNER, one behind another inside
+    INNER,
+    OUTER_STEP,  # bytes between them outside
+    INNER_STEP,
+    ROW_BYTES,  # from one row of a Jacobian to the next inside; 0: the same for all
+) = range(8)
+PORT_WORDS = 8
+SHARED, TAKE, GIVE = range(3)  # used where it is by all lanes; brought in; brought out
+
+# Words behind PARAMS of a frame for `guard_over_lanes`, whose Y_BAR is the mask.
+GUARD_LANES, GUARD_KERNEL, GUARD_PARAMS, GUARD_STEP = range(4)
+
+
+def guard_over_lanes(frame: int, loops: int) -> int:
+    """Run a guard for each lane, and note for which of them it fails."""
+    local, params = stack_words(WORDS), load_i64(frame, PARAMS)
+    for word in range(WORDS):
+        store_i64(local, word, load_i64(frame, word))
+    store_i64(local, PARAMS, load_i64(params, GUARD_PARAMS))
+    for lane in range(load_i64(params, GUARD_LANES)):
+        status = call_kernel(load_i64(params, GUARD_KERNEL), local, loops)
+        if status == GUARD_FAILED:
+            store_u8(load_i64(frame, Y_BAR), lane, np.uint8(1))
+        elif status != 0:
+            return status
+        store_i64(local, X, load_i64(local, X) + load_i64(params, GUARD_STEP))
+    return 0
+
+
+@always_inline
+def _bring_in(outside: int, step: int, inside: int, elements: int, apart: int, zero: Any) -> None:
+    """Bring elements of a lane, `apart` bytes from one another, to memory where they lie `step` bytes apart."""
+    for k in range(elements):
+        store_at(inside, k * step, load_at(outside, k * apart, zero), zero)
+
+
+@noinline_loop
+def _take(outside: int, step: int, inside: int, port: int, count: int, lanes: int, zero: Any) -> None:
+    """Bring the instances of a block to lanes, `step` bytes from one to the next outside."""
+    elements, apart, size = load_i64(port, INNER), load_i64(port, INNER_STEP), size_of(zero)
+    for lane in range(lanes):
+        source = outside + min(lane, count - 1) * step
+        _bring_in(source, lanes * size, inside + lane * size, elements, apart, zero)
+
+
+@noinline_loop
+def _give(outside: int, step: int, inside: int, port: int, count: int, lanes: int, zero: Any) -> None:
+    """Bring the lanes of a block to the instances."""
+    size, inner = size_of(zero), load_i64(port, INNER)
+    for k in range(load_i64(port, OUTER)):
+        target, source = outside + k * load_i64(port, OUTER_STEP), inside + k * inner * lanes * size
+        for lane in range(count):
+            apart = load_i64(port, INNER_STEP)
+            _bring_in(source + lane * size, apart, target + lane * step, inner, lanes * size, zero)
+
+
+@inline_njit
+def _move(port, outside, step, inside, count, lanes):
+    """Bring a block to lanes, or lanes to the block."""
+    taken, item = load_i64(port, DIRECTION) == TAKE, load_i64(port, ITEM)
+    if item == 8:
+        if taken:
+            _take(outside, step, inside, port, count, lanes, np.int64(0))
+        else:
+            _give(outside, step, inside, port, count, lanes, np.int64(0))
+    elif item == 4:
+        if taken:
+            _take(outside, step, inside, port, count, lanes, np.int32(0))
+        else:
+            _give(outside, step, inside, port, count, lanes, np.int32(0))
+    elif taken:
+        _take(outside, step, inside, port, count, lanes, np.uint8(0))
+    else:
+        _give(outside, step, inside, port, count, lanes, np.uint8(0))
+
+
+@inline_njit
+def _move_all(job, workspace, direction, first, count):
+    """Bring all that is taken, or given, of the block that begins with instance `first`."""
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, DIRECTION) == direction:
+            outside, step = (
+                load_i64(load_i64(job, OUTSIDE), 2 * k),
+                load_i64(load_i64(job, OUTSIDE), 2 * k + 1),
+            )
+            inside = load_i64(load_i64(workspace, INSIDE), k)
+            _move(port, outside + first * step, step, inside, count, load_i64(job, LANES))
+
+
+@inline_njit
+def _place_all(job, workspace):
+    """Let the program find its bindings: arrays that all lanes share where they are, others in the workspace."""
+    bindings = load_i64(load_i64(workspace, PROGRAM), replay.BINDINGS)
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        binding = load_i64(port, BINDING)
+        if binding >= 0:
+            shared = load_i64(port, DIRECTION) == SHARED
+            table = load_i64(job, OUTSIDE) if shared else load_i64(workspace, INSIDE)
+            place(bindings + 8 * replay.BINDING_WORDS * binding, load_i64(table, 2 * k if shared else k))
+
+
+@inline_njit
+def _place_row(job, workspace, row):
+    """Let the gradients of this sweep go to row `row` of the Jacobians."""
+    bindings = load_i64(load_i64(workspace, PROGRAM), replay.BINDINGS)
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, ROW_BYTES) > 0:
+            binding = bindings + 8 * replay.BINDING_WORDS * load_i64(port, BINDING)
+            place(binding, load_i64(load_i64(workspace, INSIDE), k) + row * load_i64(port, ROW_BYTES))
+
+
+@inline_njit
+def _seed_row(program, row, rows, lanes):
+    """Seed one element of the first output, in all lanes."""
+    seed, single = load_i64(program, replay.SEED), load_i64(program, replay.SEED_DTYPE) == F32
+    memset(seed, 0, (4 if single else 8) * rows * lanes)
+    for lane in range(row * lanes, (row + 1) * lanes):
+        if single:
+            store_f32(seed, lane, numba.float32(1.0))
+        else:
+            store_f64(seed, lane, 1.0)
+
+
+@inline_njit
+def run_block(job, workspace):
+    """Run the streams for a block that lies in the workspace; the status of the first kernel that has one."""
+    program, rows = load_i64(workspace, PROGRAM), load_i64(workspace, ROWS)
+    lanes = load_i64(workspace, WIDTH)
+    memset(load_i64(workspace, MASK), 0, lanes)
+    status = run_stream(program, load_i64(program, replay.FORWARD), load_i64(program, replay.FORWARD_COUNT))
+    reverse, count = load_i64(program, replay.REVERSE), load_i64(program, replay.REVERSE_COUNT)
+    if rows < 0 and status == 0:
+        return run_stream(program, reverse, count)
+    row = 0
+    while status == 0 and row < rows:
+        _seed_row(program, row, rows, lanes)
+        _place_row(job, workspace, row)
+        status = run_stream(program, reverse, count)
+        row += 1
+    return status
+
+
+@inline_njit
+def _note_failed(job, workspace, first, count, status):
+    """Note of which instances the results are not computed: of all where a kernel has a status."""
+    for lane in range(count):
+        if status != 0 or load_u8(load_i64(workspace, MASK), lane) != 0:
+            store_u8(load_i64(job, FAILED), first + lane, np.uint8(1))
+
+
+@inline_njit
+def _first_lane(workspace, failed):
+    """The first lane whose guards have failed, or have not; -1 if there is none."""
+    for lane in range(load_i64(workspace, WIDTH)):
+        if (load_u8(load_i64(workspace, MASK), lane) != 0) == (failed != 0):
+            return lane
+    return -1
+
+
+@inline_njit
+def _copy_lane(port, inside, source, target, lanes):
+    """Let a lane have what another one was given."""
+    item = load_i64(port, ITEM)
+    for k in range(load_i64(port, INNER)):
+        at = inside + k * lanes * item
+        memcpy(at + target * item, at + source * item, item)
+
+
+@inline_njit
+def _replace_failed(job, workspace):
+    """Let lanes whose guards have failed have what one is given whose guards hold; whether there are both.
+
+    Where an instance takes another way, what is computed for it on this one may be wrong enough for an error.
+    """
+    source, first = _first_lane(workspace, 0), _first_lane(workspace, 1)
+    if source < 0 or first < 0:
+        return False
+    lanes = load_i64(workspace, WIDTH)
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, DIRECTION) == TAKE:
+            for lane in range(first, lanes):
+                if load_u8(load_i64(workspace, MASK), lane) != 0:
+                    _copy_lane(port, load_i64(load_i64(workspace, INSIDE), k), source, lane, lanes)
+    return True
+
+
+@inline_njit
+def _run_instances(job, workspace, first, stop):
+    """Run the blocks of some instances."""
+    lanes = load_i64(job, LANES)
+    _place_all(job, workspace)
+    while first < stop:
+        count = min(lanes, stop - first)
+        _move_all(job, workspace, TAKE, first, count)
+        status = run_block(job, workspace)
+        while status != 0 and _replace_failed(job, workspace):
+            _note_failed(job, workspace, first, count, 0)
+            status = run_block(job, workspace)
+        _move_all(job, workspace, GIVE, first, count)
+        _note_failed(job, workspace, first, count, status)
+        first += lanes
+
+
+@inline_njit
+def _free_workspace(job):
+    """A workspace that nobody else runs on; there are as many as threads."""
+    k = 0
+    while True:
+        workspace = load_i64(load_i64(job, WORKSPACES), k)
+        if compare_and_swap(workspace + 8 * TAKEN, 0, 1) == 1:
+            return workspace
+        k = (k + 1) % load_i64(job, WORKSPACE_COUNT)
+
+
+def lanes_chunk(job: int, chunk: int) -> int:
+    """Run a chunk of a job."""
+    workspace = _free_workspace(job)
+    first = chunk * load_i64(job, CHUNK)
+    _run_instances(job, workspace, first, min(first + load_i64(job, CHUNK), load_i64(job, INSTANCES)))
+    atomic_store(workspace + 8 * TAKEN, 0)
+    return 0
+
+
+@entry_point(nogil=True)
+def replay_lanes(job, kernel, control, chunks):
+    """Run all chunks of a job by `lanes_chunk`, whose address is `kernel`; how many there were."""
+    launch = stack_words(LAUNCH_WORDS)
+    store_i64(launch, KERNEL, kernel)
+    store_i64(launch, FRAME, job)
+    store_i64(launch, TOTAL, chunks)
+    store_i64(launch, LENGTH, 1)
+    store_i64(launch, SPLIT, TASK)
+    shared = chunks > 1 and share(control, launch, chunks)
+    for chunk in range(0 if shared else chunks):
+        call_kernel(kernel, job, chunk)
+    return chunks

@@ -1,0 +1,260 @@
+"""Programs of recordings over lanes.
+
+They are those of one instance, made of a widened recording. What differs: rows that run lane by lane, guards that note
+the lanes in which they fail, and seeds, of which each is one in all lanes.
+"""
+
+import ctypes
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.sweep import jacobian_columns, lanes
+from tapegrad.engine.tape.layout import NONE
+from tapegrad.engine.tape.view import View
+from tapegrad.ops import GUARDS
+from tapegrad.program.gradient import GradientProgram, ReverseJacobianProgram
+from tapegrad.program.jacobian_columns import ForwardJacobianProgram
+from tapegrad.program.lanes.widening import Widened
+from tapegrad.program.program import Program
+from tapegrad.program.spec import FORWARD, JACFWD, JACREV, JVP, NEVER, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.stream import InstructionStream
+from tapegrad.program.tangents import TangentProgram
+
+
+class Port(NamedTuple):
+    """Elements of an array of the caller's, and where a workspace has them with lanes.
+
+    Attributes
+    ----------
+    direction
+        SHARED, TAKE or GIVE, as in `engine.sweep.lanes`.
+    array
+        Number of the array: of one that the caller gives, or of a result.
+    view
+        What an instance has of it.
+    binding
+        The binding of the program that it is, -1 for memory of the workspace.
+    inside
+        Offset of that memory.
+    shape, steps
+        How elements lie inside: so many times so many, one behind another; and bytes between them outside.
+    start
+        Byte outside with which they begin.
+    rows
+        How many times the second stream runs, each time for a part of them.
+    """
+
+    direction: int
+    array: int
+    view: View
+    binding: int = -1
+    inside: int = 0
+    shape: tuple[int, int] = (0, 0)
+    steps: tuple[int, int] = (0, 0)
+    start: int = 0
+    rows: int = 0
+
+
+def _plain(direction: int, array: int, view: View, binding: int = -1, inside: int = 0) -> Port:
+    """A port of elements in C order, inside and outside."""
+    return Port(direction, array, view, binding, inside, (1, view.size), (0, view.itemsize))
+
+
+class LaneProgram(Program):
+    """What programs over lanes have in common; the other base is the program of one instance.
+
+    Attributes
+    ----------
+    widened
+        The recording over lanes.
+    ports
+        What is brought in and out.
+    mask
+        Where in the workspace the byte of each lane is.
+    rows
+        How many times the second stream runs, for a seed each; -1: once, for the seed that lies there.
+    """
+
+    rows = -1
+
+    def __init__(self, widened: Widened, spec: ProgramSpec, fusion: str = NEVER) -> None:
+        self.widened = widened
+        self._lanes = widened.lanes
+        super().__init__(widened.recording, widened.tape, spec, fusion)
+        self.mask = self._offset(self._mask)
+        self.ports = self._given_ports() + self._result_ports()
+
+    # --- the workspace -----------------------------------------------------------------------------------------------
+
+    def _allocate(self) -> None:
+        super()._allocate()
+        self._mask = int(self._blocks.new([self._lanes])[0])
+
+    def _keep_blocks(self) -> None:
+        super()._keep_blocks()
+        self._blocks.keep([self._mask], 0, self._end)
+
+    # --- rows --------------------------------------------------------------------------------------------------------
+
+    def _rewrite(self) -> None:
+        for stream in (self.forward, self.reverse):
+            for row in np.flatnonzero(np.isin(stream.number, list(self.widened.by_lane))).tolist():
+                self._run_by_lane(stream, row)
+
+    def _run_by_lane(self, stream: InstructionStream, row: int) -> None:
+        """Let a row run for one lane after another."""
+        frame, op = stream.frames[row], int(stream.op[row])
+        steps, over_lanes = self.widened.by_lane[int(stream.number[row])], jacobian_columns.over_tangents
+        named = op if op != NONE else int(self.tape.columns.op[stream.number[row]])
+        kernel = int(stream.kernels[row]) or kernel_table.load_code(
+            op, int(stream.variant[row]), int(stream.direction[row])
+        )
+        params = [self._lanes, kernel, int(frame[word.PARAMS])]
+        if named in GUARDS:
+            params.append(steps[0])
+            frame[word.Y_BAR], over_lanes = self._mask, lanes.guard_over_lanes
+        else:
+            places = range(word.X, word.Y_BAR + 1)  # of primals, and of cotangents
+            params += [step if frame[at] else 0 for at, step in zip(places, steps * 2, strict=True)]
+        kept = np.array(params, np.int64)
+        stream.kept.append(kept)
+        frame[word.PARAMS] = kept.ctypes.data
+        stream.kernels[row] = kernel_table.address_of(over_lanes)
+        stream.op[row] = NONE
+
+    def _load_kernels(self) -> None:
+        """Load the kernels. No row starts threads, for it is blocks of lanes that are dealt out to them."""
+        super()._load_kernels()
+        for stream in (self.forward, self.reverse):
+            stream.thresholds[:] = 0
+
+    # --- ports -------------------------------------------------------------------------------------------------------
+
+    def _of_instance(self, view: View) -> View:
+        """What one instance has of an array whose last dimension is the lanes."""
+        return View.in_c_order(view.shape[:-1], view.dtype)
+
+    def _given_ports(self) -> list[Port]:
+        """Ports of the inputs, and of what else the caller gives."""
+        found = []
+        for k, binding in enumerate(self.bindings[: self.given]):
+            if k >= len(self._inputs) or self.widened.batched[k]:
+                found.append(_plain(lanes.TAKE, k, self._of_instance(binding), k))
+            else:
+                found.append(_plain(lanes.SHARED, k, binding, k))
+        return found
+
+    def _result_ports(self) -> list[Port]:
+        """Ports of the results, in their order."""
+        return [
+            _plain(lanes.GIVE, k, self._of_instance(binding), self.given + k)
+            for k, binding in enumerate(self.bindings[self.given :])
+        ]
+
+
+class TangentLanes(LaneProgram, TangentProgram):
+    """Tangents of all outputs along given tangents of the inputs."""
+
+
+class _ReverseLanes(LaneProgram, GradientProgram):
+    """A program with a second stream that starts from the first output."""
+
+    def _keep_blocks(self) -> None:
+        super()._keep_blocks()
+        self._blocks.keep([int(self._cotangent[self._outputs[0]])], 0, self._end)
+
+    def _result_ports(self) -> list[Port]:
+        """The first output lies in the workspace."""
+        inside = self._offset(int(self._primal[self._outputs[0]]))
+        value = _plain(lanes.GIVE, 0, self._of_instance(self.outputs[0]), -1, inside)
+        return [value, *(port._replace(array=port.array + 1) for port in super()._result_ports())]
+
+
+class GradientLanes(_ReverseLanes):
+    """Value and gradient of the first output, a single number."""
+
+    def begin_workspace(self, base: int) -> None:
+        """Seed the cotangent in all lanes; nothing overwrites it."""
+        output = self.outputs[0]
+        seed = np.ones(output.size, output.dtype)
+        address = base + self._offset(int(self._cotangent[self._outputs[0]]))
+        ctypes.memmove(address, seed.ctypes.data, seed.nbytes)
+
+
+class ReverseJacobianLanes(_ReverseLanes, ReverseJacobianProgram):
+    """The Jacobian of the first output row by row."""
+
+    def __init__(self, widened: Widened, spec: ProgramSpec, fusion: str = NEVER) -> None:
+        self.rows = math.prod(widened.tape.slots[widened.tape.outputs[0]].shape[:-1])
+        super().__init__(widened, spec, fusion)
+
+    def _add_derivatives(self) -> None:
+        lead = self.outputs[0].shape[:-1]
+        for binding in (self._input_bindings[k] for k in self.spec.wrt):
+            self.bindings.append(View.in_c_order((*lead, *binding.shape), binding.dtype))
+
+    def _result_ports(self) -> list[Port]:
+        first = len(self.bindings) - len(self.spec.wrt)
+        found = super()._result_ports()
+        return [port._replace(rows=self.rows) if port.binding >= first else port for port in found]
+
+
+class ForwardJacobianLanes(LaneProgram, ForwardJacobianProgram):
+    """The Jacobian of the first output column by column, taken from where the tangents lie."""
+
+    def _choose_chunk(self) -> int:
+        return 0
+
+    def _add_bindings(self) -> None:
+        self._add_values()
+
+    def _bind(self) -> None:
+        self.forward = self._bound_together()
+
+    def _tangents_of_output(self) -> list[int]:
+        """Made-up address of the tangents of the first output, if it has any."""
+        output = self._outputs[0]
+        return [int(self._cotangent[output])] if self._active[output] else []
+
+    def _kept_addresses(self) -> list[int]:
+        return self._tangents_of_output()
+
+    def _keep_blocks(self) -> None:
+        super()._keep_blocks()
+        self._blocks.keep(self._tangents_of_output(), 0, self._end)
+
+    def _result_ports(self) -> list[Port]:
+        found = super()._result_ports()
+        for k, buffer in enumerate(self._wrt, len(found)):
+            found += self._columns_ports(k, buffer)
+        return found
+
+    def _columns_ports(self, array: int, wrt: int) -> list[Port]:
+        """Ports of the Jacobian by an input: one for each run of columns that are not zero."""
+        output, by = self._of_instance(self.outputs[0]), self._by[wrt]
+        jacobian = View.in_c_order((*output.shape, *by.shape), output.dtype)
+        found = [Port(lanes.GIVE, array, jacobian)]
+        for _, column, index, count in self._columns_of(wrt):
+            inside = self._offset(self._tangents_of_output()[0]) + index * self.tape.bytes(self._outputs[0])
+            shape, item = (count, output.size), output.itemsize
+            steps = item, by.size * item
+            found.append(Port(lanes.GIVE, array, jacobian, -1, inside, shape, steps, column * item))
+        return found
+
+
+_PROGRAMS: dict[str, type[LaneProgram]] = {
+    FORWARD: LaneProgram,
+    VALUE_AND_GRAD: GradientLanes,
+    JACREV: ReverseJacobianLanes,
+    JVP: TangentLanes,
+    JACFWD: ForwardJacobianLanes,
+}
+
+
+def lane_program(widened: Widened, spec: ProgramSpec, fusion: str = NEVER) -> LaneProgram:
+    """The program of a recording over lanes for a spec."""
+    return _PROGRAMS[spec.kind](widened, spec, fusion)

@@ -1,0 +1,79 @@
+"""A tape that is made, not recorded: columns in memory of Python's, which programs are bound from."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.tape.columns import BUFFER, COLUMNS, INSTRUCTION, SLOT
+from tapegrad.engine.tape.layout import BUFFERS, INSTRUCTIONS, NONE, SLOTS
+from tapegrad.engine.tape_entries import Buffer, Instruction, Slot
+
+_TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+
+
+class WidenedTape:
+    """The columns of a tape that was made from a recording.
+
+    Parameters
+    ----------
+    recording
+        It stays alive: its constants are read where they lie.
+    instructions, slots, buffers
+        The entries, by number.
+    kept
+        Memory that they point to.
+    """
+
+    def __init__(
+        self,
+        recording: Any,
+        instructions: Sequence[Instruction],
+        slots: Mapping[int, Slot],
+        buffers: Mapping[int, Buffer],
+        kept: Sequence[np.ndarray],
+    ) -> None:
+        self.recording = recording
+        self.owners: dict[int, Any] = recording.owners
+        self._geometries = [np.array((*s.view.shape, *s.view.strides), np.int64) for s in slots.values()]
+        self._kept = list(kept)
+        counts = {INSTRUCTION: len(instructions), SLOT: 1 + max(slots), BUFFER: 1 + max(buffers)}
+        self._columns = {
+            name: np.zeros(counts[column.kind], _TYPES[column.bytes]) for name, column in COLUMNS.items()
+        }
+        self._enter_instructions(instructions)
+        self._enter_slots(slots)
+        self._enter_buffers(buffers)
+        self.words = recording.words.copy()
+        for kind, word in ((INSTRUCTION, INSTRUCTIONS), (SLOT, SLOTS), (BUFFER, BUFFERS)):
+            self.words[word] = counts[kind]
+        for name, values in self._columns.items():
+            self.words[COLUMNS[name].word] = values.ctypes.data
+
+    def column(self, name: str) -> np.ndarray:
+        """A copy of a column."""
+        return self._columns[name].copy()
+
+    def _enter_instructions(self, instructions: Sequence[Instruction]) -> None:
+        for i, each in enumerate(instructions):
+            operands = (*each.operands, NONE, NONE, NONE)
+            values = (each.op, each.result, *operands[:3], each.address)
+            for name, value in zip(
+                ("op", "result", "operand0", "operand1", "operand2", "params"), values, strict=True
+            ):
+                self._columns[name][i] = value
+
+    def _enter_slots(self, slots: Mapping[int, Slot]) -> None:
+        for (number, slot), geometry in zip(slots.items(), self._geometries, strict=True):
+            self._columns["buffer"][number] = slot.buffer
+            self._columns["dtype"][number] = slot.dtype
+            self._columns["ndim"][number] = slot.view.ndim
+            self._columns["offset"][number] = slot.view.offset
+            self._columns["geometry"][number] = geometry.ctypes.data if len(geometry) else 0
+
+    def _enter_buffers(self, buffers: Mapping[int, Buffer]) -> None:
+        for number, buffer in buffers.items():
+            self._columns["primal"][number] = buffer.primal
+            self._columns["bytes"][number] = buffer.bytes
+            self._columns["flags"][number] = buffer.flags
+            self._columns["producer"][number] = NONE

@@ -1,0 +1,228 @@
+"""A recording over lanes: every buffer that depends on what differs between instances has as many of them as lanes."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.tape.layout import B8, F32, F64, I64, NONE
+from tapegrad.engine.tape.view import View
+from tapegrad.engine.tape_entries import Buffer, Instruction, Slot
+from tapegrad.engine.tape_view import TapeView
+from tapegrad.ops import CODES, COPY
+from tapegrad.ops.params import words_of
+from tapegrad.program.lanes.layout import LAST, SHARED, Layout
+from tapegrad.program.lanes.widened_tape import WidenedTape
+
+# What copies an array, by dtype
+_COPIES = {F64: COPY, F32: COPY, I64: CODES["cast_i64"], B8: CODES["cast_b8"]}
+Steps = tuple[int, ...]
+
+
+class Widened(NamedTuple):
+    """A recording over lanes.
+
+    Attributes
+    ----------
+    recording, tape
+        As programs are made of them.
+    by_lane
+        Instructions that run for one lane after another: the bytes from one to the next of each operand, and of the
+        result.
+    lanes
+        How many there are.
+    batched
+        For each input whether it has lanes.
+    """
+
+    recording: WidenedTape
+    tape: TapeView
+    by_lane: dict[int, Steps]
+    lanes: int
+    batched: tuple[bool, ...]
+
+
+class Widening:
+    """A recording while it is widened.
+
+    Parameters
+    ----------
+    recording, tape
+        The recording of one instance, and what passes have made of it.
+    batched
+        For each input whether it has lanes.
+    lanes
+        How many there are.
+
+    Attributes
+    ----------
+    tape
+        The recording of one instance.
+    """
+
+    def __init__(self, recording: Any, tape: TapeView, batched: Sequence[bool], lanes: int) -> None:
+        self.tape = tape
+        self._recording, self._batched, self._lanes = recording, tuple(batched), lanes
+        self._instructions: list[Instruction] = []
+        self._slots: dict[int, Slot] = dict(tape.slots)
+        self._buffers: dict[int, Buffer] = dict(tape.buffers)
+        self._kept: list[np.ndarray] = []
+        self._by_lane: dict[int, Steps] = {}
+        self._layouts: dict[int, Layout] = {}  # of buffers that have lanes
+        self._versions: dict[tuple[int, str], int] = {}  # buffers in another layout than their own
+        self._views: dict[Any, int] = {}
+        self._next_slot, self._next_buffer = 1 + max(tape.slots), 1 + max(tape.buffers)
+        self._dtypes = {slot.buffer: slot.dtype for slot in tape.slots.values()}
+        inputs = [tape.slots[slot].buffer for slot in tape.inputs]
+        given = [buffer for buffer, has_lanes in zip(inputs, batched, strict=True) if has_lanes]
+        self._with_lanes = _with_lanes(tape, given)
+        for buffer in given:
+            self._set_layout(buffer, LAST)
+
+    # --- what rules ask ----------------------------------------------------------------------------------------------
+
+    def has_lanes(self, slot: int) -> bool:
+        """Whether what a slot shows differs between lanes."""
+        return self.tape.slots[slot].buffer in self._with_lanes
+
+    def concerns(self, i: int) -> bool:
+        """Whether instruction `i` has lanes."""
+        each = self.tape.instructions[i]
+        return any(map(self.has_lanes, (*each.operands, each.result)))
+
+    def layout(self, buffer: int) -> Layout:
+        """Where the lanes of a buffer lie."""
+        known = self._layouts.get(buffer)
+        return known or Layout(SHARED, self._lanes, self._buffers[buffer].bytes)
+
+    # --- operands and results ----------------------------------------------------------------------------------------
+
+    def buffer(self, slot: int, kind: str = "") -> int:
+        """The buffer of a slot; with a kind of layout, one with the same contents that has it."""
+        own = self.tape.slots[slot].buffer
+        return self._in_layout(own, kind) if kind else own
+
+    def result(self, slot: int, kind: str = LAST) -> int:
+        """The buffer that a result goes to: the slot's own, if that may have this layout, or else a new one."""
+        own = self.tape.slots[slot].buffer
+        for other in [key for key in self._versions if key[0] == own]:
+            del self._versions[other]
+        if own not in self._layouts:
+            several = len(self.tape.writers[own]) > 1
+            self._set_layout(own, LAST if several else kind)
+        if self.layout(own).kind == kind:
+            return own
+        return self._new_buffer(own, kind)
+
+    def view(self, slot: int, buffer: int, behind: int = 0) -> int:
+        """A slot for all lanes of what a slot shows, in some buffer, with so many dimensions behind the lanes."""
+        seen = self.tape.slots[slot].view
+        return self._slot(buffer, self.layout(buffer).widened(seen, behind), self.tape.slots[slot].dtype)
+
+    def first_lane(self, slot: int, buffer: int) -> int:
+        """A slot for the first lane of what a slot shows, in a buffer whose lanes are whole."""
+        return self._slot(buffer, self.tape.slots[slot].view, self.tape.slots[slot].dtype)
+
+    # --- instructions ------------------------------------------------------------------------------------------------
+
+    def emit(self, each: Instruction, result: int, operands: Sequence[int], params: Any = None) -> int:
+        """Add an instruction with other slots, and with other parameters if they are given; its number."""
+        words, address = each.params, each.address
+        if params is not None:
+            memory = np.array(words_of(params), np.int64)
+            self._kept.append(memory)
+            words, address = tuple(memory.tolist()), int(memory.ctypes.data)
+        self._instructions.append(Instruction(each.op, result, tuple(operands), address, each.mark, words))
+        return len(self._instructions) - 1
+
+    def emit_by_lane(self, each: Instruction, result: int, operands: Sequence[int]) -> None:
+        """Add an instruction that runs lane by lane, given with the slots of the first."""
+        number = self.emit(each, result, operands)
+        steps = [self._step(slot) for slot in (*operands, *(NONE,) * (3 - len(operands)), result)]
+        self._by_lane[number] = tuple(steps)
+
+    def copy_back(self, slot: int, buffer: int) -> None:
+        """Copy what an instruction has written for a slot in some buffer to the slot's own, if it is another one."""
+        own = self.tape.slots[slot].buffer
+        if buffer != own:
+            self._copy(self.view(slot, buffer), self.view(slot, own))
+
+    def keep(self, i: int) -> None:
+        """Add instruction `i` as it is."""
+        self._instructions.append(self.tape.instructions[i])
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def finished(self) -> Widened:
+        """The recording over lanes, when all its instructions are there."""
+        inputs = tuple(
+            self.view(slot, self.buffer(slot)) if has_lanes else slot
+            for slot, has_lanes in zip(self.tape.inputs, self._batched, strict=True)
+        )
+        outputs = tuple(self.view(slot, self.buffer(slot, LAST)) for slot in self.tape.outputs)
+        instructions = tuple(self._instructions)
+        recording = WidenedTape(self._recording, instructions, self._slots, self._buffers, self._kept)
+        tape = TapeView(
+            instructions, self._slots, self._buffers, inputs, outputs, True, self._next_slot, None
+        )
+        return Widened(recording, tape, self._by_lane, self._lanes, self._batched)
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _step(self, slot: int) -> int:
+        """Bytes from a lane to the next in the buffer of a slot; 0 if there is none."""
+        return self.layout(self._slots[slot].buffer).step(0) if slot != NONE else 0
+
+    def _set_layout(self, buffer: int, kind: str) -> None:
+        layout = Layout(kind, self._lanes, self._buffers[buffer].bytes)
+        self._layouts[buffer] = layout
+        self._buffers[buffer] = self._buffers[buffer]._replace(bytes=layout.all_bytes)
+
+    def _new_buffer(self, like: int, kind: str) -> int:
+        number, self._next_buffer = self._next_buffer, self._next_buffer + 1
+        self._buffers[number] = self._buffers[like]._replace(bytes=self.layout(like).bytes, primal=0)
+        self._dtypes[number] = self._dtypes[like]
+        self._set_layout(number, kind)
+        return number
+
+    def _in_layout(self, buffer: int, kind: str) -> int:
+        """A buffer with the contents of another one, in a layout."""
+        if self.layout(buffer).kind == kind:
+            return buffer
+        if (buffer, kind) not in self._versions:
+            made = self._versions[buffer, kind] = self._new_buffer(buffer, kind)
+            self._copy(self._all(buffer), self._all(made))
+        return self._versions[buffer, kind]
+
+    def _all(self, buffer: int) -> int:
+        """A slot for all elements of a buffer, in all lanes."""
+        layout, dtype = self.layout(buffer), self._dtypes[buffer]
+        numpy_dtype = next(slot.view.dtype for slot in self._slots.values() if slot.dtype == dtype)
+        flat = View.in_c_order((layout.bytes // numpy_dtype.itemsize,), numpy_dtype)
+        return self._slot(buffer, layout.widened(flat), dtype)
+
+    def _copy(self, source: int, target: int) -> None:
+        op = _COPIES[self._slots[source].dtype]
+        self._instructions.append(Instruction(op, target, (source,)))
+
+    def _slot(self, buffer: int, view: View, dtype: int) -> int:
+        key = buffer, view.offset, view.shape, view.strides, dtype
+        if key not in self._views:
+            number, self._next_slot = self._next_slot, self._next_slot + 1
+            self._slots[number] = Slot(buffer, dtype, view.ndim, int(view.ndim > 0), 1, view)
+            self._views[key] = number
+        return self._views[key]
+
+
+def _with_lanes(tape: TapeView, given: Sequence[int]) -> set[int]:
+    """The buffers that depend on some of them: all that an instruction writes that has lanes."""
+    found: set[int] = set()
+    new = set(given)
+    while new - found:
+        found |= new
+        for i in tape.live:
+            written = tape.written[i]
+            if written in found or not found.isdisjoint(tape.read[i]):
+                found.add(written)
+        new = {tape.written[i] for i in tape.live if not found.isdisjoint(tape.read[i])}
+    return found

@@ -1,0 +1,156 @@
+"""`vmap`: a function of one instance as a function of many."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import NoForwardModeError, OuterTensorError
+from tapegrad.frontend.functions.joining import stack
+from tapegrad.frontend.modes import thread
+from tapegrad.frontend.shape import moveaxis
+from tapegrad.frontend.tensor import is_tensor
+from tapegrad.pytree import flatten, unflatten
+from tapegrad.transforms.base import Transform
+from tapegrad.transforms.lane_call import LaneCall
+from tapegrad.transforms.lane_goals import goals_of
+from tapegrad.transforms.mapped_axes import Axes, Mapped, checked_axes, hashable, spread
+
+
+def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> "Vmap":
+    """Make a function that computes many instances of `function` at once.
+
+    Parameters
+    ----------
+    function : callable
+        A function of one instance: a ``jit(f)``, or a transform of one, such as ``value_and_grad(jit(f))``. Another
+        function is recorded at each call.
+    in_axes : int, None, or a tuple of these, default 0
+        For each positional argument the axis along which the instances lie; `None` for an argument that all instances
+        share. For an argument that is a structure of arrays it may be a structure itself. Keyword arguments are mapped
+        over their first axis.
+    out_axes : int, None, or a structure of these, default 0
+        The axis of the results along which the instances shall lie; `None` for a result that is the same for all.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `function` with one more axis, and returns its results with one more axis.
+
+    Raises
+    ------
+    ValueError
+        If the mapped axes differ in length, are of length 0, or do not exist; or if instances return different shapes.
+
+    Notes
+    -----
+    The recording of one instance is executed over *lanes*: each of its instructions is executed for up to 128 instances
+    at once, and blocks of these are dealt out to threads. An instance that takes another branch than the first one is
+    computed by a recording of its own way, and never by both. Sums over lanes add in another order than those of a
+    single instance, so last digits may differ from a loop.
+
+    Given Tensors, or within another transform, the function is called for each instance, and the results are stacked.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> f = tg.jit(lambda x, w: tg.sum(tg.sin(x) * w))
+    >>> x, w = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]), np.array([1.0, 10.0])
+    >>> tg.vmap(f, in_axes=(0, None))(x, w)
+    array([  8.41470985,   2.32049751, -10.34604524])
+    >>> tg.vmap(tg.grad(f), in_axes=(0, None))(x, w)
+    array([[ 1.        ,  5.40302306],
+           [-0.41614684, -9.89992497],
+           [-0.65364362,  2.83662185]])
+    """
+    return Vmap(function, in_axes, out_axes)
+
+
+class Vmap(Transform):
+    """Function made by `vmap`."""
+
+    def __init__(self, function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> None:
+        if not callable(function):
+            raise TypeError(f"vmap: {function!r} is not a function")
+        super().__init__(function)
+        self._in_axes = checked_axes(in_axes, "in_axes")
+        self._out_axes = checked_axes(out_axes, "out_axes")
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self._in_axes, self._out_axes
+
+    @property
+    def key(self) -> Any:
+        return type(self), hashable(self._in_axes), hashable(self._out_axes)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        mapped = Mapped(args, kwargs, self._in_axes)
+        found = None
+        if not (mapped.on_tensors or thread.mode.nested):
+            found = self._over_lanes(mapped)
+        leaves, definition = found or self._one_by_one(mapped)
+        value = unflatten(definition, leaves)
+        axes = spread(self._out_axes, value, "out_axes")
+        moved = [_moved_out(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True)]
+        return unflatten(definition, moved)
+
+    def _over_lanes(self, mapped: Mapped) -> tuple[list[Any], Any] | None:
+        """Compute all instances by programs over lanes, if the function can be replayed."""
+        for goal in goals_of(self.function):
+            try:
+                found = LaneCall(goal, mapped).results()
+            except (OuterTensorError, NoForwardModeError):
+                continue
+            if found is not None:
+                return found
+        return None
+
+    def _one_by_one(self, mapped: Mapped) -> tuple[list[Any], Any]:
+        """Call the function for each instance, and stack the leaves of the results."""
+        columns: list[list[Any]] = []
+        definition = None
+        for i in range(mapped.size):
+            args, kwargs = mapped.instance(i)
+            leaves, found = flatten(self.function(*args, **kwargs))
+            if i == 0:
+                columns, definition = [[] for _ in leaves], found
+            if found != definition:
+                raise ValueError("vmap: some instances return another structure than others")
+            for column, leaf in zip(columns, leaves, strict=True):
+                column.append(leaf)
+        return [_stacked(column) for column in columns], definition
+
+
+def _stacked(values: list[Any]) -> Any:
+    """Return the results of all instances as one; what is no number must be the same of all."""
+    if any(map(is_tensor, values)):
+        return stack(values)
+    if isinstance(values[0], np.ndarray | np.generic | int | float):
+        return np.stack([np.asarray(value) for value in values])
+    if any(value != values[0] for value in values):
+        raise ValueError(f"vmap: some instances return {values[0]!r}, others something else")
+    return values[0]
+
+
+def _moved_out(leaf: Any, axis: int | None) -> Any:
+    """Return a result with the instances along an axis, or what is the same of all."""
+    if not is_tensor(leaf) and not isinstance(leaf, np.ndarray):
+        return leaf
+    if axis is None:
+        return _common(leaf)
+    if not -leaf.ndim <= axis < leaf.ndim:
+        raise ValueError(
+            f"vmap: out_axes has the axis {axis} for a result of shape {leaf.shape[1:]} of each instance"
+        )
+    if axis == 0:
+        return leaf
+    return moveaxis(leaf, 0, axis) if is_tensor(leaf) else np.moveaxis(np.asarray(leaf), 0, axis)
+
+
+def _common(leaf: Any) -> Any:
+    """Return what all instances have in common."""
+    values = leaf.data_or_traced() if is_tensor(leaf) else leaf
+    if not np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True):
+        raise ValueError("vmap: out_axes is None for a result that differs between instances")
+    return leaf[0]

@@ -1,0 +1,339 @@
+"""`vmap`: the same as a loop over instances, for every op, every transform, and every way that instances take."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tapegrad as tg
+from tapegrad.transforms.vmap import Vmap
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "autodiff"))
+from test_structural_rules import CASES, OTHERS
+
+M = 3
+
+
+@pytest.fixture
+def by_lanes(monkeypatch):
+    """No instance is computed by calling the function."""
+
+    def refuse(*args):
+        raise AssertionError("computed one by one")
+
+    monkeypatch.setattr(Vmap, "_one_by_one", refuse)
+
+
+def instances(arrays, axes):
+    """The arguments of each instance."""
+    count = next(x.shape[axis] for x, axis in zip(arrays, axes, strict=True) if axis is not None)
+    return [
+        [x if axis is None else np.take(x, i, axis) for x, axis in zip(arrays, axes, strict=True)]
+        for i in range(count)
+    ]
+
+
+def check_like_a_loop(function, arrays, axes=None, tolerance=1e-10):
+    """The leaves of the results are those of a loop, in value, shape and dtype."""
+    axes = axes or (0,) * len(arrays)
+    found = flat(tg.vmap(function, axes)(*arrays))
+    each = [flat(function(*args)) for args in instances(arrays, axes)]
+    for number, leaf in enumerate(found):
+        expected = np.stack([np.asarray(leaves[number]) for leaves in each])
+        assert (leaf.shape, leaf.dtype) == (expected.shape, expected.dtype)
+        scale = max(1.0, np.abs(expected).max(initial=0.0))
+        np.testing.assert_allclose(leaf, expected, rtol=tolerance, atol=tolerance * scale)
+
+
+def flat(value):
+    """The leaves of a structure of tuples."""
+    return [leaf for part in value for leaf in flat(part)] if isinstance(value, tuple) else [value]
+
+
+# --- every op --------------------------------------------------------------------------------------------------------
+
+STRUCTURAL = [
+    pytest.param(*case, id=f"{name}-{k}")
+    for name, cases in {**CASES, **OTHERS}.items()
+    for k, case in enumerate(cases)
+    if k < 4 or name in ("write", "scatter_write", "matmul")
+]
+
+
+@pytest.mark.parametrize(("function", "shapes"), STRUCTURAL)
+def test_every_structural_op_over_lanes(function, shapes, by_lanes):
+    rng = np.random.default_rng(5)
+    arrays = [rng.uniform(0.5, 2, (M, *shape)) for shape in shapes]
+    value = tg.jit(lambda *xs: tg.sum(tg.sin(function(*xs)) * 1.3))
+    gradient = tg.value_and_grad(value, tuple(range(len(arrays))))
+    check_like_a_loop(gradient, arrays)
+    for k in range(len(arrays) if len(arrays) > 1 else 0):
+        axes = tuple(0 if j == k else None for j in range(len(arrays)))
+        shared = [x if axis == 0 else x[0] for x, axis in zip(arrays, axes, strict=True)]
+        check_like_a_loop(gradient, shared, axes)  # by arguments with lanes and without
+        check_like_a_loop(tg.value_and_grad(value, k), shared, axes)  # the others have no lanes at all
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tangents_and_jacobians_of_every_structural_op_over_lanes(name, by_lanes):
+    function, shapes = CASES[name][0]
+    arrays = [np.random.default_rng(6).uniform(0.5, 2, (M, *shape)).astype("f4") for shape in shapes]
+    recorded = tg.jit(function)
+    for mode in ("forward", "reverse"):
+        check_like_a_loop(tg.jacobian(recorded, mode=mode), arrays, tolerance=1e-3)
+    check_like_a_loop(recorded, arrays, tolerance=1e-4)
+
+
+ELEMENTWISE = {
+    "of two": lambda x, y: tg.hypot(x, y) * tg.arctan2(x, y) - x / y,
+    "selected": lambda x, y: (
+        tg.where(x > y, tg.log(x), tg.exp(y)) + tg.maximum(x, 1.2) * tg.clip(y, 0.6, 1.1)
+    ),
+    "special": lambda x, y: tg.special.erf(x) * tg.special.gammaln(y) + tg.expm1(x) ** y,
+    "numbers": lambda x, y: tg.floor(x * 3) * y + tg.abs(x - y),
+}
+
+
+@pytest.mark.parametrize("function", ELEMENTWISE.values(), ids=ELEMENTWISE)
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_elementwise_ops_over_lanes(function, dtype, by_lanes):
+    rng = np.random.default_rng(1)
+    x, y = (rng.uniform(0.5, 2, (5, 4)).astype(dtype) for _ in range(2))
+    gradient = tg.value_and_grad(tg.jit(lambda x, y: tg.sum(function(x, y))), (0, 1))
+    tolerance = 1e-12 if dtype == "f8" else 1e-5
+    check_like_a_loop(gradient, [x, y], tolerance=tolerance)
+    check_like_a_loop(gradient, [x, y[0]], (0, None), tolerance=tolerance)
+
+
+# --- transforms ------------------------------------------------------------------------------------------------------
+
+
+def rosenbrock(x):
+    return tg.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+POINTS = np.random.default_rng(2).standard_normal((150, 6))  # more than a block, and not a multiple of it
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+def test_value_and_gradient_of_more_than_a_block(fuse, by_lanes):
+    f = tg.jit(rosenbrock, fuse=fuse)
+    check_like_a_loop(f, [POINTS])
+    check_like_a_loop(tg.grad(f), [POINTS])
+    check_like_a_loop(tg.value_and_grad(f), [POINTS])
+
+
+def test_products_with_hessians_and_directions_that_all_share(by_lanes):
+    product = tg.hvp(tg.jit(rosenbrock))
+    check_like_a_loop(product, [POINTS[:9], POINTS[1:10]])
+    check_like_a_loop(product, [POINTS[:9], POINTS[0]], (0, None))
+    check_like_a_loop(product, [POINTS[0], POINTS[:9]], (None, 0))
+
+
+def test_hessians(by_lanes):
+    check_like_a_loop(tg.hessian(tg.jit(rosenbrock)), [POINTS[:9]])
+
+
+def test_a_jacobian_has_zeros_where_a_result_does_not_depend_on_an_argument(by_lanes):
+    f = tg.jit(lambda p, t: tg.concatenate([p[:1] * tg.exp(-t), tg.sin(t) * p[1]]))
+    arrays = [POINTS[:9, :3], POINTS[:9, 3:]]
+    check_like_a_loop(tg.jacfwd(f, (0, 1)), arrays)
+    check_like_a_loop(tg.jacrev(f, (0, 1)), arrays)
+
+
+def test_results_beside_the_value(by_lanes):
+    f = tg.jit(lambda x: (rosenbrock(x), (tg.cumsum(x), x[0] > 0)))
+    check_like_a_loop(tg.value_and_grad(f, has_aux=True), [POINTS[:9]])
+    g = tg.jit(lambda x: (x**2, tg.sum(x)))
+    check_like_a_loop(tg.jacobian(g, has_aux=True), [POINTS[:9]])
+
+
+def test_jvp_inside_of_the_function(by_lanes):
+    check_like_a_loop(lambda x, v: tg.jvp(rosenbrock, (x,), (v,)), [POINTS[:5], POINTS[5:10]])
+
+
+def test_vmap_of_vmap():
+    f = tg.jit(lambda a, b: tg.sum(tg.sin(a) * b))
+    a, b = POINTS[:3], POINTS[3:7]
+    table = tg.vmap(tg.vmap(f, (None, 0)), (0, None))(a, b)
+    np.testing.assert_allclose(table, np.sin(a) @ b.T, rtol=1e-12)
+
+
+def test_gradients_through_vmap():
+    x, w = POINTS[:4], POINTS[5]
+    f = tg.jit(lambda x, w: tg.sum(tg.sin(x) * w**2))
+    inner = tg.vmap(f, (0, None))
+
+    def loss(w):
+        return tg.sum(inner(x, w) ** 2)
+
+    def by_hand(w):
+        return tg.sum(tg.sum(tg.sin(x) * w**2, 1) ** 2)
+
+    for whole in (loss, tg.jit(loss)):
+        np.testing.assert_allclose(tg.grad(whole)(w), tg.grad(by_hand)(w), rtol=1e-12)
+        np.testing.assert_allclose(tg.hvp(whole)(w, x[0]), tg.hvp(by_hand)(w, x[0]), rtol=1e-12)
+        np.testing.assert_allclose(tg.hessian(whole)(w), tg.hessian(by_hand)(w), rtol=1e-12)
+    np.testing.assert_allclose(
+        tg.jacobian(lambda w: inner(x, w))(w), tg.jacobian(lambda w: tg.sum(tg.sin(x) * w**2, 1))(w)
+    )
+
+
+def test_gradients_of_tensors_that_the_function_closes_over():
+    w = tg.tensor(POINTS[5])
+    tg.sum(tg.vmap(lambda x: tg.sum(x * w**2))(POINTS[:4])).backward()
+    np.testing.assert_allclose(w.grad, 2 * POINTS[5] * POINTS[:4].sum(0), rtol=1e-12)
+
+
+def test_tensors_as_arguments():
+    x = tg.tensor(POINTS[:4])
+    tg.sum(tg.vmap(tg.jit(rosenbrock))(x)).backward()
+    np.testing.assert_allclose(x.grad, tg.vmap(tg.grad(tg.jit(rosenbrock)))(POINTS[:4]), rtol=1e-10)
+
+
+# --- guards ----------------------------------------------------------------------------------------------------------
+
+
+def test_instances_take_ways_of_their_own(by_lanes):
+    def function(x):
+        if tg.sum(x) > 0:
+            return tg.sum(x**3)
+        if x[0] > 0.5:
+            return tg.prod(x)
+        return tg.sum(tg.exp(x))
+
+    recorded = tg.jit(function)
+    check_like_a_loop(recorded, [POINTS])
+    check_like_a_loop(tg.value_and_grad(recorded), [POINTS])
+
+
+def test_what_would_fail_on_another_way_does_not_disturb(by_lanes):
+    """A Cholesky factor that an instance on another way does not have stops nobody."""
+
+    def function(a, b):
+        if a[0, 0] > 0:
+            return tg.sum(tg.linalg.cholesky(a) @ b)
+        return tg.sum(a @ b)
+
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal((40, 3, 3))
+    a = a @ a.swapaxes(1, 2) + np.eye(3)
+    a[rng.random(40) < 0.3] *= -1
+    check_like_a_loop(tg.value_and_grad(tg.jit(function), (0, 1)), [a, rng.standard_normal((40, 3))])
+
+
+def test_each_instance_on_a_way_of_its_own():
+    recorded = tg.jit(lambda x: x * int(tg.sum(x)))
+    check_like_a_loop(recorded, [np.arange(80.0).reshape(40, 2)])
+
+
+def test_the_instance_that_has_an_error_raises_it():
+    a = np.stack([np.eye(2), np.zeros((2, 2)), np.eye(2)])
+    with pytest.raises(np.linalg.LinAlgError):
+        tg.vmap(tg.jit(tg.linalg.inv))(a)
+
+
+def test_arrays_of_closures_are_read_again():
+    t = np.array([1.0, 2.0])
+    f = tg.vmap(tg.jit(lambda x: tg.sum(x * t)))
+    np.testing.assert_array_equal(f(np.ones((3, 2))), 3.0)
+    t[:] = [5.0, 5.0]
+    np.testing.assert_array_equal(f(np.ones((3, 2))), 10.0)
+
+
+# --- axes and structures ---------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_axes_in_and_out(data):
+    """Any axes of two arguments, one of them in a structure, and of the results."""
+    axes = [data.draw(st.sampled_from([None, 0, 1, 2, -1, -3])) for _ in range(2)]
+    if axes == [None, None]:
+        axes[0] = 1
+    out = data.draw(st.sampled_from([0, 1, -1]))
+    count, rng = data.draw(st.integers(1, 5)), np.random.default_rng(7)
+    arrays = [rng.standard_normal((2, 3)) for _ in axes]
+    arrays = [
+        x if axis is None else np.stack([x + k for k in range(count)], axis)
+        for x, axis in zip(arrays, axes, strict=True)
+    ]
+    function = tg.jit(lambda x, p: {"sum": x * p["y"], "sines": (tg.sin(x), tg.sum(p["y"], 0))})
+    found = tg.vmap(function, (axes[0], {"y": axes[1]}), out)(arrays[0], {"y": arrays[1]})
+    each = [function(x, {"y": y}) for x, y in instances(arrays, axes)]
+    np.testing.assert_array_equal(found["sum"], np.stack([leaf["sum"] for leaf in each], out))
+    for k in range(2):
+        np.testing.assert_allclose(
+            found["sines"][k], np.stack([leaf["sines"][k] for leaf in each], out), rtol=1e-14
+        )
+
+
+def test_keyword_arguments_are_mapped_over_their_first_axis():
+    f = tg.jit(lambda x, *, scale: x * scale)
+    np.testing.assert_array_equal(
+        tg.vmap(f)(np.ones((3, 2)), scale=np.arange(3.0)), np.arange(3.0)[:, None] * np.ones(2)
+    )
+
+
+def test_results_that_are_the_same_for_all():
+    f = tg.jit(lambda x: (tg.sum(x), np.array([1.0, 2.0]), None))
+    value, constant, nothing = tg.vmap(f, out_axes=(0, None, 0))(np.ones((3, 2)))
+    np.testing.assert_array_equal(value, [2.0, 2.0, 2.0])
+    np.testing.assert_array_equal(constant, [1.0, 2.0])
+    assert nothing is None
+    with pytest.raises(ValueError, match="out_axes is None for a result that differs"):
+        tg.vmap(f, out_axes=None)(np.arange(6.0).reshape(3, 2))
+
+
+def test_integers_and_booleans():
+    f = tg.jit(lambda x, k, on: (x[k], k, tg.where(on, x, 0.0)))
+    x = np.arange(12.0).reshape(3, 4)
+    k, on = np.array([0, 2, 3], np.int32), np.array([True, False, True])
+    element, number, kept = tg.vmap(f)(x, k, on)
+    np.testing.assert_array_equal(element, [0.0, 6.0, 11.0])
+    np.testing.assert_array_equal(number, k)
+    assert number.dtype == np.int32
+    np.testing.assert_array_equal(kept, x * on[:, None])
+
+
+@pytest.mark.parametrize(
+    ("axes", "arguments", "message"),
+    [
+        (0, (np.ones((3, 2)), np.ones(2)), "differ in length"),
+        ((0, None), (np.ones((0, 2)), np.ones(2)), "length 0"),
+        ((None, None), (np.ones(2), np.ones(2)), "maps over no array"),
+        ((0,), (np.ones(2), np.ones(2)), "does not fit 2 positional arguments"),
+        ((0, 0), (np.ones(2), 1.0), "has no axis to map over"),
+        ((0, 3), (np.ones(2), np.ones((2, 2))), r"argument 1 of shape \(2, 2\) has no axis 3"),
+        (((0, 0), 0), (np.ones(2), np.ones(2)), "does not fit a value"),
+    ],
+)
+def test_axes_that_do_not_fit(axes, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        tg.vmap(tg.jit(lambda x, y: x * y), axes)(*arguments)
+
+
+def test_what_is_no_axis_and_no_function():
+    with pytest.raises(TypeError, match="in_axes='x'; it must be an integer"):
+        tg.vmap(tg.sin, "x")
+    with pytest.raises(TypeError, match="is not a function"):
+        tg.vmap(3)
+    with pytest.raises(TypeError, match="argument 1 is static"):
+        tg.vmap(tg.jit(lambda x, n: x * n, static_argnums=1))(np.ones(2), np.array([1, 2]))
+    with pytest.raises(ValueError, match="out_axes has the axis 2"):
+        tg.vmap(tg.jit(tg.sum), out_axes=2)(np.ones((2, 2)))
+
+
+# --- threads ---------------------------------------------------------------------------------------------------------
+
+
+def test_blocks_on_several_threads_give_the_same():
+    x = np.random.default_rng(4).standard_normal((9000, 6))
+    f = tg.vmap(tg.value_and_grad(tg.jit(rosenbrock)))
+    value, gradient = f(x)
+    parts = [f(part) for part in np.split(x, 90)]
+    np.testing.assert_array_equal(value, np.concatenate([part[0] for part in parts]))
+    np.testing.assert_array_equal(gradient, np.concatenate([part[1] for part in parts]))
