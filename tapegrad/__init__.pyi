@@ -235,6 +235,7 @@ from tapegrad.transforms.jit import jit as jit
 from tapegrad.transforms.jvp import jvp as jvp
 from tapegrad.transforms.stop_gradient import stop_gradient as stop_gradient
 from tapegrad.transforms.vjp import vjp as vjp
+from tapegrad.transforms.vmap import vmap as vmap
 
 __all__ = [
     "AnomalyError",
@@ -766,6 +767,7 @@ __all__ = [
     "vecmat",
     "vectorize",
     "vjp",
+    "vmap",
     "void",
     "vsplit",
     "vstack",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perf import workloads
-from perf.figures import FIGURES, Figure, Outcome, Settings, Target, distributions, function_table
+from perf.figures import FIGURES, Figure, Outcome, Settings, Target, distributions, function_table, lanes
 from perf.figures import functions as function_figures
 from perf.figures.compiled import contenders as compiled_contenders
 from perf.figures.derivatives import DERIVATIVES
@@ -175,6 +175,14 @@ def test_a_missing_peer_is_noted():
     contenders, attachments = enter(GRADIENTS, workload, workload.build(5), without=everyone)
     assert contenders == []
     assert len(attachments) == len(GRADIENTS)
+
+
+@pytest.mark.parametrize("name", lanes.CASES)
+def test_instances_over_lanes_are_answered_right(name):
+    function, _, size, *_ = lanes.CASES[name]
+    x = lanes.inputs(5, size)
+    racing, _ = lanes.contenders(function, x, Settings(without=frozenset({"jax"})))
+    check(racing[0], lanes.reference(function, x))
 
 
 def test_verdicts():

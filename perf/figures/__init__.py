@@ -11,6 +11,7 @@ from perf.figures.distributions import DISTRIBUTIONS
 from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
 from perf.figures.fusion import FUSION
+from perf.figures.lanes import LANES
 from perf.figures.linear_algebra import LINEAR_ALGEBRA
 from perf.figures.mathematics import MATHEMATICS_FIGURES
 from perf.figures.memory import MEMORY
@@ -32,6 +33,7 @@ FIGURES: dict[str, Figure] = {
         *SAMPLING,
         *MATHEMATICS_FIGURES,
         *DERIVATIVES,
+        *LANES,
         *FITS,
         *LINEAR_ALGEBRA,
         *DISTRIBUTIONS,

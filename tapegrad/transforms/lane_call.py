@@ -26,6 +26,7 @@ class LaneCall:
     def __init__(self, goal: Goal, mapped: Mapped) -> None:
         self._goal, self._mapped = goal, mapped
         self._collected = _Collected(mapped.size)
+        self._inputs: list[Any] = []  # for each input of the last instance the array with all instances
 
     def results(self) -> tuple[list[Any], Any] | None:
         """Compute all instances: the leaves of the results, instances first, and their structure.
@@ -53,9 +54,11 @@ class LaneCall:
     def _run(self, instance: Instance, pending: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Run the program of an instance for all that are pending: the results, and for which they are none."""
         trace, spec = instance.trace, instance.spec
-        stacks = self._stacks(instance)
+        stacks = self._inputs = self._stacks(instance)
         batched = tuple(stack is not None or k in spec.wrt for k, stack in enumerate(stacks))
-        programs = trace.over_lanes.setdefault((spec, batched), LanePrograms(trace, spec, batched))
+        programs = trace.over_lanes.get((spec, batched))
+        if programs is None:
+            programs = trace.over_lanes.setdefault((spec, batched), LanePrograms(trace, spec, batched))
         given = self._given(instance, stacks, pending)
         results, failed = programs.run(given, len(pending))
         found = [
@@ -120,7 +123,7 @@ class LaneCall:
     ) -> None:
         """Take what instances have given that are done."""
         places, definition = flatten(instance.value)
-        stacks = self._stacks(instance)
+        stacks = self._inputs
         leaves = []
         for place in places:
             if not isinstance(place, Place):

@@ -77,14 +77,19 @@ def test_every_structural_op_over_lanes(function, shapes, by_lanes):
         check_like_a_loop(tg.value_and_grad(value, k), shared, axes)  # the others have no lanes at all
 
 
+SINGLE = ("sum", "prod_reduce", "max_reduce", "cumsum", "matmul", "gather", "write", "embed")  # in float32
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_tangents_and_jacobians_of_every_structural_op_over_lanes(name, by_lanes):
     function, shapes = CASES[name][0]
-    arrays = [np.random.default_rng(6).uniform(0.5, 2, (M, *shape)).astype("f4") for shape in shapes]
+    dtype = "f4" if name in SINGLE else "f8"
+    arrays = [np.random.default_rng(6).uniform(0.5, 2, (M, *shape)).astype(dtype) for shape in shapes]
     recorded = tg.jit(function)
+    tolerance = 1e-3 if name in SINGLE else 1e-9
     for mode in ("forward", "reverse"):
-        check_like_a_loop(tg.jacobian(recorded, mode=mode), arrays, tolerance=1e-3)
-    check_like_a_loop(recorded, arrays, tolerance=1e-4)
+        check_like_a_loop(tg.jacobian(recorded, mode=mode), arrays, tolerance=tolerance)
+    check_like_a_loop(recorded, arrays, tolerance=tolerance)
 
 
 ELEMENTWISE = {

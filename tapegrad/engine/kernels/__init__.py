@@ -25,6 +25,7 @@ In reading order:
     index, region, embed           rows by number; regions of a buffer
     search, locate, integers       where numbers belong; from indices to numbers of elements; integer arithmetic
     cast, fill                     conversions; clearing
+    transpose                      matrices with rows and columns exchanged
     guard, callback                guards; custom ops
 
 They import one another only.

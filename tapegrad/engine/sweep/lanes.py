@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from tapegrad.engine.kernels.frame import PARAMS, WORDS, Y_BAR, X
-from tapegrad.engine.kernels.inlining import always_inline, noinline_loop
+from tapegrad.engine.kernels.inlining import always_inline
 from tapegrad.engine.kernels.raw_memory import (
     call_kernel,
     load_at,
@@ -31,6 +31,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_u8,
 )
 from tapegrad.engine.kernels.status import GUARD_FAILED
+from tapegrad.engine.kernels.transpose import transpose
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep import replay
 from tapegrad.engine.sweep.chunks import FRAME, KERNEL, LAUNCH_WORDS, LENGTH, SPLIT, TASK, TOTAL
@@ -99,30 +100,39 @@ def guard_over_lanes(frame: int, loops: int) -> int:
 
 
 @always_inline
-def _bring_in(outside: int, step: int, inside: int, elements: int, apart: int, zero: Any) -> None:
-    """Bring elements of a lane, `apart` bytes from one another, to memory where they lie `step` bytes apart."""
-    for k in range(elements):
-        store_at(inside, k * step, load_at(outside, k * apart, zero), zero)
-
-
-@noinline_loop
 def _take(outside: int, step: int, inside: int, port: int, count: int, lanes: int, zero: Any) -> None:
-    """Bring the instances of a block to lanes, `step` bytes from one to the next outside."""
-    elements, apart, size = load_i64(port, INNER), load_i64(port, INNER_STEP), size_of(zero)
-    for lane in range(lanes):
-        source = outside + min(lane, count - 1) * step
-        _bring_in(source, lanes * size, inside + lane * size, elements, apart, zero)
+    """Bring the instances of a block to lanes; those that are too many get the last one."""
+    elements, size = load_i64(port, INNER), size_of(zero)
+    count = min(count, 1) if step == 0 else count
+    transpose(outside, step, inside, lanes * size, count, elements, zero)
+    for k in range(elements if count < lanes else 0):
+        line = inside + k * lanes * size
+        last = load_at(line, (count - 1) * size, zero)
+        for lane in range(count, lanes):
+            store_at(line, lane * size, last, zero)
 
 
-@noinline_loop
+@always_inline
 def _give(outside: int, step: int, inside: int, port: int, count: int, lanes: int, zero: Any) -> None:
-    """Bring the lanes of a block to the instances."""
-    size, inner = size_of(zero), load_i64(port, INNER)
-    for k in range(load_i64(port, OUTER)):
-        target, source = outside + k * load_i64(port, OUTER_STEP), inside + k * inner * lanes * size
-        for lane in range(count):
-            apart = load_i64(port, INNER_STEP)
-            _bring_in(source + lane * size, apart, target + lane * step, inner, lanes * size, zero)
+    """Bring the lanes of a block to the instances, in runs that lie side by side outside."""
+    line = lanes * size_of(zero)
+    runs, run, apart, stride = (
+        load_i64(port, OUTER),
+        load_i64(port, INNER),
+        load_i64(port, INNER),
+        np.int64(1),
+    )
+    run_step, in_run = load_i64(port, OUTER_STEP), load_i64(port, INNER_STEP)
+    if runs > 1 and run_step == size_of(zero):  # the other way round
+        runs, run, apart, stride = run, runs, np.int64(1), run
+        run_step, in_run = in_run, run_step
+    for k in range(runs):
+        source, target = inside + k * apart * line, outside + k * run_step
+        if in_run == size_of(zero):
+            transpose(source, stride * line, target, step, run, count, zero)
+        else:
+            for j in range(run):
+                transpose(source + j * stride * line, line, target + j * in_run, step, 1, count, zero)
 
 
 @inline_njit

@@ -97,7 +97,7 @@ def run(
     """
     instances = len(results[0])
     failed = np.zeros(instances, np.uint8)
-    ports, outside = _ports(program, workspaces[0]), _outside(program, given, results)
+    ports, outside = program.port_words, _outside(program, given, results)
     addresses = np.array([workspace.address for workspace in workspaces], np.int64)
     job = np.zeros(lanes.JOB_WORDS, np.int64)
     count = program.widened.lanes
@@ -110,19 +110,6 @@ def run(
     kernel = kernel_table.address_of(lanes.lanes_chunk)
     lanes.replay_lanes(job.ctypes.data, kernel, kernel_table.tables()[CONTROL], chunks)
     return failed.astype(np.bool_)
-
-
-def _ports(program: LaneProgram, workspace: LaneWorkspace) -> np.ndarray:
-    """The ports as compiled code reads them."""
-    words = np.zeros((len(program.ports), lanes.PORT_WORDS), np.int64)
-    for row, port in zip(words, program.ports, strict=True):
-        row[lanes.DIRECTION], row[lanes.BINDING] = port.direction, port.binding
-        row[lanes.ITEM] = port.view.itemsize
-        row[lanes.OUTER], row[lanes.INNER] = port.shape
-        row[lanes.OUTER_STEP], row[lanes.INNER_STEP] = port.steps
-        if port.rows:
-            row[lanes.ROW_BYTES] = program.bindings[port.binding].nbytes // port.rows
-    return words
 
 
 def _outside(program: LaneProgram, given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:

@@ -71,8 +71,8 @@ class LaneProgram(Program):
     ----------
     widened
         The recording over lanes.
-    ports
-        What is brought in and out.
+    ports, port_words
+        What is brought in and out; the same as compiled code reads it.
     mask
         Where in the workspace the byte of each lane is.
     rows
@@ -87,6 +87,7 @@ class LaneProgram(Program):
         super().__init__(widened.recording, widened.tape, spec, fusion)
         self.mask = self._offset(self._mask)
         self.ports = self._given_ports() + self._result_ports()
+        self.port_words = self._words_of_ports()
 
     # --- the workspace -----------------------------------------------------------------------------------------------
 
@@ -147,6 +148,17 @@ class LaneProgram(Program):
             else:
                 found.append(_plain(lanes.SHARED, k, binding, k))
         return found
+
+    def _words_of_ports(self) -> np.ndarray:
+        words = np.zeros((len(self.ports), lanes.PORT_WORDS), np.int64)
+        for row, port in zip(words, self.ports, strict=True):
+            row[lanes.DIRECTION], row[lanes.BINDING] = port.direction, port.binding
+            row[lanes.ITEM] = port.view.itemsize
+            row[lanes.OUTER], row[lanes.INNER] = port.shape
+            row[lanes.OUTER_STEP], row[lanes.INNER_STEP] = port.steps
+            if port.rows:
+                row[lanes.ROW_BYTES] = self.bindings[port.binding].nbytes // port.rows
+        return words
 
     def _result_ports(self) -> list[Port]:
         """Ports of the results, in their order."""
