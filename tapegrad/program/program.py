@@ -283,7 +283,7 @@ def _as_binding(view: View) -> View:
     return View.in_c_order(view.shape, view.dtype)
 
 
-def _program_columns(recording: RecordedTape, tape: TapeView) -> dict[str, np.ndarray]:
+def _program_columns(recording: Recording, tape: TapeView) -> dict[str, np.ndarray]:
     """The columns that passes and layouts change."""
     columns, (number, _, _, _, offset, geometry, *_) = tape.columns, tape.columns.slots.lines.T
     found = {f"operand{j}": columns.operands[:, j].astype(np.int32) for j in range(3)}

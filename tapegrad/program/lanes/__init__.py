@@ -5,7 +5,8 @@ A *lane* is the place of an instance in a block of them. In reading order:
     layout                         where the lanes of a buffer lie, and views of them
     widened_tape                   a tape that is made, not recorded
     widening                       a recording over lanes: its buffers, slots and instructions
-    rules                          how each kind of instruction is widened
+    products                       how products of matrices are widened
+    rules                          how each kind of instruction is
     programs                       programs of widened recordings
     job                            a call: the caller's arrays, workspaces, threads
     pool                           how many lanes a call gets; its programs and workspaces

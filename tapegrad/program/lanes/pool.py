@@ -1,5 +1,6 @@
 """The programs of a recording over lanes: how many lanes a call gets, and its workspaces."""
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,17 +8,18 @@ import numpy as np
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.tape.view import View
+from tapegrad.program.fusion.policy import Waiting
 from tapegrad.program.lanes import job
 from tapegrad.program.lanes.programs import LaneProgram, lane_program
 from tapegrad.program.lanes.rules import widened
 from tapegrad.program.op_facts import CALLS
-from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.spec import IF_KNOWN, NOW, ProgramSpec
 from tapegrad.program.trace import Trace
 
 _MOST_LANES = 128
 _FEWEST_LANES = 8  # where the cache has no room for as many, instances are computed one by one
 _CACHE = 1 << 20  # bytes of a workspace that stays in the second-level cache of a core
-_CHUNKS_OF_A_THREAD = 4
+_CHUNKS_OF_A_THREAD, _MOST_CHUNKS = 4, 64
 _WORTH_A_THREAD = 2e5  # nanoseconds of work from which a second thread pays
 _ROW, _ELEMENT = 15.0, 0.5  # nanoseconds that a row costs, and an element in it
 
@@ -37,6 +39,8 @@ class LanePrograms(Uncopied):
         self._trace, self._spec, self._batched = trace, spec, tuple(batched)
         self._programs: dict[int, LaneProgram] = {}
         self._free: dict[int, list[job.LaneWorkspace]] = {}
+        self._waiting: dict[int, Waiting] = {}  # programs that may be fused yet
+        self._left: dict[int, int] = {}  # blocks until one of these is asked
         self._serial = bool(np.isin(trace.tape.columns.op, CALLS).any())
         self._most = self._most_lanes()
 
@@ -50,11 +54,13 @@ class LanePrograms(Uncopied):
         """
         lanes = min(self._most, 1 << (instances - 1).bit_length())
         program = self._program(lanes)
-        chunks, threads = self._chunks(program, instances)
-        workspaces = [self._take(lanes) for _ in range(threads)]
+        blocks = -(-instances // lanes)
+        chunks, threads = self._chunks(program, blocks)
+        workspaces = [self._take(program) for _ in range(threads)]
         results = job.results_of(program, instances)
         failed = job.run(program, workspaces, given, results, chunks)
         self._free[lanes] += workspaces
+        self._count(lanes, blocks)
         return results, failed
 
     def _most_lanes(self) -> int:
@@ -66,27 +72,50 @@ class LanePrograms(Uncopied):
 
     def _program(self, lanes: int) -> LaneProgram:
         if lanes not in self._programs:
-            made = widened(self._trace.recording, self._trace.tape, self._batched, lanes)
-            self._programs[lanes] = lane_program(made, self._spec, self._trace.fusion)
+            program = self._made(lanes, self._trace.fusion)
             self._free[lanes] = []
+            self._programs[lanes] = program
+            if self._trace.fusion == IF_KNOWN and not program.fused:
+                streams = program.forward, program.reverse
+                self._waiting[lanes] = Waiting(streams, functools.partial(self._fuse, lanes))
+                self._left[lanes] = self._waiting[lanes].replays
         return self._programs[lanes]
 
-    def _take(self, lanes: int) -> job.LaneWorkspace:
-        """A workspace that is not in use, or a new one."""
-        try:
-            return self._free[lanes].pop()
-        except IndexError:
-            made = job.LaneWorkspace(self._program(lanes))
-            self._trace.bytes += made.bytes
-            return made
+    def _made(self, lanes: int, fusion: str) -> LaneProgram:
+        made = widened(self._trace.recording, self._trace.tape, self._batched, lanes)
+        return lane_program(made, self._spec, fusion)
 
-    def _chunks(self, program: LaneProgram, instances: int) -> tuple[int, int]:
-        """Into how many chunks instances are divided, and for how many threads."""
-        blocks = -(-instances // program.widened.lanes)
+    def _fuse(self, lanes: int) -> None:
+        """Put a fused program in the place of one."""
+        self._programs[lanes] = self._made(lanes, NOW)
+        self._waiting.pop(lanes, None)
+
+    def _count(self, lanes: int, blocks: int) -> None:
+        """So many blocks were run: see whether the program should be fused."""
+        waiting = self._waiting.get(lanes)
+        if waiting is None or not self._left[lanes]:
+            return
+        self._left[lanes] = max(self._left[lanes] - blocks, 0)
+        if self._left[lanes] == 0:
+            self._left[lanes] = waiting.ask()
+
+    def _take(self, program: LaneProgram) -> job.LaneWorkspace:
+        """A workspace that is not in use, or a new one."""
+        free = self._free[program.widened.lanes]
+        try:
+            while (workspace := free.pop()).program is not program:
+                pass  # of the program before it was fused
+        except IndexError:
+            workspace = job.LaneWorkspace(program)
+            self._trace.bytes += workspace.bytes
+        return workspace
+
+    def _chunks(self, program: LaneProgram, blocks: int) -> tuple[int, int]:
+        """Into how many chunks the blocks are divided, and for how many threads."""
         if self._serial or blocks == 1 or blocks * _nanoseconds(program) < _WORTH_A_THREAD:
             return 1, 1
         threads = min(job.threads(), blocks)
-        return min(blocks, threads * _CHUNKS_OF_A_THREAD, 64) if threads > 1 else 1, threads
+        return min(blocks, threads * _CHUNKS_OF_A_THREAD, _MOST_CHUNKS) if threads > 1 else 1, threads
 
 
 def _bytes(view: View) -> int:

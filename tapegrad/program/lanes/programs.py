@@ -17,7 +17,7 @@ from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.view import View
 from tapegrad.ops import GUARDS
 from tapegrad.program.gradient import GradientProgram, ReverseJacobianProgram
-from tapegrad.program.jacobian_columns import ForwardJacobianProgram
+from tapegrad.program.jacobian_columns import ColumnsProgram
 from tapegrad.program.lanes.widening import Widened
 from tapegrad.program.program import Program
 from tapegrad.program.spec import FORWARD, JACFWD, JACREV, JVP, NEVER, VALUE_AND_GRAD, ProgramSpec
@@ -215,29 +215,8 @@ class ReverseJacobianLanes(_ReverseLanes, ReverseJacobianProgram):
         return [port._replace(rows=self.rows) if port.binding >= first else port for port in found]
 
 
-class ForwardJacobianLanes(LaneProgram, ForwardJacobianProgram):
+class ForwardJacobianLanes(LaneProgram, ColumnsProgram):
     """The Jacobian of the first output column by column, taken from where the tangents lie."""
-
-    def _choose_chunk(self) -> int:
-        return 0
-
-    def _add_bindings(self) -> None:
-        self._add_values()
-
-    def _bind(self) -> None:
-        self.forward = self._bound_together()
-
-    def _tangents_of_output(self) -> list[int]:
-        """Made-up address of the tangents of the first output, if it has any."""
-        output = self._outputs[0]
-        return [int(self._cotangent[output])] if self._active[output] else []
-
-    def _kept_addresses(self) -> list[int]:
-        return self._tangents_of_output()
-
-    def _keep_blocks(self) -> None:
-        super()._keep_blocks()
-        self._blocks.keep(self._tangents_of_output(), 0, self._end)
 
     def _result_ports(self) -> list[Port]:
         found = super()._result_ports()
@@ -251,7 +230,7 @@ class ForwardJacobianLanes(LaneProgram, ForwardJacobianProgram):
         jacobian = View.in_c_order((*output.shape, *by.shape), output.dtype)
         found = [Port(lanes.GIVE, array, jacobian)]
         for _, column, index, count in self._columns_of(wrt):
-            inside = self._offset(self._tangents_of_output()[0]) + index * self.tape.bytes(self._outputs[0])
+            inside = self._offset(self._kept_addresses()[0]) + index * self.tape.bytes(self._outputs[0])
             shape, item = (count, output.size), output.itemsize
             steps = item, by.size * item
             found.append(Port(lanes.GIVE, array, jacobian, -1, inside, shape, steps, column * item))

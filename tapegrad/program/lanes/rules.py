@@ -16,7 +16,6 @@ from tapegrad.ops.params import (
     DeterminedParams,
     EmbedParams,
     GatherParams,
-    MatmulParams,
     Region,
     ScatterAddParams,
     ScatterWriteParams,
@@ -24,6 +23,7 @@ from tapegrad.ops.params import (
     read,
 )
 from tapegrad.program.lanes.layout import FIRST, LAST, Layout
+from tapegrad.program.lanes.products import matmul
 from tapegrad.program.lanes.widening import Widened, Widening
 
 Rule = Callable[[Widening, Instruction], None]
@@ -68,17 +68,6 @@ def _by_geometry(behind: int) -> Rule:
 def _read(made: Widening, slot: int) -> int:
     """The buffer that loops read a slot in: without lanes, or with lanes last."""
     return made.buffer(slot, LAST) if made.has_lanes(slot) else made.buffer(slot)
-
-
-def _matmul(made: Widening, each: Instruction) -> None:
-    """A product for each lane, at the strides that the lanes leave."""
-    m, n, k, *strides = read(MatmulParams, each.params)
-    slots = (*each.operands, each.result)
-    buffers = [*(_read(made, slot) for slot in each.operands), made.result(each.result)]
-    x0, x1, y = (made.view(slot, buffer, 2) for slot, buffer in zip(slots, buffers, strict=True))
-    layouts = [made.layout(buffer) for buffer in buffers for _ in range(2)]
-    stretched = [layout.stretched(stride) for layout, stride in zip(layouts, strides, strict=True)]
-    made.emit(each, y, (x0, x1), MatmulParams(m, n, k, *stretched))
 
 
 # --- by parameters ---------------------------------------------------------------------------------------------------
@@ -190,7 +179,7 @@ _KINDS: dict[str, Rule] = {
     "broadcast_sum": _by_geometry(0),
     "reduction": _by_geometry(1),
     "scan": _by_geometry(1),
-    "matmul": _matmul,
+    "matmul": matmul,
     "opaque": _by_lane,
     "guard": _guard,
     "callback": _by_lane,

@@ -58,11 +58,13 @@ class Widening:
     ----------
     tape
         The recording of one instance.
+    lanes
+        How many there are.
     """
 
     def __init__(self, recording: Any, tape: TapeView, batched: Sequence[bool], lanes: int) -> None:
-        self.tape = tape
-        self._recording, self._batched, self._lanes = recording, tuple(batched), lanes
+        self.tape, self.lanes = tape, lanes
+        self._recording, self._batched = recording, tuple(batched)
         self._instructions: list[Instruction] = []
         self._slots: dict[int, Slot] = dict(tape.slots)
         self._buffers: dict[int, Buffer] = dict(tape.buffers)
@@ -93,7 +95,7 @@ class Widening:
     def layout(self, buffer: int) -> Layout:
         """Where the lanes of a buffer lie."""
         known = self._layouts.get(buffer)
-        return known or Layout(SHARED, self._lanes, self._buffers[buffer].bytes)
+        return known or Layout(SHARED, self.lanes, self._buffers[buffer].bytes)
 
     # --- operands and results ----------------------------------------------------------------------------------------
 
@@ -117,11 +119,26 @@ class Widening:
     def view(self, slot: int, buffer: int, behind: int = 0) -> int:
         """A slot for all lanes of what a slot shows, in some buffer, with so many dimensions behind the lanes."""
         seen = self.tape.slots[slot].view
-        return self._slot(buffer, self.layout(buffer).widened(seen, behind), self.tape.slots[slot].dtype)
+        return self.slot(buffer, self.layout(buffer).widened(seen, behind))
 
     def first_lane(self, slot: int, buffer: int) -> int:
         """A slot for the first lane of what a slot shows, in a buffer whose lanes are whole."""
-        return self._slot(buffer, self.tape.slots[slot].view, self.tape.slots[slot].dtype)
+        return self.slot(buffer, self.tape.slots[slot].view)
+
+    def slot(self, buffer: int, view: View) -> int:
+        """A slot for a view of a buffer."""
+        key = buffer, view.offset, view.shape, view.strides
+        if key not in self._views:
+            number, self._next_slot = self._next_slot, self._next_slot + 1
+            dtype = self._dtypes[buffer]
+            self._slots[number] = Slot(buffer, dtype, view.ndim, int(view.ndim > 0), 1, view)
+            self._views[key] = number
+        return self._views[key]
+
+    def terms(self, like: int, view: View) -> int:
+        """A slot for a new buffer, of the kind of another one, that has lanes last as the view has them."""
+        buffer = self._new_buffer(like, LAST, view.nbytes // self.lanes)
+        return self.slot(buffer, view)
 
     # --- instructions ------------------------------------------------------------------------------------------------
 
@@ -134,6 +151,10 @@ class Widening:
             words, address = tuple(memory.tolist()), int(memory.ctypes.data)
         self._instructions.append(Instruction(each.op, result, tuple(operands), address, each.mark, words))
         return len(self._instructions) - 1
+
+    def add(self, op: int, result: int, operands: Sequence[int]) -> None:
+        """Add an instruction without parameters."""
+        self._instructions.append(Instruction(op, result, tuple(operands)))
 
     def emit_by_lane(self, each: Instruction, result: int, operands: Sequence[int]) -> None:
         """Add an instruction that runs lane by lane, given with the slots of the first."""
@@ -165,7 +186,7 @@ class Widening:
         tape = TapeView(
             instructions, self._slots, self._buffers, inputs, outputs, True, self._next_slot, None
         )
-        return Widened(recording, tape, self._by_lane, self._lanes, self._batched)
+        return Widened(recording, tape, self._by_lane, self.lanes, self._batched)
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
@@ -174,13 +195,15 @@ class Widening:
         return self.layout(self._slots[slot].buffer).step(0) if slot != NONE else 0
 
     def _set_layout(self, buffer: int, kind: str) -> None:
-        layout = Layout(kind, self._lanes, self._buffers[buffer].bytes)
+        layout = Layout(kind, self.lanes, self._buffers[buffer].bytes)
         self._layouts[buffer] = layout
         self._buffers[buffer] = self._buffers[buffer]._replace(bytes=layout.all_bytes)
 
-    def _new_buffer(self, like: int, kind: str) -> int:
+    def _new_buffer(self, like: int, kind: str, bytes_: int = -1) -> int:
+        """A buffer with the dtype and the flags of another one; it has as many bytes an instance, or others."""
         number, self._next_buffer = self._next_buffer, self._next_buffer + 1
-        self._buffers[number] = self._buffers[like]._replace(bytes=self.layout(like).bytes, primal=0)
+        own = self.layout(like).bytes if bytes_ < 0 else bytes_
+        self._buffers[number] = self._buffers[like]._replace(bytes=own, primal=0)
         self._dtypes[number] = self._dtypes[like]
         self._set_layout(number, kind)
         return number
@@ -199,19 +222,10 @@ class Widening:
         layout, dtype = self.layout(buffer), self._dtypes[buffer]
         numpy_dtype = next(slot.view.dtype for slot in self._slots.values() if slot.dtype == dtype)
         flat = View.in_c_order((layout.bytes // numpy_dtype.itemsize,), numpy_dtype)
-        return self._slot(buffer, layout.widened(flat), dtype)
+        return self.slot(buffer, layout.widened(flat))
 
     def _copy(self, source: int, target: int) -> None:
-        op = _COPIES[self._slots[source].dtype]
-        self._instructions.append(Instruction(op, target, (source,)))
-
-    def _slot(self, buffer: int, view: View, dtype: int) -> int:
-        key = buffer, view.offset, view.shape, view.strides, dtype
-        if key not in self._views:
-            number, self._next_slot = self._next_slot, self._next_slot + 1
-            self._slots[number] = Slot(buffer, dtype, view.ndim, int(view.ndim > 0), 1, view)
-            self._views[key] = number
-        return self._views[key]
+        self.add(_COPIES[self._slots[source].dtype], target, (source,))
 
 
 def _with_lanes(tape: TapeView, given: Sequence[int]) -> set[int]:

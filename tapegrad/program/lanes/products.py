@@ -1,0 +1,123 @@
+"""Products of matrices over lanes.
+
+A product with a matrix that all instances share is one of larger matrices, in which the lanes are columns. Of small
+matrices that each instance has, products are taken element by element, for all lanes at once, and added up; larger
+ones are multiplied for one lane after another, where they lie.
+"""
+
+from typing import NamedTuple
+
+from tapegrad.engine.tape.view import View
+from tapegrad.engine.tape_entries import Instruction
+from tapegrad.ops import CODES
+from tapegrad.ops.params import MatmulParams, read
+from tapegrad.program.lanes.layout import LAST
+from tapegrad.program.lanes.widening import Widening
+
+_FEW = 128  # multiplications of a product that is taken element by element
+_MULTIPLY, _SUM = CODES["multiply"], CODES["sum"]
+
+
+class _Factor(NamedTuple):
+    """A stack of matrices in some buffer, with strides that its lanes have stretched, if it has any."""
+
+    buffer: int
+    offset: int
+    batch: tuple[int, ...]
+    batch_strides: tuple[int, ...]
+    rows: int
+    columns: int
+    row_stride: int
+    column_stride: int
+    lane_stride: int
+
+
+def _factor(made: Widening, slot: int, buffer: int, strides: tuple[int, int]) -> _Factor:
+    view, layout = made.tape.slots[slot].view, made.layout(buffer)
+    rows, columns = view.shape[-2:]
+    batch_strides = tuple(map(layout.stretched, view.strides[:-2]))
+    row_stride, column_stride = map(layout.stretched, strides)
+    lane_stride = layout.step(view.itemsize)
+    stack = buffer, layout.stretched(view.offset), view.shape[:-2], batch_strides
+    return _Factor(*stack, rows, columns, row_stride, column_stride, lane_stride)
+
+
+def matmul(made: Widening, each: Instruction) -> None:
+    """Widen a product of stacks of matrices."""
+    params = read(MatmulParams, each.params)
+    own = (params.row_stride0, params.column_stride0), (params.row_stride1, params.column_stride1)
+    factors = []
+    for slot, strides in zip(each.operands, own, strict=True):
+        buffer = made.buffer(slot, LAST) if made.has_lanes(slot) else made.buffer(slot)
+        factors.append(_factor(made, slot, buffer, strides))
+    target = made.result(each.result)
+    y = _factor(made, each.result, target, (params.row_stride_y, params.column_stride_y))
+    a, b = factors
+    product = _Product(made, each, a, b, y)
+    if not made.has_lanes(each.operands[0]):
+        product.with_lanes_as_columns(a, b, y)
+    elif not made.has_lanes(each.operands[1]):
+        # The transposed product, in which the shared matrix comes first
+        product.with_lanes_as_columns(_transposed(b), _transposed(a), _transposed(y))
+    elif params.m * params.n * params.k <= _FEW:
+        product.by_elements()
+    else:
+        product.lane_by_lane()
+
+
+def _transposed(a: _Factor) -> _Factor:
+    return a._replace(rows=a.columns, columns=a.rows, row_stride=a.column_stride, column_stride=a.row_stride)
+
+
+class _Product:
+    """A product while it is widened: its factors, and where the result goes."""
+
+    def __init__(self, made: Widening, each: Instruction, a: _Factor, b: _Factor, y: _Factor) -> None:
+        self._made, self._each = made, each
+        self._a, self._b, self._y = a, b, y
+        self._dtype = made.tape.slots[each.result].view.dtype
+
+    def _view(self, a: _Factor, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+        """A slot on a factor's buffer with dimensions behind those of the stack."""
+        strides = a.batch_strides + strides
+        return self._made.slot(a.buffer, View(a.offset, a.batch + shape, strides, self._dtype))
+
+    def with_lanes_as_columns(self, a: _Factor, b: _Factor, y: _Factor) -> None:
+        """A product by a shared matrix: each column of the others is as many as there are lanes."""
+        lanes = self._made.lanes
+        apart = b.lane_stride * lanes
+        if b.columns == 1 or b.column_stride == y.column_stride == apart:
+            wide = b.columns * lanes
+            x0 = self._view(a, (a.rows, a.columns), (a.row_stride, a.column_stride))
+            x1 = self._view(b, (b.rows, wide), (b.row_stride, b.lane_stride))
+            result = self._view(y, (y.rows, wide), (y.row_stride, y.lane_stride))
+        else:
+            wide = lanes
+            x0 = self._view(a, (b.columns, a.rows, a.columns), (0, a.row_stride, a.column_stride))
+            x1 = self._view(b, (b.columns, b.rows, lanes), (b.column_stride, b.row_stride, b.lane_stride))
+            result = self._view(y, (b.columns, y.rows, lanes), (y.column_stride, y.row_stride, y.lane_stride))
+        strides = (a.row_stride, a.column_stride, b.row_stride, b.lane_stride, y.row_stride, y.lane_stride)
+        params = MatmulParams(a.rows, wide, a.columns, *strides)
+        self._made.emit(self._each, result, (x0, x1), params)
+
+    def lane_by_lane(self) -> None:
+        """A product for each lane, which is a dimension of the stack."""
+        lanes = self._made.lanes
+        slots = [
+            self._view(f, (lanes, f.rows, f.columns), (f.lane_stride, f.row_stride, f.column_stride))
+            for f in (self._a, self._b, self._y)
+        ]
+        strides = [stride for f in (self._a, self._b, self._y) for stride in (f.row_stride, f.column_stride)]
+        params = MatmulParams(self._a.rows, self._b.columns, self._a.columns, *strides)
+        self._made.emit(self._each, slots[2], slots[:2], params)
+
+    def by_elements(self) -> None:
+        """All products of elements, and their sums."""
+        a, b, y, made = self._a, self._b, self._y, self._made
+        shape = (y.rows, y.columns, a.columns, made.lanes)
+        x0 = self._view(a, shape, (a.row_stride, 0, a.column_stride, a.lane_stride))
+        x1 = self._view(b, shape, (0, b.column_stride, b.row_stride, b.lane_stride))
+        result = self._view(y, shape, (y.row_stride, y.column_stride, 0, y.lane_stride))
+        terms = made.terms(y.buffer, View.in_c_order((*y.batch, *shape), self._dtype))
+        made.add(_MULTIPLY, terms, (x0, x1))
+        made.add(_SUM, result, (terms,))
