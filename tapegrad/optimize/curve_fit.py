@@ -16,9 +16,9 @@ from tapegrad.optimize.native.arguments import (
     refuse,
 )
 from tapegrad.optimize.native.loops.losses import LOSSES
-from tapegrad.optimize.native.many_fits import FIRST_DAMPING, Found, Task, Worker
+from tapegrad.optimize.native.many_fits import FIRST_DAMPING, Found, Task, fit_all
 from tapegrad.optimize.native.recorded import Recorded
-from tapegrad.optimize.native.sharing import checked_threads, run_shared
+from tapegrad.optimize.native.sharing import checked_threads
 from tapegrad.optimize.native.single_fit import MESSAGES
 from tapegrad.optimize.objective import residuals
 from tapegrad.transforms.jit import jit
@@ -235,7 +235,7 @@ def curve_fit(
     predict = jit(_OfVector(model, t, size), fuse=True if count >= _MANY else None)
     if count:
         recorded = Recorded(_flat(predict, starts[0], data.shape[1:], model), starts[0])
-        run_shared(count, threads, lambda: Worker(recorded, task, found), progress)
+        fit_all(recorded, task, found, threads, progress)
     return CurveFits(found, predict, data)
 
 

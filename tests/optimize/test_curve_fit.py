@@ -145,6 +145,16 @@ def test_branches_are_recorded_on_the_way() -> None:
     np.testing.assert_allclose(fits.x[:, 0], [1, 3, 1.5, 5], rtol=1e-6)
 
 
+def test_fits_that_take_another_way_are_done_by_themselves() -> None:
+    def model(t: Any, a: Any) -> Any:
+        return a * t if a < 2 else (a * a - 2) * t
+
+    slopes = np.linspace(0.5, 30, 80)
+    fits = tg.optimize.curve_fit(model, T, np.outer(slopes, T), [[1.9]] * 80, threads=1)
+    np.testing.assert_allclose(fits.x[:, 0], np.where(slopes < 2, slopes, np.sqrt(slopes + 2)), rtol=1e-6)
+    assert fits.success.all()
+
+
 def test_more_parameters_than_points_have_no_covariance() -> None:
     fits = tg.optimize.curve_fit(lambda t, a, b: a + b * t, np.array([1.0]), [[2.0], [3.0]], [0.0, 0.0])
     np.testing.assert_allclose(fits.x.sum(axis=1), [2, 3])

@@ -1,13 +1,16 @@
-"""The worker of `curve_fit`: fits of one model on one thread."""
+"""Many fits of one model: in lanes, on several threads."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad.optimize.native.blocks import Block, Shape
+from tapegrad.optimize.native.lane_models import LaneModel, lanes_for, program_of
 from tapegrad.optimize.native.loops import batch as compiled
 from tapegrad.optimize.native.loops import batch_words as word
 from tapegrad.optimize.native.recorded import Recorded, Session
+from tapegrad.optimize.native.sharing import run_shared
+from tapegrad.program.lanes.programs import LaneProgram
 
 FIRST_DAMPING = 1e-3
 
@@ -59,8 +62,9 @@ def _shapes(n: int, k: int, lanes: int) -> dict[str, Shape]:
         **dict.fromkeys(points, (n, lanes)),
         **dict.fromkeys(by_parameter, (k, lanes)),
         **dict.fromkeys(packed, (k * (k + 1) // 2, lanes)),
-        **dict.fromkeys(("cost", "tried_cost", "damping", "check"), lanes),
+        **dict.fromkeys(("cost", "tried_cost", "damping", "check", "accepted"), lanes),
         **dict.fromkeys(("square", "inverse"), (k, k)),
+        "lengths": k,
     }
 
 
@@ -69,57 +73,49 @@ class Worker:
 
     Parameters
     ----------
-    recorded
-        The model and its Jacobian.
+    model
+        The model and its Jacobian: for one lane, or a program over lanes.
     task, found
         What is to be fitted; where results go.
-    lanes
-        Fits at a time.
     """
 
-    def __init__(self, recorded: Recorded, task: Task, found: Found, lanes: int = 1) -> None:
+    def __init__(self, model: Recorded | LaneProgram, task: Task, found: Found) -> None:
         n, k = task.data.shape[1], task.starts.shape[1]
-        counts = np.zeros(word.SWEEPS + 1, np.int64)
-        counts[word.MAX_NFEV] = task.most
-        numbers = {
-            "n": n,
-            "k": k,
-            "lanes": lanes,
-            "loss": task.loss,
-            "absolute": int(task.absolute),
-            "bounded": int(np.isfinite(task.lower).any() or np.isfinite(task.upper).any()),
-        }
-        by_lane = ("states", "problems", "evaluations", "points")
-        arrays = {
-            **vars(found),
-            **{name: np.zeros(lanes, np.int64) for name in by_lane},
-            "column_words": np.zeros(k, np.int64),
-            "counts": counts,
-            "settings": task.numbers.copy(),
-            "lower": task.lower,
-            "upper": task.upper,
-            "all_data": task.data,
-            "all_starts": task.starts,
-        }
-        self._block = block = Block(word.Batch, _shapes(n, k, lanes), numbers, arrays)
-        block["trial"][:] = task.starts[0][:, None]  # valid numbers for lanes without a fit
+        lanes = model.widened.lanes if isinstance(model, LaneProgram) else 1
+        self._block = block = Block(
+            word.Batch, _shapes(n, k, lanes), _numbers(task, lanes), _arrays(task, found, lanes)
+        )
         if task.weights is not None:
             block.add("weights", np.ones((n, lanes)))
             block.add("all_weights", task.weights)
             block.set_word("weights_step", task.weights.strides[0] if task.weights.ndim > 1 else 0)
+        self._session: Session | None = None
+        if isinstance(model, LaneProgram):
+            self._lanes = LaneModel(model, task.starts[0])
+            block.set_word("workspace", self._lanes.address)
+            block.set_word("trial", self._lanes.trial)
+            block.set_word("values", self._lanes.values)
+            block["column_words"][:] = self._lanes.columns
+        else:
+            self._session = self._open(model, n, k)
+
+    def _open(self, model: Recorded, n: int, k: int) -> Session:
+        block = self._block
         results = block.addresses("values")
-        if not recorded.has_columns:
+        if not model.has_columns:
             block.add("rows", np.zeros((n, k)))
             block.add("columns", np.zeros((k, n)))
             results += block.addresses("rows")
-        self._session = Session(recorded, block.addresses("trial"), results)
-        block.set_word("session", self._session.address)
+        session = Session(model, block.addresses("trial"), results)
+        block.set_word("session", session.address)
+        return session
 
     def run(self, first: int, end: int) -> None:
         """Take up some of the fits, and go on until all of them have begun."""
         counts = self._block["counts"]
         counts[word.NEXT], counts[word.END] = first, end
         while status := compiled.run_batch(self._block.address):
+            assert self._session is not None
             self._session.go_on(status, self._block["trial"][:, 0].copy())
 
     def finish(self) -> None:
@@ -129,4 +125,57 @@ class Worker:
 
     def close(self) -> None:
         """Close the session."""
-        self._session.close()
+        if self._session is not None:
+            self._session.close()
+
+
+def _numbers(task: Task, lanes: int) -> dict[str, int]:
+    """The words that are no addresses."""
+    return {
+        "n": task.data.shape[1],
+        "k": task.starts.shape[1],
+        "lanes": lanes,
+        "loss": task.loss,
+        "absolute": int(task.absolute),
+        "bounded": int(np.isfinite(task.lower).any() or np.isfinite(task.upper).any()),
+    }
+
+
+def _arrays(task: Task, found: Found, lanes: int) -> dict[str, np.ndarray]:
+    """The arrays that are not made in one memory."""
+    counts = np.zeros(word.SWEEPS + 1, np.int64)
+    counts[word.MAX_NFEV] = task.most
+    by_lane = ("states", "problems", "evaluations", "points", "outcomes")
+    return {
+        **vars(found),
+        **{name: np.zeros(lanes, np.int64) for name in by_lane},
+        "column_words": np.zeros(task.starts.shape[1], np.int64),
+        "counts": counts,
+        "settings": task.numbers.copy(),
+        "lower": task.lower,
+        "upper": task.upper,
+        "all_data": task.data,
+        "all_starts": task.starts,
+    }
+
+
+def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress: Any) -> None:
+    """Fit everything: in lanes where there are enough fits, and one by one what cannot be fitted there."""
+    count, points = task.data.shape
+    program = recorded.handle.ways[0].program
+    lanes = lanes_for(program, points, count // threads) if recorded.has_columns else 1
+    if lanes == 1:
+        run_shared(count, threads, lambda: Worker(recorded, task, found), progress)
+        return
+    widened = program_of(recorded.trace, lanes)
+    run_shared(count, threads, lambda: Worker(widened, task, found), progress)
+    left = np.flatnonzero(found.out_status == word.NOT_IN_LANES)
+    if len(left):
+        weights = task.weights
+        if weights is not None and weights.ndim > 1:
+            weights = weights[left]
+        part = task._replace(data=task.data[left], starts=task.starts[left], weights=weights)
+        rest = Found(len(left), task.starts.shape[1])
+        run_shared(len(left), threads, lambda: Worker(recorded, part, rest))
+        for name, values in vars(rest).items():
+            getattr(found, name)[left] = values

@@ -72,6 +72,11 @@ class _Ways(Uncopied):
         self._lock = lock()
         self.handle: Handle | None = None
 
+    @property
+    def first(self) -> Trace:
+        """The recording of the first way."""
+        return self._traces[0]
+
     def hold(self, arguments: Arguments) -> bool:
         """Whether the function would still be replayed by these recordings."""
         good = self._function.recordings(arguments)
@@ -162,6 +167,11 @@ class Recorded(Uncopied):
         """The handle of all ways that are known."""
         assert self._ways.handle is not None
         return self._ways.handle
+
+    @property
+    def trace(self) -> Trace:
+        """The recording of the first way."""
+        return self._ways.first
 
     @property
     def has_columns(self) -> bool:

@@ -10,6 +10,7 @@ from tapegrad.engine.kernels.raw_memory import (
     load_f64,
     load_i64,
     load_record,
+    load_u8,
     memcpy,
     memset,
     store_f64,
@@ -17,6 +18,7 @@ from tapegrad.engine.kernels.raw_memory import (
 )
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.handle_calls import evaluate
+from tapegrad.engine.sweep.lanes import MASK, run_block
 from tapegrad.optimize.native.loops.batch_sums import is_finite, sum_up
 from tapegrad.optimize.native.loops.batch_words import (
     ACTIVE,
@@ -30,6 +32,7 @@ from tapegrad.optimize.native.loops.batch_words import (
     GTOL,
     MAX_NFEV,
     NEXT,
+    NOT_IN_LANES,
     PROPOSED,
     SWEEPS,
     XTOL,
@@ -45,7 +48,7 @@ from tapegrad.optimize.native.loops.fit_words import (
     MOST_EVALUATIONS,
     NOT_FINITE,
 )
-from tapegrad.optimize.native.loops.lanes import damp, decompose, raise_to, solve
+from tapegrad.optimize.native.loops.lanes import damp, decompose, raise_to, solve, take_where
 
 _EPS = 2.220446049250313e-16
 _LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e16
@@ -113,6 +116,32 @@ def _finish(batch, lane, status):
     store_i64(batch.counts, ACTIVE, load_i64(batch.counts, ACTIVE) - 1)
 
 
+@inline_njit
+def _lend(batch, lane):
+    """Let a lane that is given up have another one's numbers, so that what is computed in it has no errors."""
+    for other in range(batch.lanes):
+        if load_i64(batch.states, other) != EMPTY:
+            for j in range(batch.k):
+                at = j * batch.lanes
+                store_f64(batch.trial, at + lane, load_f64(batch.trial, at + other))
+            return
+
+
+@inline_njit
+def _give_up(batch, status):
+    """Give up the lanes that could not be evaluated; all of them, where the model has an error."""
+    mask = load_i64(batch.workspace, MASK)
+    for lane in range(batch.lanes):
+        failed = status != 0 or load_u8(mask, lane) != 0
+        if failed and load_i64(batch.states, lane) != EMPTY:
+            store_i64(batch.out_status, load_i64(batch.problems, lane), NOT_IN_LANES)
+            store_i64(batch.states, lane, EMPTY)
+            store_i64(batch.counts, ACTIVE, load_i64(batch.counts, ACTIVE) - 1)
+    for lane in range(batch.lanes):
+        if status != 0 or load_u8(mask, lane) != 0:
+            _lend(batch, lane)
+
+
 # --- steps -------------------------------------------------------------------------------------------------------
 
 
@@ -178,16 +207,16 @@ def _propose(batch):
 
 
 @inline_njit
-def _accept(batch, lane):
-    """Make a lane's trial its point."""
-    lanes = batch.lanes
+def _accept(batch):
+    """Make the trials of all lanes that are accepted their points."""
+    lanes, flags = batch.lanes, batch.accepted
+    row = 8 * lanes
     for j in range(batch.k):
-        at = j * lanes + lane
-        store_f64(batch.x, at, load_f64(batch.trial, at))
-        store_f64(batch.gradient, at, load_f64(batch.tried_gradient, at))
+        take_where(flags, batch.x + row * j, batch.trial + row * j, lanes)
+        take_where(flags, batch.gradient + row * j, batch.tried_gradient + row * j, lanes)
     for c in range(batch.k * (batch.k + 1) // 2):
-        store_f64(batch.matrix, c * lanes + lane, load_f64(batch.tried_matrix, c * lanes + lane))
-    store_f64(batch.cost, lane, load_f64(batch.tried_cost, lane))
+        take_where(flags, batch.matrix + row * c, batch.tried_matrix + row * c, lanes)
+    take_where(flags, batch.cost, batch.tried_cost, lanes)
 
 
 @inline_njit
@@ -242,42 +271,53 @@ def _change_damping(batch, lane, accepted):
 
 @inline_njit
 def _begin(batch, lane):
-    """Take a lane's starting point; the status with which it ends there, or -1."""
+    """Take a lane's starting point, or not; the status with which it ends there, or -1."""
     if not is_finite(batch, lane):
         return NOT_FINITE
-    _accept(batch, lane)
+    store_f64(batch.accepted, lane, 1.0)
     store_i64(batch.states, lane, GOING)
     store_f64(batch.damping, lane, load_f64(batch.settings, FIRST_DAMPING))
-    return BY_GTOL if _steepness(batch, lane) < load_f64(batch.settings, GTOL) else -1
+    return -1
 
 
 @inline_njit
 def _assess(batch, lane):
-    """Accept a lane's trial or not; the status with which it ends, or -1."""
+    """See whether a lane's trial is accepted; the status with which it ends, or -1."""
+    store_f64(batch.accepted, lane, 0.0)
+    if load_i64(batch.states, lane) == EMPTY:
+        return -1
+    count(batch.evaluations, lane)
     if load_i64(batch.states, lane) == FRESH:
         return _begin(batch, lane)
     finite = is_finite(batch, lane)
     gained = load_f64(batch.cost, lane) - load_f64(batch.tried_cost, lane)
     accepted = finite and gained > 0.0
-    stop = _reason_to_stop(batch, lane, gained, finite)
-    if accepted:
-        _accept(batch, lane)
-        if _steepness(batch, lane) < load_f64(batch.settings, GTOL):
-            stop = BY_GTOL
+    store_f64(batch.accepted, lane, 1.0 if accepted else 0.0)
     _change_damping(batch, lane, accepted)
-    return stop
+    return _reason_to_stop(batch, lane, gained, finite)
+
+
+@inline_njit
+def _end(batch, lane):
+    """End a lane, where there is a reason to."""
+    status = load_i64(batch.outcomes, lane)
+    arrived = load_f64(batch.accepted, lane) == 1.0
+    if arrived and _steepness(batch, lane) < load_f64(batch.settings, GTOL):
+        status = BY_GTOL
+    if status == -1 and load_i64(batch.evaluations, lane) >= load_i64(batch.counts, MAX_NFEV):
+        status = MOST_EVALUATIONS
+    if status != -1:
+        _finish(batch, lane, status)
 
 
 @inline_njit
 def _assess_all(batch):
     for lane in range(batch.lanes):
+        store_i64(batch.outcomes, lane, _assess(batch, lane))
+    _accept(batch)
+    for lane in range(batch.lanes):
         if load_i64(batch.states, lane) != EMPTY:
-            count(batch.evaluations, lane)
-            status = _assess(batch, lane)
-            if status == -1 and load_i64(batch.evaluations, lane) >= load_i64(batch.counts, MAX_NFEV):
-                status = MOST_EVALUATIONS
-            if status != -1:
-                _finish(batch, lane, status)
+            _end(batch, lane)
 
 
 @inline_njit
@@ -293,9 +333,19 @@ def _prepare(batch):
 
 
 @inline_njit
+def _evaluate(batch):
+    """Evaluate all lanes; a status on which Python has to act, or that of an error."""
+    if batch.workspace == 0:
+        return evaluate(batch.session)
+    status = run_block(0, batch.workspace)
+    _give_up(batch, status)
+    return 0
+
+
+@inline_njit
 def _sweep(batch):
     """Evaluate all lanes, and go on from there; a status on which Python has to act, or 0."""
-    status = evaluate(batch.session)
+    status = _evaluate(batch)
     if is_for_python(status):
         return status
     count(batch.counts, SWEEPS)

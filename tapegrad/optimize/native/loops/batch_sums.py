@@ -9,24 +9,34 @@ from tapegrad.engine.sweep.handle_calls import column
 from tapegrad.optimize.native.loops.batch_words import F_SCALE
 from tapegrad.optimize.native.loops.evaluation import take_column
 from tapegrad.optimize.native.loops.lanes import (
+    add_masked_products,
+    add_products,
+    add_products_of_four,
     add_to,
+    add_weighted_products,
     clear,
-    masked_products,
-    products,
-    subtract,
-    weighted_products,
 )
 from tapegrad.optimize.native.loops.losses import LINEAR, rho
+from tapegrad.optimize.native.loops.vectors import dot
 
 _EPS = 2.220446049250313e-16
 
 
 @noinline_loop
-def _weigh(batch_values, data, weights, slopes, squares, costs, lanes):
+def _subtract(values, data, slopes, costs, lanes):
+    """One point of all lanes under least squares."""
+    for lane in range(lanes):
+        residual = load_f64(values, lane) - load_f64(data, lane)
+        store_f64(slopes, lane, residual)
+        store_f64(costs, lane, load_f64(costs, lane) + 0.5 * residual * residual)
+
+
+@noinline_loop
+def _weigh(values, data, weights, slopes, squares, costs, lanes):
     """One point of all lanes under least squares with weights."""
     for lane in range(lanes):
         weight = load_f64(weights, lane)
-        residual = (load_f64(batch_values, lane) - load_f64(data, lane)) * weight
+        residual = (load_f64(values, lane) - load_f64(data, lane)) * weight
         residual = residual if weight != 0.0 else 0.0
         store_f64(costs, lane, load_f64(costs, lane) + 0.5 * residual * residual)
         store_f64(slopes, lane, weight * residual)
@@ -56,16 +66,14 @@ def _weigh_robustly(batch, i):
 def _weigh_all(batch):
     """Write the costs, and for each point what the sums need."""
     row = 8 * batch.lanes
-    if batch.loss == LINEAR and batch.weights == 0:
-        subtract(batch.slopes, batch.values, batch.data, batch.n * batch.lanes)
-        products(batch.tried_cost, batch.slopes, batch.slopes, batch.n, batch.lanes)
-        for lane in range(batch.lanes):
-            store_f64(batch.tried_cost, lane, 0.5 * load_f64(batch.tried_cost, lane))
-        return
     clear(batch.tried_cost, batch.lanes)
     for i in range(batch.n):
         at = row * i
-        if batch.loss == LINEAR:
+        if batch.loss != LINEAR:
+            _weigh_robustly(batch, i)
+        elif batch.weights == 0:
+            _subtract(batch.values + at, batch.data + at, batch.slopes + at, batch.tried_cost, batch.lanes)
+        else:
             _weigh(
                 batch.values + at,
                 batch.data + at,
@@ -75,14 +83,12 @@ def _weigh_all(batch):
                 batch.tried_cost,
                 batch.lanes,
             )
-        else:
-            _weigh_robustly(batch, i)
 
 
 @inline_njit
 def _find_columns(batch):
-    """List the addresses of the columns; 0 stands for zeros."""
-    for j in range(batch.k):
+    """List the addresses of the columns; 0 stands for zeros. Those of a program over lanes do not change."""
+    for j in range(0 if batch.workspace != 0 else batch.k):
         if batch.rows != 0:
             target = batch.columns + 8 * j * batch.n
             take_column(target, batch.rows, j, batch.n, batch.k)
@@ -92,27 +98,77 @@ def _find_columns(batch):
 
 
 @inline_njit
-def _sum_pair(batch, target, a, b):
-    """One element of the matrices."""
-    first, second = load_i64(batch.column_words, a), load_i64(batch.column_words, b)
-    if first == 0 or second == 0:
-        clear(target, batch.lanes)
-    elif batch.loss == LINEAR and batch.weights == 0:
-        products(target, first, second, batch.n, batch.lanes)
-    else:
-        weighted_products(target, first, second, batch.squares, batch.n, batch.lanes)
+def _add_points(batch, at, points):
+    """Add one point, or four, to the sums of all lanes: while they are in the cache, to all of them."""
+    row, lanes = 8 * batch.lanes, batch.lanes
+    slopes = batch.slopes + at
+    for a in range(batch.k):
+        first, gradient = load_i64(batch.column_words, a), batch.tried_gradient + row * a
+        if first != 0:
+            if points == 4:
+                add_products_of_four(gradient, first + at, slopes, lanes)
+            else:
+                add_products(gradient, first + at, slopes, lanes)
+        for b in range(a + 1):
+            second, target = (
+                load_i64(batch.column_words, b),
+                batch.tried_matrix + row * (a * (a + 1) // 2 + b),
+            )
+            if first != 0 and second != 0:
+                if points == 4:
+                    add_products_of_four(target, first + at, second + at, lanes)
+                else:
+                    add_products(target, first + at, second + at, lanes)
 
 
 @inline_njit
-def _sum_slopes(batch, target, a):
-    """One element of the gradients."""
-    column = load_i64(batch.column_words, a)
-    if column == 0:
-        clear(target, batch.lanes)
-    elif batch.loss == LINEAR and batch.weights == 0:
-        products(target, column, batch.slopes, batch.n, batch.lanes)
+def _add_weighted_point(batch, at):
+    """Add a point with its weights to the sums of all lanes."""
+    row, lanes = 8 * batch.lanes, batch.lanes
+    slopes, squares = batch.slopes + at, batch.squares + at
+    for a in range(batch.k):
+        first = load_i64(batch.column_words, a)
+        if first != 0:
+            add_masked_products(batch.tried_gradient + row * a, first + at, slopes, lanes)
+        for b in range(a + 1):
+            second, target = (
+                load_i64(batch.column_words, b),
+                batch.tried_matrix + row * (a * (a + 1) // 2 + b),
+            )
+            if first != 0 and second != 0:
+                add_weighted_products(target, first + at, second + at, squares, lanes)
+
+
+@inline_njit
+def _sum_one_lane(batch):
+    """Write the sums of the only lane, without weights."""
+    for a in range(batch.k):
+        first = load_i64(batch.column_words, a)
+        if first != 0:
+            store_f64(batch.tried_gradient, a, dot(first, batch.slopes, batch.n))
+        for b in range(a + 1):
+            second = load_i64(batch.column_words, b)
+            if first != 0 and second != 0:
+                store_f64(batch.tried_matrix, a * (a + 1) // 2 + b, dot(first, second, batch.n))
+
+
+@inline_njit
+def _sum_points(batch):
+    """Write gradient and matrix of each lane's trial."""
+    row, packed = 8 * batch.lanes, batch.k * (batch.k + 1) // 2
+    clear(batch.tried_gradient, batch.k * batch.lanes)
+    clear(batch.tried_matrix, packed * batch.lanes)
+    if batch.loss != LINEAR or batch.weights != 0:
+        for i in range(batch.n):
+            _add_weighted_point(batch, row * i)
+    elif batch.lanes == 1:
+        _sum_one_lane(batch)
     else:
-        masked_products(target, column, batch.slopes, batch.n, batch.lanes)
+        whole = batch.n // 4 * 4
+        for i in range(0, whole, 4):
+            _add_points(batch, row * i, 4)
+        for i in range(whole, batch.n):
+            _add_points(batch, row * i, 1)
 
 
 @inline_njit
@@ -120,15 +176,13 @@ def sum_up(batch):
     """Write cost, gradient and matrix of each lane's trial, and a number that is finite if these are."""
     _find_columns(batch)
     _weigh_all(batch)
+    _sum_points(batch)
     clear(batch.check, batch.lanes)
-    row = 8 * batch.lanes
+    row, packed = 8 * batch.lanes, batch.k * (batch.k + 1) // 2
     for a in range(batch.k):
-        _sum_slopes(batch, batch.tried_gradient + row * a, a)
         add_to(batch.check, batch.tried_gradient + row * a, batch.lanes)
-        for b in range(a + 1):
-            target = batch.tried_matrix + row * (a * (a + 1) // 2 + b)
-            _sum_pair(batch, target, a, b)
-            add_to(batch.check, target, batch.lanes)
+    for c in range(packed):
+        add_to(batch.check, batch.tried_matrix + row * c, batch.lanes)
 
 
 @inline_njit

@@ -15,7 +15,9 @@ class Batch(NamedTuple):
     n, k, lanes
         Points, parameters, and problems at a time.
     session
-        Evaluates the model at `trial` to `values`, and its derivatives.
+        Evaluates the model at `trial` to `values`, and its derivatives, for one lane.
+    workspace
+        The same for several lanes: of a program over lanes; 0 where there is one lane.
     rows
         Address of a Jacobian that is evaluated row by row, of one lane; 0 where its columns are in the session.
     trial, values, data, weights
@@ -36,8 +38,10 @@ class Batch(NamedTuple):
         By lane, integers: the states are those of this module; how many points have a weight.
     lower, upper
         By parameter.
-    square, inverse
-        Matrices of one lane.
+    square, inverse, lengths
+        Matrices of one lane; a number by parameter.
+    accepted, outcomes
+        By lane: 1 where the trial is accepted; the status with which the fit ends, or -1.
     all_data, all_weights, all_starts
         By problem. The step from one problem's weights to the next may be zero.
     out_x, out_covariance, out_cost, out_status, out_evaluations
@@ -52,6 +56,7 @@ class Batch(NamedTuple):
     k: int
     lanes: int
     session: int
+    workspace: int
     rows: int
     trial: int
     values: int
@@ -81,6 +86,9 @@ class Batch(NamedTuple):
     upper: int
     square: int
     inverse: int
+    lengths: int
+    accepted: int
+    outcomes: int
     all_data: int
     all_weights: int
     all_starts: int
@@ -101,3 +109,7 @@ NEXT, END, ACTIVE, MAX_NFEV, DRAIN, PROPOSED, SWEEPS = range(7)  # counts
 FTOL, XTOL, GTOL, F_SCALE, FIRST_DAMPING = range(5)  # settings
 
 EMPTY, FRESH, GOING = range(3)  # states of a lane
+
+NOT_IN_LANES = (
+    -9
+)  # status of a fit that is to be done by itself: it takes another way, or the model has an error

@@ -4,7 +4,6 @@ import math
 
 from tapegrad.engine.kernels.inlining import noinline_loop
 from tapegrad.engine.kernels.raw_memory import load_f64, store_f64
-from tapegrad.optimize.native.loops.vectors import dot
 
 _TINY = 2.2250738585072014e-308
 
@@ -17,14 +16,16 @@ def clear(target, count):
 
 
 @noinline_loop
-def subtract(target, a, b, count):
-    """Write the differences of two arrays."""
-    for i in range(count):
-        store_f64(target, i, load_f64(a, i) - load_f64(b, i))
+def take_where(flags, target, source, lanes):
+    """Write numbers of `source` where there is a flag that is not zero."""
+    for lane in range(lanes):
+        value = load_f64(source, lane)
+        store_f64(target, lane, value if load_f64(flags, lane) != 0.0 else load_f64(target, lane))
 
 
 @noinline_loop
-def _four_rows(target, a, b, lanes):
+def add_products_of_four(target, a, b, lanes):
+    """Add the inner products of four points."""
     for lane in range(lanes):
         value = load_f64(a, lane) * load_f64(b, lane)
         value += load_f64(a, lanes + lane) * load_f64(b, lanes + lane)
@@ -34,13 +35,15 @@ def _four_rows(target, a, b, lanes):
 
 
 @noinline_loop
-def _one_row(target, a, b, lanes):
+def add_products(target, a, b, lanes):
+    """Add the products of a point."""
     for lane in range(lanes):
         store_f64(target, lane, load_f64(target, lane) + load_f64(a, lane) * load_f64(b, lane))
 
 
 @noinline_loop
-def _weighted_row(target, a, b, weights, lanes):
+def add_weighted_products(target, a, b, weights, lanes):
+    """Add the products of a point with weights; what has no weight is zero, whatever its factors."""
     for lane in range(lanes):
         weight = load_f64(weights, lane)
         value = load_f64(a, lane) * load_f64(b, lane) * weight
@@ -48,44 +51,12 @@ def _weighted_row(target, a, b, weights, lanes):
 
 
 @noinline_loop
-def _masked_row(target, a, b, lanes):
+def add_masked_products(target, a, b, lanes):
+    """Add the products of a point; a zero of `b` is zero whatever it is multiplied by."""
     for lane in range(lanes):
         factor = load_f64(b, lane)
         value = load_f64(a, lane) * factor
         store_f64(target, lane, load_f64(target, lane) + (value if factor != 0.0 else 0.0))
-
-
-@noinline_loop
-def products(target, a, b, n, lanes):
-    """Write the inner products over the points, by lane."""
-    if lanes == 1:
-        store_f64(target, 0, dot(a, b, n))
-        return
-    clear(target, lanes)
-    row_bytes = 8 * lanes
-    whole = n // 4 * 4
-    for i in range(0, whole, 4):
-        _four_rows(target, a + i * row_bytes, b + i * row_bytes, lanes)
-    for i in range(whole, n):
-        _one_row(target, a + i * row_bytes, b + i * row_bytes, lanes)
-
-
-@noinline_loop
-def weighted_products(target, a, b, weights, n, lanes):
-    """Write the same with a weight for each term; what has no weight is zero, whatever its factors."""
-    clear(target, lanes)
-    row_bytes = 8 * lanes
-    for i in range(n):
-        _weighted_row(target, a + i * row_bytes, b + i * row_bytes, weights + i * row_bytes, lanes)
-
-
-@noinline_loop
-def masked_products(target, a, b, n, lanes):
-    """Write the inner products; a zero of `b` is zero whatever it is multiplied by."""
-    clear(target, lanes)
-    row_bytes = 8 * lanes
-    for i in range(n):
-        _masked_row(target, a + i * row_bytes, b + i * row_bytes, lanes)
 
 
 @noinline_loop

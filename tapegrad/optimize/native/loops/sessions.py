@@ -1,13 +1,26 @@
-"""Sessions of a compiled function, opened and closed by Python."""
+"""Sessions of a compiled function, opened and closed by Python; bindings of a program over lanes."""
 
+from tapegrad.engine.kernels.raw_memory import load_i64
 from tapegrad.engine.runtime.compiler import entry_point
 from tapegrad.engine.sweep.handle_calls import close_session, open_session
+from tapegrad.engine.sweep.lanes import PROGRAM
+from tapegrad.engine.sweep.replay import BINDING_WORDS, BINDINGS, place
 
 
 @entry_point()
 def begin(handle, addresses, session):
     """Open a session; a status."""
     return open_session(handle, addresses, session)
+
+
+@entry_point()
+def lead(workspace, bindings, addresses, count):
+    """Let bindings of a program over lanes lead to addresses; how many they are."""
+    program = load_i64(workspace, PROGRAM)
+    for k in range(count):
+        binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * load_i64(bindings, k)
+        place(binding, load_i64(addresses, k))
+    return count
 
 
 @entry_point()

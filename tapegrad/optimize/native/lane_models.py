@@ -1,0 +1,79 @@
+"""A model over lanes, as the loop of many fits evaluates it."""
+
+import ctypes
+
+import numpy as np
+
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.optimize.native.loops import sessions
+from tapegrad.program.lanes.job import LaneWorkspace
+from tapegrad.program.lanes.programs import LaneProgram, Port, lane_program
+from tapegrad.program.lanes.rules import widened
+from tapegrad.program.program import Program
+from tapegrad.program.spec import JACFWD, NOW, ProgramSpec
+from tapegrad.program.trace import Trace
+
+_MOST_LANES, _FEWEST_LANES = 128, 8
+_CACHE = 1 << 20  # bytes of the second-level cache of a core
+_SPEC = ProgramSpec(JACFWD, (0,), values=True)
+
+
+def lanes_for(program: Program, points: int, fits: int) -> int:
+    """How many fits of so many points are worked on at once: as many as the cache has room for; 1 if these are few."""
+    bytes_ = program.bytes + sum(view.nbytes for view in program.bindings) + 4 * 8 * points
+    most = min(_MOST_LANES, _CACHE // bytes_, fits // 2)
+    lanes = 1 << (max(most, 1).bit_length() - 1)
+    return lanes if lanes >= _FEWEST_LANES else 1
+
+
+def program_of(trace: Trace, lanes: int) -> LaneProgram:
+    """The model and its Jacobian over so many lanes."""
+    return lane_program(widened(trace.recording, trace.tape, (True,), lanes), _SPEC, NOW)
+
+
+class LaneModel(Uncopied):
+    """A model over lanes on a workspace of its own, for one thread.
+
+    Parameters
+    ----------
+    program
+        The model and its Jacobian.
+    start
+        Parameters that all lanes have at first.
+
+    Attributes
+    ----------
+    address
+        Address of the workspace.
+    trial, values
+        Addresses of the parameters, and of the model at these.
+    columns
+        Addresses of the columns of its Jacobian; 0 stands for zeros.
+    """
+
+    def __init__(self, program: LaneProgram, start: np.ndarray) -> None:
+        self._workspace = workspace = LaneWorkspace(program)
+        self.address = workspace.address
+        self.trial, self.values = int(workspace.inside[0]), int(workspace.inside[1])
+        lanes = program.widened.lanes
+        self.columns = np.zeros(len(start), np.int64)
+        for port, address in zip(program.ports[2:], workspace.inside[2:].tolist(), strict=True):
+            self._list_columns(port, address, lanes)
+        self._place_bindings(program)
+        trial = (ctypes.c_double * (len(start) * lanes)).from_address(self.trial)
+        np.ctypeslib.as_array(trial).reshape(len(start), lanes)[:] = start[:, None]
+
+    def _list_columns(self, port: Port, address: int, lanes: int) -> None:
+        """List the columns of a port, which lie one after another."""
+        count, rows = port.shape
+        first = port.start // port.view.itemsize
+        self.columns[first : first + count] = address + 8 * rows * lanes * np.arange(count)
+
+    def _place_bindings(self, program: LaneProgram) -> None:
+        pairs = [
+            (port.binding, address)
+            for port, address in zip(program.ports, self._workspace.inside.tolist(), strict=True)
+            if port.binding >= 0
+        ]
+        bindings, addresses = (np.array(words, np.int64) for words in zip(*pairs, strict=True))
+        sessions.lead(self.address, bindings.ctypes.data, addresses.ctypes.data, len(pairs))
