@@ -107,7 +107,10 @@ def test_fit_agrees_with_the_certified_parameters(name, start):
     assert (fit.name, fit.level, fit.start) == (name, problem.level, start)
     assert fit.nfev >= fit.njev > 1
     assert fit.milliseconds > fit.function_milliseconds > 0
+    assert fit.native_digits >= 6
+    assert fit.native_milliseconds > 0 < fit.native_nfev
     np.testing.assert_allclose(fit.parameters, problem.certified, rtol=1e-6)
+    np.testing.assert_allclose(fit.native_parameters, problem.certified, rtol=1e-6)
     assert fit.rss == pytest.approx(problem.rss, rel=1e-2 if name == EXACT_DATA else 1e-9)
 
 

@@ -1,4 +1,4 @@
-"""Fit the nonlinear regressions of the NIST Statistical Reference Datasets, with exact Jacobians.
+"""Fit the nonlinear regressions of the NIST Statistical Reference Datasets by SciPy and by compiled code.
 
 In reading order:
 

@@ -1,7 +1,8 @@
-"""Nonlinear least squares with exact Jacobians, which are replayed from a tape."""
+"""Nonlinear least squares with exact Jacobians, by SciPy and by compiled code, from replayed tapes."""
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +20,12 @@ SETTINGS = {
     "gtol": 1e-15,
     "max_nfev": 20_000,
 }
+NATIVE_SETTINGS = {"method": "native", "ftol": 1e-15, "xtol": 1e-10, "gtol": None, "max_nfev": 20_000}
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The result of fitting one problem from one starting point.
+    """The results of fitting one problem from one starting point: by SciPy, and by compiled code.
 
     Attributes
     ----------
@@ -32,19 +34,25 @@ class Fit:
     start : int
         1 or 2.
     nfev, njev : int
-        Evaluations of the residuals and of their Jacobian.
+        SciPy's evaluations of the residuals and of their Jacobian.
     milliseconds : float
-        Duration of the whole fit: recording, replays, and the optimiser's own work.
+        Duration of the whole fit by SciPy: recording, replays, and the optimiser's own work.
     function_milliseconds : float
         Duration of the replays of residuals and Jacobian, without the first call of each, which records it.
     digits : float
-        Digits to which the worst of the parameters agrees with the certified ones, 11 at most.
+        Digits to which the worst of SciPy's parameters agrees with the certified ones, 11 at most.
     rss : float
-        Residual sum of squares.
+        SciPy's residual sum of squares.
     parameters : array
-        The fitted parameters.
+        SciPy's parameters.
     success : bool
-        Whether the optimiser reports that it converged.
+        Whether both optimisers report that they converged.
+    native_nfev : int
+        Evaluations of residuals with their Jacobian by compiled code.
+    native_milliseconds : float
+        Duration of the fit by compiled code, once the function is recorded.
+    native_digits, native_rss, native_parameters
+        The same as SciPy's, by compiled code.
     """
 
     name: str
@@ -58,6 +66,11 @@ class Fit:
     rss: float
     parameters: Array
     success: bool
+    native_nfev: int
+    native_milliseconds: float
+    native_digits: float
+    native_rss: float
+    native_parameters: Array
 
 
 def fit(problem: Problem, start: int) -> Fit:
@@ -78,6 +91,7 @@ def fit(problem: Problem, start: int) -> Fit:
     with np.errstate(all="ignore"):
         result = tg.optimize.least_squares(residuals, x0, **SETTINGS)
     elapsed = time.perf_counter() - begun
+    native, seconds = _native(residuals, x0)
     return Fit(
         name=problem.name,
         level=problem.level,
@@ -89,8 +103,21 @@ def fit(problem: Problem, start: int) -> Fit:
         digits=agreeing_digits(result.x, problem.certified),
         rss=float(2 * result.cost),
         parameters=result.x,
-        success=bool(result.success),
+        success=bool(result.success and native.success),
+        native_nfev=int(native.nfev),
+        native_milliseconds=1e3 * seconds,
+        native_digits=agreeing_digits(native.x, problem.certified),
+        native_rss=float(2 * native.cost),
+        native_parameters=native.x,
     )
+
+
+def _native(residuals: tg.optimize.Residuals, x0: Array) -> tuple[Any, float]:
+    """Fit by compiled code: the result, and how long it took. A first evaluation records, and does not count."""
+    tg.optimize.least_squares(residuals, x0, **{**NATIVE_SETTINGS, "max_nfev": 1})
+    begun = time.perf_counter()
+    result = tg.optimize.least_squares(residuals, x0, **NATIVE_SETTINGS)
+    return result, time.perf_counter() - begun
 
 
 def agreeing_digits(fitted: Array, certified: Array) -> float:
