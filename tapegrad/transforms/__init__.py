@@ -16,6 +16,7 @@ In reading order:
     compiled_results, frozen       where their results lie; the recordings that they keep to
     mapped_axes                    the axes that `vmap` maps over
     lane_goals, lane_call          what it computes by programs over lanes; a call of it
+    lane_op                        the same of Tensors, as one instruction
     called                         base classes of what is called without Python
     fast_path                      replays of calls with arrays and floats, in half a microsecond
 

@@ -173,11 +173,11 @@ def _places(arguments: Arguments, results: Sequence[Any]) -> tuple[list[Any], li
     return inputs, [Place(k) for k in range(len(results))]
 
 
-def goals_of(function: Callable[..., Any]) -> list[Goal]:
-    """The goals that compute a function, the cheapest first. One that is not recorded is recorded for this call."""
+def goals_of(function: Callable[..., Any], recorded: Jit[..., Any] | None = None) -> list[Goal]:
+    """The goals that compute a function, the cheapest first; the last of them by a recording of the function itself."""
     replayed = replayable(function.function) if isinstance(function, Transform) else None
     found = [] if replayed is None else _of_transform(function, replayed)
-    return [*found, _Results(replayable(function) or Jit(function))]
+    return [*found, _Results(recorded or replayable(function) or Jit(function))]
 
 
 def _of_transform(function: Any, replayed: Jit[..., Any]) -> list[Goal]:

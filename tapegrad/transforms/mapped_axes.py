@@ -62,6 +62,8 @@ class Mapped:
     stacks
         For each leaf of the arguments, and then of the keyword arguments: an array or a Tensor with the instances
         first, or `None` for one that all instances share.
+    leaves, definition
+        The leaves as they were given, and the structure of ``(args, kwargs)``.
     counts
         Leaves of each argument, and then of each keyword argument in the order of their names.
     positional
@@ -75,7 +77,7 @@ class Mapped:
         self._names, self.positional = sorted(kwargs), len(args)
         parts = [*args, *(kwargs[name] for name in self._names)]
         flat = [flatten(part) for part in parts]
-        self._leaves = [leaf for leaves, _ in flat for leaf in leaves]
+        self.leaves = [leaf for leaves, _ in flat for leaf in leaves]
         self._definitions = [definition for _, definition in flat]
         self.counts = [len(leaves) for leaves, _ in flat]
         every = [
@@ -90,15 +92,20 @@ class Mapped:
         ]
         self.stacks = [
             None if axis is None else _moved_first(leaf, axis, name)
-            for leaf, axis, name in zip(self._leaves, every, named, strict=True)
+            for leaf, axis, name in zip(self.leaves, every, named, strict=True)
         ]
         self.size = _common_size(self.stacks, named)
-        self.on_tensors = any(map(is_tensor, self._leaves))
+        self.on_tensors = any(map(is_tensor, self.leaves))
+        self.definition = flatten((args, kwargs))[1]
+
+    def operand(self, place: int) -> Any:
+        """Return a leaf with the instances first, or what they share."""
+        return self.leaves[place] if self.stacks[place] is None else self.stacks[place]
 
     def instance(self, i: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments and keyword arguments of instance `i`."""
         leaves = [
-            leaf if stack is None else stack[i] for leaf, stack in zip(self._leaves, self.stacks, strict=True)
+            leaf if stack is None else stack[i] for leaf, stack in zip(self.leaves, self.stacks, strict=True)
         ]
         parts, start = [], 0
         for definition, count in zip(self._definitions, self.counts, strict=True):

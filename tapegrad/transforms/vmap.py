@@ -1,5 +1,6 @@
 """`vmap`: a function of one instance as a function of many."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,14 @@ from tapegrad.frontend.modes import thread
 from tapegrad.frontend.shape import moveaxis
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.pytree import flatten, unflatten
-from tapegrad.transforms.base import Transform
+from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.lane_call import LaneCall
 from tapegrad.transforms.lane_goals import goals_of
+from tapegrad.transforms.lane_op import over_tensors
 from tapegrad.transforms.mapped_axes import Axes, Mapped, checked_axes, hashable, spread
+
+_MANY = 8  # instances that are one instruction where they are Tensors, instead of the function's for each
 
 
 def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> "Vmap":
@@ -24,7 +29,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     ----------
     function : callable
         A function of one instance: a ``jit(f)``, or a transform of one, such as ``value_and_grad(jit(f))``. Another
-        function is recorded at each call.
+        function is recorded as by `jit`.
     in_axes : int, None, or a tuple of these, default 0
         For each positional argument the axis along which the instances lie; `None` for an argument that all instances
         share. For an argument that is a structure of arrays it may be a structure itself. Keyword arguments are mapped
@@ -49,7 +54,9 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     computed by a recording of its own way, and never by both. Sums over lanes add in another order than those of a
     single instance, so last digits may differ from a loop.
 
-    Given Tensors, or within another transform, the function is called for each instance, and the results are stacked.
+    Given Tensors, or within another transform, all instances are one instruction, whose derivatives are computed in the
+    same way, to any order. Where there are few instances, or the function closes over Tensors that are differentiated
+    by, it is called for each of them.
 
     Examples
     --------
@@ -76,6 +83,11 @@ class Vmap(Transform):
         self._in_axes = checked_axes(in_axes, "in_axes")
         self._out_axes = checked_axes(out_axes, "out_axes")
 
+    @functools.cached_property
+    def _recorded(self) -> Jit[..., Any]:
+        """The function to replay; one that is not replayed elsewhere is recorded for this transform."""
+        return replayable(self.function) or Jit(self.function)
+
     @property
     def settings(self) -> tuple[Any, ...]:
         return self._in_axes, self._out_axes
@@ -86,8 +98,9 @@ class Vmap(Transform):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         mapped = Mapped(args, kwargs, self._in_axes)
-        found = None
-        if not (mapped.on_tensors or thread.mode.nested):
+        if mapped.on_tensors or thread.mode.nested:
+            found = over_tensors(self._recorded, mapped, vmap) if mapped.size >= _MANY else None
+        else:
             found = self._over_lanes(mapped)
         leaves, definition = found or self._one_by_one(mapped)
         value = unflatten(definition, leaves)
@@ -97,7 +110,7 @@ class Vmap(Transform):
 
     def _over_lanes(self, mapped: Mapped) -> tuple[list[Any], Any] | None:
         """Compute all instances by programs over lanes, if the function can be replayed."""
-        for goal in goals_of(self.function):
+        for goal in goals_of(self.function, self._recorded):
             try:
                 found = LaneCall(goal, mapped).results()
             except (OuterTensorError, NoForwardModeError):

@@ -167,36 +167,84 @@ def test_vmap_of_vmap():
     np.testing.assert_allclose(table, np.sin(a) @ b.T, rtol=1e-12)
 
 
-def test_gradients_through_vmap():
-    x, w = POINTS[:4], POINTS[5]
-    f = tg.jit(lambda x, w: tg.sum(tg.sin(x) * w**2))
+@pytest.mark.parametrize("count", [4, 20])  # by the function's instructions, and as one instruction
+def test_derivatives_of_all_orders_through_vmap(count):
+    x, w = POINTS[:count], POINTS[-1]
+    f = tg.jit(lambda x, w: tg.sum(tg.sin(x) * w**3))
     inner = tg.vmap(f, (0, None))
 
     def loss(w):
         return tg.sum(inner(x, w) ** 2)
 
     def by_hand(w):
-        return tg.sum(tg.sum(tg.sin(x) * w**2, 1) ** 2)
+        return tg.sum(tg.sum(tg.sin(x) * w**3, 1) ** 2)
+
+    def third(function):
+        return tg.grad(lambda w: tg.sum(tg.grad(lambda w: tg.sum(tg.grad(function)(w) ** 2))(w)))
 
     for whole in (loss, tg.jit(loss)):
-        np.testing.assert_allclose(tg.grad(whole)(w), tg.grad(by_hand)(w), rtol=1e-12)
-        np.testing.assert_allclose(tg.hvp(whole)(w, x[0]), tg.hvp(by_hand)(w, x[0]), rtol=1e-12)
-        np.testing.assert_allclose(tg.hessian(whole)(w), tg.hessian(by_hand)(w), rtol=1e-12)
+        for transform in (tg.grad, tg.hessian, third):
+            expected = transform(by_hand)(w)
+            tolerance = 1e-11 * np.abs(expected).max()
+            np.testing.assert_allclose(transform(whole)(w), expected, rtol=1e-9, atol=tolerance)
+        np.testing.assert_allclose(tg.hvp(whole)(w, x[0]), tg.hvp(by_hand)(w, x[0]), rtol=1e-9, atol=1e-9)
+        along = tg.jvp(whole, (w,), (x[0],))
+        np.testing.assert_allclose(along, tg.jvp(by_hand, (w,), (x[0],)), rtol=1e-10)
     np.testing.assert_allclose(
-        tg.jacobian(lambda w: inner(x, w))(w), tg.jacobian(lambda w: tg.sum(tg.sin(x) * w**2, 1))(w)
+        tg.jacobian(lambda w: inner(x, w))(w), tg.jacobian(lambda w: tg.sum(tg.sin(x) * w**3, 1))(w)
     )
 
 
-def test_gradients_of_tensors_that_the_function_closes_over():
-    w = tg.tensor(POINTS[5])
-    tg.sum(tg.vmap(lambda x: tg.sum(x * w**2))(POINTS[:4])).backward()
-    np.testing.assert_allclose(w.grad, 2 * POINTS[5] * POINTS[:4].sum(0), rtol=1e-12)
+def test_gradients_through_structures_integers_and_ways_of_their_own():
+    x, k, scale = POINTS[:20], np.arange(20) % 6, 2.0
+
+    def function(p, k):
+        part = p["x"][k] * p["scale"]
+        return {"a": part if p["x"][0] > 0 else tg.exp(part), "b": (tg.sum(p["x"]),)}
+
+    def loss(over, x, scale):
+        found = over({"x": x, "scale": scale}, k)
+        return tg.sum(found["a"] ** 2) + tg.sum(found["b"][0] ** 3)
+
+    def loop(p, k):
+        each = [function({"x": x, "scale": p["scale"]}, i) for x, i in zip(p["x"], k, strict=True)]
+        return {"a": tg.stack([e["a"] for e in each]), "b": (tg.stack([e["b"][0] for e in each]),)}
+
+    over = tg.vmap(tg.jit(function), ({"x": 0, "scale": None}, 0))
+    for wrap in (tg.jit, lambda f: f):
+        found = tg.grad(wrap(lambda x, s: loss(over, x, s)), (0, 1))(x, scale)
+        expected = tg.grad(lambda x, s: loss(loop, x, s), (0, 1))(x, scale)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-10)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-10)
 
 
-def test_tensors_as_arguments():
-    x = tg.tensor(POINTS[:4])
+def test_gradients_through_gradients_of_instances():
+    f = tg.jit(lambda x, w: tg.sum(tg.sin(x * w)))
+    x, w = POINTS[:12], POINTS[-1]
+    over = tg.vmap(tg.grad(f, 1), (0, None))
+    found = tg.grad(lambda w: tg.sum(over(x, w) ** 2))(w)
+    np.testing.assert_allclose(found, tg.grad(lambda w: tg.sum((x * tg.cos(x * w)) ** 2))(w), rtol=1e-10)
+
+
+@pytest.mark.parametrize("count", [4, 20])
+def test_gradients_of_tensors_that_the_function_closes_over(count):
+    x, w = POINTS[:count], tg.tensor(POINTS[-1])
+    expected = 2 * POINTS[-1] * x.sum(0)
+
+    def loss(w):
+        return tg.sum(tg.vmap(lambda x: tg.sum(x * w**2))(x))
+
+    loss(w).backward()
+    np.testing.assert_allclose(w.grad, expected, rtol=1e-12)
+    np.testing.assert_allclose(tg.grad(loss)(POINTS[-1]), expected, rtol=1e-12)
+    np.testing.assert_allclose(tg.grad(tg.jit(loss))(POINTS[-1]), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [4, 20])
+def test_tensors_as_arguments(count):
+    x = tg.tensor(POINTS[:count])
     tg.sum(tg.vmap(tg.jit(rosenbrock))(x)).backward()
-    np.testing.assert_allclose(x.grad, tg.vmap(tg.grad(tg.jit(rosenbrock)))(POINTS[:4]), rtol=1e-10)
+    np.testing.assert_allclose(x.grad, tg.vmap(tg.grad(tg.jit(rosenbrock)))(POINTS[:count]), rtol=1e-10)
 
 
 # --- guards ----------------------------------------------------------------------------------------------------------
