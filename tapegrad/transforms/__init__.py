@@ -12,6 +12,7 @@ In reading order:
     argnums                        the arguments that are differentiated by
     nested                         derivatives on the tape of the function around
     primals                        the kept forward sweep of a pullback
+    njit_source, numba_scalars     functions of Numba's as Python functions; what numbers are to them
     compiled                       recorded functions as values
     compiled_results, frozen       where their results lie; the recordings that they keep to
     mapped_axes                    the axes that `vmap` maps over

@@ -11,6 +11,7 @@ from tapegrad.program.signature import has_tensor
 from tapegrad.transforms.called import UnlessNested
 from tapegrad.transforms.fast_path import Path
 from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.njit_source import python_of
 
 Result = TypeVar("Result")
 
@@ -28,7 +29,7 @@ class Transform(OfFunction):
     leading = 0  # arguments that it takes before those of the function
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+        self.function = python_of(function)
         functools.update_wrapper(self, function, updated=())
 
     def __repr__(self) -> str:

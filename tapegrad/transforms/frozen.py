@@ -15,6 +15,7 @@ from tapegrad.program.trace import Trace
 from tapegrad.program.trace_cache import TraceCache
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.jit import Goal, Jit, execute, run_once
+from tapegrad.transforms.njit_source import python_of
 
 _NO_STATE = CapturedState(())
 
@@ -169,5 +170,5 @@ def _listed(arrays: list[tuple[Any, Any]]) -> str:
 def frozen(function: Callable[..., Any], book: Book) -> Frozen:
     """Make what runs a function, a ``jit(f)`` or a transform by a book."""
     known = replayable(function)
-    inner = function.function if isinstance(function, Jit) else function
+    inner = python_of(function.function if isinstance(function, Jit) else function)
     return Frozen(inner, NOTHING if known is None else known.static, book)

@@ -25,6 +25,7 @@ from tapegrad.program.trace_cache import MEMORY, Signature, TraceCache
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.called import UnlessObserved
 from tapegrad.transforms.fast_path import Path, results_path
+from tapegrad.transforms.njit_source import python_of
 
 _FORWARD = ProgramSpec()
 Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
@@ -311,8 +312,9 @@ def jit(
     Parameters
     ----------
     function : callable
-        A function of arrays, numbers, and lists, tuples and dicts of them. It may close over arrays, whose contents are
-        read at each replay. What else it sees is watched; README, "Replay, and its limits", says what cannot be.
+        A function of arrays, numbers, and lists, tuples and dicts of them. Of an ``@njit`` function the Python source
+        is recorded, with the functions that it calls. It may close over arrays, whose contents are read at each
+        replay. What else it sees is watched; README, "Replay, and its limits", says what cannot be.
     static_argnums : int or sequence of int, optional
         Positions of arguments that are fixed as a whole: each value of them has recordings of its own. They must be
         hashable, and are compared by type and value, attributes included.
@@ -358,6 +360,6 @@ def jit(
     """
     if isinstance(function, Jit) and static_argnums is None and static_argnames is None and fuse is None:
         return function
-    inner = function.function if isinstance(function, Jit) else function
+    inner = python_of(function.function if isinstance(function, Jit) else function)
     static = static_arguments(inner, static_argnums, static_argnames)
     return Jit(inner, static, TraceCache(memory), fuse=fuse)

@@ -1,0 +1,141 @@
+"""Functions of Numba's are recorded from their Python source, with the functions that they call."""
+
+import math
+from math import exp
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import tapegrad as tg
+
+SCALE = 3.0
+
+
+@numba.njit
+def kepler(mean, eccentricity):
+    """Newton's iteration, a scalar loop."""
+    e = mean
+    for _ in range(6):
+        e -= (e - eccentricity * math.sin(e) - mean) / (1 - eccentricity * math.cos(e))
+    return e
+
+
+@numba.njit
+def _soft(x):
+    return x if x > 0 else exp(x) - 1
+
+
+@numba.njit
+def loop(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += _soft(x[i]) * SCALE
+    return total
+
+
+@numba.njit(parallel=True)
+def filled(x, n):
+    out = np.zeros(n)
+    for i in numba.prange(n):
+        out[i] = np.sqrt(x[i]) * math.atan2(x[i], 2.0) + math.pow(x[0], 2)
+    return np.sum(out) + np.linalg.norm(x)
+
+
+@numba.njit
+def factorial(n, x):
+    return x if n == 0 else x * factorial(n - 1, x)
+
+
+@numba.njit
+def whole(x):
+    return x * math.floor(x) + math.lgamma(x) + math.pi
+
+
+def made(power):
+    @numba.njit
+    def inner(x):
+        return x**power
+
+    @numba.njit
+    def outer(x):
+        return inner(x) * math.fabs(x) + np.arctan(x)
+
+    return outer
+
+
+@numba.njit
+def swapped(x):
+    y = x.copy()
+    a = y[0]
+    y[0] = y[1] * 2
+    y[1] = a
+    before = a
+    a += 5
+    first, second, third = y
+    y *= 3
+    y[2] += before
+    return np.sum(y * np.arange(3)) + first * second + a * before + third
+
+
+X = np.array([0.5, 1.5, 0.7])
+CASES: list[tuple[Any, tuple[Any, ...]]] = [
+    (kepler, (1.2, 0.4)),
+    (loop, (X - 1,)),
+    (loop, (X,)),
+    (filled, (X, 3)),
+    (lambda x: factorial(3, x), (1.5,)),
+    (whole, (2.5,)),
+    (swapped, (X,)),
+    (made(3), (0.7,)),
+]
+
+
+@pytest.mark.parametrize(("function", "args"), CASES)
+def test_value_and_gradient_of_compiled_functions(function: Any, args: Any) -> None:
+    if function.__name__ == "<lambda>":
+        function, args = factorial, (3, *args)
+    number = 1 if function is factorial else 0
+    f = tg.jit(function)
+    value, gradient = tg.value_and_grad(f, number)(*args)
+    np.testing.assert_allclose(value, function(*args), rtol=1e-13)
+    np.testing.assert_allclose(f(*args), function(*args), rtol=1e-13)
+
+    def of_one(x: Any) -> Any:
+        return function(*(x if k == number else arg for k, arg in enumerate(args)))
+
+    x, found = args[number], []
+    for d in np.eye(np.size(x)).reshape(-1, *np.shape(x)) * 1e-6:
+        found.append((of_one(x + d[()]) - of_one(x - d[()])) / 2e-6)
+    np.testing.assert_allclose(np.ravel(gradient), found, rtol=1e-6)
+    np.testing.assert_allclose(tg.grad(function, number)(*args), gradient, rtol=1e-13)  # eagerly
+    np.testing.assert_allclose(
+        tg.compile(tg.value_and_grad(function, number), args)(*args)[1], gradient, rtol=1e-13
+    )
+
+
+def test_branches_are_guards() -> None:
+    f = tg.grad(tg.jit(loop))
+    for x in (X, -X, X, np.array([1.0, -1.0, 2.0]), -X):
+        np.testing.assert_allclose(f(x), np.where(x > 0, SCALE, SCALE * np.exp(x)))
+
+
+def test_decorated_by_both() -> None:
+    @tg.jit
+    @numba.njit
+    def f(x):
+        return math.tanh(x) * x
+
+    assert f(0.5) == pytest.approx(math.tanh(0.5) * 0.5)
+    assert tg.jit(f) is f
+    assert f.__name__ == "f"
+
+
+def test_what_python_cannot_trace_says_what_to_write() -> None:
+    @numba.njit
+    def f(x):
+        return float(x) * 2
+
+    with pytest.raises(tg.TracedValueError, match="float"):
+        tg.grad(f)(1.0)
