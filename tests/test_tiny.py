@@ -4,6 +4,7 @@ The name of a test begins with the room that it is about, and rooms come in the 
 fails says where to look. Expected numbers are computed without tapegrad.
 """
 
+import ctypes
 import math
 from pathlib import Path
 
@@ -299,6 +300,17 @@ def test_stats_normal_density():
     density = tg.stats.norm.logpdf
     close(density(X, 0.5, 2.0), -0.5 * ((X - 0.5) / 2) ** 2 - np.log(2 * np.sqrt(2 * np.pi)))
     close(tg.grad(lambda x: tg.sum(density(x, 0.5, 2.0)))(X), (0.5 - X) / 4)
+
+
+# --- interop -----------------------------------------------------------------------------------------------------
+
+
+def test_interop_gives_c_functions():
+    compiled = tg.compile(tg.value_and_grad(rosenbrock), X)
+    function = compiled.cfunc("double(int n, const double *x, double *g)")
+    x, gradient = (ctypes.c_double * 3)(*X), (ctypes.c_double * 3)()
+    close(function.ctypes(3, x, gradient), rosen(X))
+    close(np.array(gradient), rosen_der(X))
 
 
 # --- what stands on it -------------------------------------------------------------------------------------------
