@@ -173,7 +173,7 @@ class HessianProduct(DerivativeTransform):
         arguments = function.arguments(selection.args, kwargs)
         spec = ProgramSpec(JVP, selection.inputs(arguments))
         trace, results = function.run(arguments, spec, check_forward_rules, given=directions)
-        if not kwargs:
+        if not kwargs and isinstance(self._argnums, int):
             self._fast = result_path(function, trace, spec, (*selection.args, *directions), self._argnums)
         return trace.tangents(arguments.arrays, results)
 

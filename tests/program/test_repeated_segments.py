@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program.fusion.accesses import Row
-from tapegrad.program.fusion.repeats import windows
+from tapegrad.program.fusion.accesses import ADD, READ, WRITE, Access, Row, Span
+from tapegrad.program.fusion.dependences import dependences
+from tapegrad.program.fusion.repeats import form_of, windows
 
 START = np.linspace(0.5, 1.5, 6)
 
@@ -39,6 +40,41 @@ def test_parts_begin_where_repetitions_do(ops, expected):
 def test_what_does_not_repeat_is_cut_as_before():
     rows = [row("sin", count) for count in range(1, 66)]
     assert [(each.start, each.stop) for each in windows(rows, 30, 12)] == [(0, 30), (30, 60), (60, 65)]
+
+
+class Pages:
+    """Memory in blocks of 4096 bytes."""
+
+    def around(self, address):
+        return address // 4096 * 4096, address // 4096 * 4096 + 4096
+
+
+def part(*spans):
+    """Rows that read from one place each and add to the next, at these offsets."""
+    places = [Span(start, start + 32, "f64", length=4) for start in spans]
+    rows = [
+        Row("sin", "f64", "forward", 4, (Access(0, READ, a), Access(3, mode, b)))
+        for a, b, mode in zip(places, places[1:], [WRITE, ADD, WRITE], strict=False)
+    ]
+    return form_of(rows, dependences(rows, Pages()), Pages())
+
+
+@pytest.mark.parametrize(
+    ("spans", "is_alike"),
+    [
+        ((4096, 8192, 12288, 16384), True),
+        ((0, 32, 64, 96), True),  # beside one another in a block
+        ((0, 8192, 0, 16384), False),  # one of them twice
+        ((0, 4096, 4104, 8192), False),  # two of them overlap
+        ((0, 4096, 8192), False),
+    ],
+)
+def test_parts_are_alike_but_for_where_their_operands_lie(spans, is_alike):
+    assert (part(*spans) == part(40960, 0, 20480, 12288)) is is_alike
+
+
+def test_how_operands_overlap_is_part_of_the_form():
+    assert part(0, 4096, 4104, 8192) == part(0, 8192, 8200, 40960) != part(0, 4096, 4112, 8192)
 
 
 def runge_kutta(y, k):

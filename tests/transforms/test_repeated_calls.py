@@ -172,6 +172,19 @@ def test_what_a_short_way_takes_it_gives_back(name):
     assert all(sys.getrefcount(part) <= 4 for part in _flat(found))
 
 
+def test_directions_are_asked_for_as_before():
+    f = tg.jit(lambda a, b: tg.sum(a * a * b))
+    by_second, by_tuple = tg.hvp(f, 0), tg.hvp(f, (0,))
+    for _ in range(3):
+        np.testing.assert_allclose(by_second(A, B, A), 2 * A * B)
+        np.testing.assert_allclose(by_tuple(A, B, (A,))[0], 2 * A * B)
+        with pytest.raises(ValueError, match="tangent"):
+            by_tuple(A, B, A)
+        with pytest.raises(ValueError, match="tangent"):
+            by_second(A, B, A[:2])
+    assert by_second._fast is not None
+
+
 def test_what_is_raised_in_a_replay_is_raised_by_the_short_way():
     fails = False
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 
 from tapegrad.engine.kernels.status import CALL_FAILED
 from tapegrad.engine.runtime.fast_calls import python_function
-from tapegrad.engine.runtime.python_code import NULL, Code, compiled, word
+from tapegrad.engine.runtime.python_code import NULL, Code, Module, Outside, compiled, word
 
 # Words of what is fixed for such a function.
 (
@@ -35,10 +34,10 @@ _SHAPE_WORDS = 3
 _VALUED = 1  # the workspace's value comes first
 _TOGETHER = 2  # the arrays are in a tuple of their own
 
-_ADDRESS, _VALUE = "address", "value"  # of a workspace
-_NONE = word(id(None))
 _DATA = _NUMBER = object.__basicsize__ // 8  # words of an array and of a float
-_FLOAT64 = np.dtype(np.float64)
+_OUTSIDE = Outside(
+    none=None, true=True, array=np.ndarray, float64=np.dtype(np.float64), address="address", value="value"
+)
 
 
 class ArrayCall(NamedTuple):
@@ -117,7 +116,10 @@ def _raise(failure: Callable[[], BaseException]) -> None:
 @functools.cache
 def _address() -> int:
     """Address of the C function that they share."""
-    module = ir.Module("array_calls")
+    return compiled("array_calls", _define, _OUTSIDE, "replayed")[0]
+
+
+def _define(module: Module) -> None:
     for define in (
         _fits,
         _taken,
@@ -131,13 +133,12 @@ def _address() -> int:
         _replayed,
     ):
         define(module)
-    return compiled(module, "replayed")[0]
 
 
 # --- its parts ---------------------------------------------------------------------------------------------------
 
 
-def _fits(module: ir.Module) -> None:
+def _fits(module: Module) -> None:
     """``fits(words, arguments, count)``: whether there are as many arguments as expected, of the expected types."""
     code = Code(module, "fits", 3)
     words, arguments, count = code.arguments
@@ -151,7 +152,7 @@ def _fits(module: ir.Module) -> None:
     code.ret(word(1))
 
 
-def _taken(module: ir.Module) -> None:
+def _taken(module: Module) -> None:
     """``taken(workspaces)``: the last one, which the list no longer has; null if there is none."""
     code = Code(module, "taken", 1)
     (workspaces,) = code.arguments
@@ -168,7 +169,7 @@ def _taken(module: ir.Module) -> None:
     code.ret(workspace)
 
 
-def _put_back(module: ir.Module) -> None:
+def _put_back(module: Module) -> None:
     """``put_back(workspaces, workspace)``, whether there is an exception or not; without memory it is given up."""
     code = Code(module, "put_back", 2)
     workspaces, workspace = code.arguments
@@ -179,13 +180,13 @@ def _put_back(module: ir.Module) -> None:
     code.ret(NULL)
 
 
-def _as_array(module: ir.Module) -> None:
+def _as_array(module: Module) -> None:
     """``as_array(argument)``: an array itself, a new one with a float, or null with an exception."""
     code = Code(module, "as_array", 1)
     (argument,) = code.arguments
-    with code.where(code.equal(code.type_of(argument), word(id(np.ndarray)))):
+    with code.where(code.equal(code.type_of(argument), code.outside("array"))):
         code.ret(code.new_reference(argument))
-    dtype = code.new_reference(word(id(_FLOAT64)))
+    dtype = code.new_reference(code.outside("float64"))
     array = code.call("PyArray_Empty", NULL, NULL, dtype, NULL)
     with code.where_null(array):
         code.ret(NULL)
@@ -193,7 +194,7 @@ def _as_array(module: ir.Module) -> None:
     code.ret(array)
 
 
-def _released(module: ir.Module) -> None:
+def _released(module: Module) -> None:
     """``released(arrays, count)``: give up the references to so many arrays."""
     code = Code(module, "released", 2)
     arrays, count = code.arguments
@@ -202,7 +203,7 @@ def _released(module: ir.Module) -> None:
     code.ret(NULL)
 
 
-def _plugged(module: ir.Module) -> None:
+def _plugged(module: Module) -> None:
     """``plugged(words, arguments, arrays)``: write the arrays to work on; null with an exception if there are none."""
     code = Code(module, "plugged", 3)
     words, arguments, arrays = code.arguments
@@ -225,7 +226,7 @@ def _plugged(module: ir.Module) -> None:
     code.ret(word(1))
 
 
-def _returned(module: ir.Module) -> None:
+def _returned(module: Module) -> None:
     """``returned(words, results)``: the results as Python gets them; one of no dimensions as a NumPy scalar."""
     code = Code(module, "returned", 2)
     words, results = code.arguments
@@ -245,7 +246,7 @@ def _returned(module: ir.Module) -> None:
     code.ret(made)
 
 
-def _packed(module: ir.Module) -> None:
+def _packed(module: Module) -> None:
     """``packed(words, results, workspace)``: the same with the value of the workspace, if that is wanted."""
     code = Code(module, "packed", 3)
     words, results, workspace = code.arguments
@@ -253,7 +254,7 @@ def _packed(module: ir.Module) -> None:
     valued = code.builder.and_(code.load(words, FORM), word(_VALUED))
     with code.where(code.builder.or_(code.equal(valued, NULL), code.equal(found, NULL))):
         code.ret(found)
-    value = code.call("PyObject_GetAttr", workspace, word(id(_VALUE)))
+    value = code.call("PyObject_GetAttr", workspace, code.outside("value"))
     with code.where_null(value):
         code.drop(found)
         code.ret(NULL)
@@ -271,11 +272,11 @@ def _packed(module: ir.Module) -> None:
     code.ret(pair)
 
 
-def _run(module: ir.Module) -> None:
+def _run(module: Module) -> None:
     """``run(words, arguments, workspace)``: the results; None if the call does not fit; null with an exception."""
     code = Code(module, "run", 3)
     words, arguments, workspace = code.arguments
-    attribute = code.call("PyObject_GetAttr", workspace, word(id(_ADDRESS)))
+    attribute = code.call("PyObject_GetAttr", workspace, code.outside("address"))
     with code.where_null(attribute):
         code.ret(NULL)
     address = code.call("PyLong_AsLongLong", attribute)
@@ -290,30 +291,30 @@ def _run(module: ir.Module) -> None:
         code.call("released", arrays, count)
         with code.where(code.equal(status, word(CALL_FAILED))):
             code.ret(code.call("PyObject_CallNoArgs", code.load(words, FAILURE)))
-        code.ret(code.new_reference(_NONE))
+        code.ret(code.new_reference(code.outside("none")))
     results = code.builder.add(arrays, code.builder.mul(given, word(8)))
     found = code.call("packed", words, results, workspace)
     code.call("released", arrays, count)
     code.ret(found)
 
 
-def _replayed(module: ir.Module) -> None:
+def _replayed(module: Module) -> None:
     """``replayed(fixed, arguments, count)``, which Python calls. `fixed` is a tuple that begins with the words."""
     code = Code(module, "replayed", 3, own=False)
     fixed, arguments, count = code.arguments
     words = code.call("PyLong_AsLongLong", code.load(code.items_of(fixed)))
     with code.where_null(code.call("fits", words, arguments, count)):
-        code.ret(code.new_reference(_NONE))
+        code.ret(code.new_reference(code.outside("none")))
     holds = code.call("PyObject_CallNoArgs", code.load(words, HOLDS))
     with code.where_null(holds):
         code.ret(NULL)
     code.drop(holds)
-    with code.where(code.differ(holds, word(id(True)))):
-        code.ret(code.new_reference(_NONE))
+    with code.where(code.differ(holds, code.outside("true"))):
+        code.ret(code.new_reference(code.outside("none")))
     workspaces = code.load(words, WORKSPACES)
     workspace = code.call("taken", workspaces)
     with code.where_null(workspace):
-        code.ret(code.new_reference(_NONE))
+        code.ret(code.new_reference(code.outside("none")))
     found = code.call("run", words, arguments, workspace)
     code.call("put_back", workspaces, workspace)
     code.ret(found)

@@ -205,6 +205,23 @@ def cache_of(function: Callable[..., Any]) -> Any:
     return _Cache(function)
 
 
+def kept(name: str, make: Callable[[], bytes]) -> bytes:
+    """What a file of the cache folder holds, or what is made now, and kept if it can be."""
+    path = folder()
+    file = None if path is None else path / name
+    try:
+        found = None if file is None else cache_files.read(file)
+    except Exception:  # a damaged file can raise anything
+        found = None
+    if found is not None and type(found[0]) is bytes:
+        return found[0]
+    made = make()
+    if file is not None:
+        with contextlib.suppress(OSError):
+            cache_files.write(file, (made,))
+    return made
+
+
 def holds(module: str, function: str) -> bool:
     """Whether the cache folder holds a compiled function."""
     file = _file(module, function)

@@ -7,13 +7,10 @@ there is no such function yet or where it returns `None`, it is ``instance._gene
 import ctypes
 from typing import Any
 
-from llvmlite import ir
-
-from tapegrad.engine.runtime.python_code import NULL, Code, compiled, word
+from tapegrad.engine.runtime.python_code import NULL, Code, Module, Outside, compiled, word
 
 _CALL = 50  # Py_tp_call of Python's C interface
 _BASETYPE = 1 << 10  # Py_TPFLAGS_BASETYPE
-_FAST, _GENERAL, _MODE = "_fast", "_general", "mode"  # names of attributes
 
 
 class _Slot(ctypes.Structure):
@@ -36,7 +33,6 @@ class _Spec(ctypes.Structure):
 
 _new_type = ctypes.pythonapi.PyType_FromSpec
 _new_type.restype, _new_type.argtypes = ctypes.py_object, (ctypes.c_void_p,)
-_NONE, _FALSE = word(id(None)), word(id(False))
 _kept: list[Any] = []  # what Python and compiled code refer to
 
 
@@ -54,14 +50,21 @@ def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> l
     flags
         For each class the attribute of a mode that is true where `_fast` does not serve.
     """
-    module = ir.Module("callable_types")
-    _define_general(module)
-    for flag in flags:
-        _define_is_set(module, thread, entered, flag)
-        _define_fast(module, flag)
-        _define_call(module, flag)
-    _kept.append((thread, entered, flags))
-    return [_made(name, address) for address in compiled(module, *(f"call_unless_{flag}" for flag in flags))]
+
+    def define(module: Module) -> None:
+        _define_general(module)
+        for flag in flags:
+            _define_is_set(module, flag)
+            _define_fast(module, flag)
+            _define_call(module, flag)
+
+    outside = Outside(
+        none=None, false=False, thread=thread, entered=entered, fast="_fast", general="_general", mode="mode",
+        **{flag: flag for flag in flags},
+    )  # fmt: skip
+    _kept.append(outside)
+    functions = [f"call_unless_{flag}" for flag in flags]
+    return [_made(name, address) for address in compiled("callable_types", define, outside, *functions)]
 
 
 def _made(name: str, address: int) -> Any:
@@ -71,17 +74,17 @@ def _made(name: str, address: int) -> Any:
     return _new_type(ctypes.addressof(spec))
 
 
-def _define_call(module: ir.Module, flag: str) -> None:
+def _define_call(module: Module, flag: str) -> None:
     """Define ``PyObject *call(PyObject *instance, PyObject *args, PyObject *kwargs)``, which Python calls."""
     code = Code(module, f"call_unless_{flag}", 3, own=False)
     found = code.call(f"fast_unless_{flag}", *code.arguments)
-    with code.where(code.equal(found, _NONE)):
+    with code.where(code.equal(found, code.outside("none"))):
         code.drop(found)
         code.ret(code.call("general", *code.arguments))
     code.ret(found)
 
 
-def _define_general(module: ir.Module) -> None:
+def _define_general(module: Module) -> None:
     """Define ``general(instance, args, kwargs)``."""
     code = Code(module, "general", 3)
     instance, args, kwargs = code.arguments
@@ -93,14 +96,14 @@ def _define_general(module: ir.Module) -> None:
         with code.where_null(empty):
             code.ret(NULL)
         code.store(empty, given, 2)
-        found = code.call("PyObject_VectorcallMethod", word(id(_GENERAL)), given, word(3), NULL)
+        found = code.call("PyObject_VectorcallMethod", code.outside("general"), given, word(3), NULL)
         code.drop(empty)
         code.ret(found)
     code.store(kwargs, given, 2)
-    code.ret(code.call("PyObject_VectorcallMethod", word(id(_GENERAL)), given, word(3), NULL))
+    code.ret(code.call("PyObject_VectorcallMethod", code.outside("general"), given, word(3), NULL))
 
 
-def _define_fast(module: ir.Module, flag: str) -> None:
+def _define_fast(module: Module, flag: str) -> None:
     """Define ``fast(instance, args, kwargs)``: None where `_fast` does not serve, null with an exception."""
     code = Code(module, f"fast_unless_{flag}", 3)
     instance, args, kwargs = code.arguments
@@ -108,30 +111,30 @@ def _define_fast(module: ir.Module, flag: str) -> None:
         code.where(code.differ(kwargs, NULL)),
         code.where(code.differ(code.call("PyDict_Size", kwargs), NULL)),
     ):
-        code.ret(code.new_reference(_NONE))
-    fast = code.call("PyObject_GetAttr", instance, word(id(_FAST)))
-    with code.where(code.builder.or_(code.equal(fast, NULL), code.equal(fast, _NONE))):
+        code.ret(code.new_reference(code.outside("none")))
+    fast = code.call("PyObject_GetAttr", instance, code.outside("fast"))
+    with code.where(code.builder.or_(code.equal(fast, NULL), code.equal(fast, code.outside("none")))):
         code.ret(fast)
     is_set = code.call(f"is_{flag}")
-    with code.where(code.differ(is_set, _FALSE)):
+    with code.where(code.differ(is_set, code.outside("false"))):
         code.drop(fast)
         with code.where_null(is_set):
             code.ret(NULL)
-        code.ret(code.new_reference(_NONE))
+        code.ret(code.new_reference(code.outside("none")))
     found = code.call("PyObject_Vectorcall", fast, code.items_of(args), code.call("PyTuple_Size", args), NULL)
     code.drop(fast)
     code.ret(found)
 
 
-def _define_is_set(module: ir.Module, thread: Any, entered: list[Any], flag: str) -> None:
+def _define_is_set(module: Module, flag: str) -> None:
     """Define ``is_set()``: True or False, which live for ever; null with an exception."""
     code = Code(module, f"is_{flag}", 0)
-    with code.where_null(code.call("PyList_Size", word(id(entered)))):
-        code.ret(_FALSE)
-    mode = code.call("PyObject_GetAttr", word(id(thread)), word(id(_MODE)))
+    with code.where_null(code.call("PyList_Size", code.outside("entered"))):
+        code.ret(code.outside("false"))
+    mode = code.call("PyObject_GetAttr", code.outside("thread"), code.outside("mode"))
     with code.where_null(mode):
         code.ret(NULL)
-    found = code.call("PyObject_GetAttr", mode, word(id(flag)))
+    found = code.call("PyObject_GetAttr", mode, code.outside(flag))
     code.drop(mode)
     with code.where_null(found):
         code.ret(NULL)

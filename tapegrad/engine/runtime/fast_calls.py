@@ -10,11 +10,14 @@ says how many there are. A function can return a tuple as well: it writes the wo
 
 import ctypes
 import functools
+import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
+
+from tapegrad.engine.runtime.python_code import Module, Outside, compiled
 
 _I64, _I32, _F64 = ir.IntType(64), ir.IntType(32), ir.DoubleType()
 _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
@@ -22,6 +25,7 @@ _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
 _RETURNED = (types.int64, types.boolean, types.none)
 
 
+_EXCEPTIONS = Outside(TypeError=TypeError, SystemError=SystemError)
 _ROOM = 128  # words that a function which returns a tuple can write
 
 
@@ -94,30 +98,30 @@ def _definition(name: str, address: int) -> _MethodDef:
 
 def _compile(shapes: set[Shape]) -> None:
     """Compile the wrappers of some shapes, a matter of milliseconds."""
-    module = ir.Module("fast_calls")
-    module.triple = binding.get_default_triple()
-    _define_words_of(module)
-    _define_tuple_of(module)
-    for shape in shapes:
-        _define(module, shape)
-    machine = binding.Target.from_default_triple().create_target_machine(opt=1)
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(str(module)), machine)
-    engine.finalize_object()
-    _addresses.update({shape: engine.get_function_address(shape.name) for shape in shapes})
-    engine.detach()  # its functions live as long as the process
+    ordered = sorted(shapes)
+
+    def define(module: Module) -> None:
+        _define_words_of(module)
+        _define_tuple_of(module)
+        for shape in ordered:
+            _define(module, shape)
+
+    names = [shape.name for shape in ordered]
+    name = f"fast_calls.{hashlib.sha256(repr(names).encode()).hexdigest()[:8]}"
+    _addresses.update(zip(ordered, compiled(name, define, _EXCEPTIONS, *names), strict=True))
 
 
-def _external(module: ir.Module, name: str, result: Any, *arguments: Any) -> Any:
+def _external(module: Module, name: str, result: Any, *arguments: Any) -> Any:
     """A function of Python's C interface."""
     known = module.globals.get(name)
     return known or ir.Function(module, ir.FunctionType(result, arguments), name)
 
 
-def _as_integer(module: ir.Module) -> Any:
+def _as_integer(module: Module) -> Any:
     return _external(module, "PyLong_AsLongLong", _I64, _I64)
 
 
-def _define(module: ir.Module, shape: Shape) -> None:
+def _define(module: Module, shape: Shape) -> None:
     """Define ``PyObject *wrapper(PyObject *address, PyObject *const *arguments, Py_ssize_t count)``."""
     wrapper = ir.Function(module, ir.FunctionType(_I64, (_I64, _I64, _I64)), shape.name)
     builder = ir.IRBuilder(wrapper.append_basic_block())
@@ -192,14 +196,14 @@ def _raise(builder: ir.IRBuilder, exception: type[Exception], message: str) -> N
     text.initializer = ir.Constant(text.value_type, bytearray(message.encode() + b"\0"))
     text.global_constant, text.linkage = True, "internal"
     set_string = _external(module, "PyErr_SetString", ir.VoidType(), _I64, _I64)
-    builder.call(set_string, [_I64(id(exception)), builder.ptrtoint(text, _I64)])
+    builder.call(set_string, [module.refer(builder, exception.__name__), builder.ptrtoint(text, _I64)])
     builder.ret(_I64(0))
 
 
 # --- tuples ------------------------------------------------------------------------------------------------------
 
 
-def _define_words_of(module: ir.Module) -> None:
+def _define_words_of(module: Module) -> None:
     """Define ``words_of(tuple)``: a block with the number of integers in a tuple, then the integers.
 
     0 where it is no tuple. What went wrong is Python's to ask: an element that is no integer is an error as well.
@@ -227,7 +231,7 @@ def _define_words_of(module: ir.Module) -> None:
     builder.ret(block)
 
 
-def _define_tuple_of(module: ir.Module) -> None:
+def _define_tuple_of(module: Module) -> None:
     """Define ``tuple_of(words, count)``: a tuple of integers."""
     function = ir.Function(module, ir.FunctionType(_I64, (_I64, _I64)), "tuple_of")
     builder = ir.IRBuilder(function.append_basic_block())

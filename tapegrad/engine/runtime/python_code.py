@@ -6,11 +6,15 @@ versions.
 """
 
 import ctypes
+import hashlib
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any
 
 from llvmlite import binding, ir
+
+from tapegrad.engine.runtime.cache import kept
 
 I64, I32 = ir.IntType(64), ir.IntType(32)
 NULL = ir.Constant(I64, 0)
@@ -20,6 +24,7 @@ _ITEMS = tuple.__basicsize__
 # What functions return that do not return a word.
 _VOID = frozenset({"Py_IncRef", "Py_DecRef", "PyEval_RestoreThread", "PyErr_Clear"})
 _INT = frozenset({"PyObject_IsTrue", "PyList_Append", "PyList_SetSlice", "PyTuple_SetItem"})
+_OUTSIDE = "outside"  # the name of the words in a module that are filled when it is loaded
 # Places in NumPy's table, and which arguments are of C's type `int`.
 _NUMPY: dict[str, tuple[int, tuple[int, ...]]] = {"PyArray_Empty": (184, (0, 3)), "PyArray_Return": (76, ())}
 
@@ -40,6 +45,39 @@ def _numpy_address(place: int) -> int:
     return int(ctypes.c_size_t.from_address(_numpy_table() + 8 * place).value)
 
 
+class Outside:
+    """What code refers to by addresses that are others in each process: words that are filled when it is loaded.
+
+    Parameters
+    ----------
+    objects
+        Python objects by the names that code has for them. They have to live as long as the process.
+    """
+
+    def __init__(self, **objects: Any) -> None:
+        self.names = (*_NUMPY, *objects)
+        self._objects = objects
+
+    def words(self) -> list[int]:
+        places = [place for place, _ in _NUMPY.values()]
+        return [*map(_numpy_address, places), *map(id, self._objects.values())]
+
+
+class Module(ir.Module):
+    """A module that refers to what is outside of it by words that are filled when it is loaded."""
+
+    def __init__(self, outside: Outside) -> None:
+        super().__init__("python")
+        self.triple = binding.get_default_triple()
+        self.outside = outside
+        self.words = ir.GlobalVariable(self, ir.ArrayType(I64, len(outside.names)), _OUTSIDE)
+        self.words.initializer = ir.Constant(self.words.value_type, None)
+
+    def refer(self, builder: ir.IRBuilder, name: str) -> Any:
+        """What is outside, by its name."""
+        return builder.load(builder.gep(self.words, [I32(0), I32(self.outside.names.index(name))]))
+
+
 class Code:
     """A function that is being written.
 
@@ -53,7 +91,7 @@ class Code:
         Whether only functions of the module call it.
     """
 
-    def __init__(self, module: ir.Module, name: str, arguments: int, own: bool = True) -> None:
+    def __init__(self, module: Module, name: str, arguments: int, own: bool = True) -> None:
         kind = ir.FunctionType(I64, [I64] * arguments)
         self._module = module
         function = ir.Function(module, kind, name)
@@ -66,6 +104,10 @@ class Code:
     def load(self, address: Any, k: Any = 0) -> Any:
         """Word number `k` behind an address."""
         return self.builder.load(self._place(address, k))
+
+    def outside(self, name: str) -> Any:
+        """What is outside of the module, by its name."""
+        return self._module.refer(self.builder, name)
 
     def store(self, value: Any, address: Any, k: Any = 0) -> None:
         """Write word number `k` behind an address."""
@@ -114,10 +156,10 @@ class Code:
         return self.builder.sext(found, I64) if name in _INT else found
 
     def _call_numpy(self, name: str, values: tuple[Any, ...]) -> Any:
-        place, ints = _NUMPY[name]
+        _, ints = _NUMPY[name]
         given = [self.builder.trunc(value, I32) if k in ints else value for k, value in enumerate(values)]
         kind = ir.FunctionType(I64, [value.type for value in given])
-        function = self.builder.inttoptr(word(_numpy_address(place)), kind.as_pointer())
+        function = self.builder.inttoptr(self.outside(name), kind.as_pointer())
         return self.builder.call(function, given)
 
     def call_compiled(self, address: Any, *values: Any) -> Any:
@@ -176,12 +218,44 @@ class Loop:
         builder.position_at_end(self._after)
 
 
-def compiled(module: ir.Module, *names: str) -> list[int]:
-    """Compile a module, and return the addresses of some of its functions, which live as long as the process."""
-    module.triple = binding.get_default_triple()
-    machine = binding.Target.from_default_triple().create_target_machine(opt=0)
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(str(module)), machine)
+def compiled(name: str, define: Callable[[Module], None], outside: Outside, *functions: str) -> list[int]:
+    """The addresses of some functions of a module, compiled or taken from the cache folder; they live for ever.
+
+    Parameters
+    ----------
+    name
+        Of the file in the cache folder.
+    define
+        Writes the module.
+    outside
+        What it refers to.
+    functions
+        The names of the functions.
+    """
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _machine())
+    code = kept(_file_name(name, outside), lambda: _object_code(define, outside))
+    engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    addresses = [int(engine.get_function_address(name)) for name in names]
+    words = outside.words()
+    place = engine.get_global_value_address(_OUTSIDE)
+    ctypes.memmove(place, (ctypes.c_int64 * len(words))(*words), 8 * len(words))
+    addresses = [int(engine.get_function_address(function)) for function in functions]
     engine.detach()
     return addresses
+
+
+def _machine() -> Any:
+    return binding.Target.from_default_triple().create_target_machine(opt=1)
+
+
+def _file_name(name: str, outside: Outside) -> str:
+    """Name of the file that holds a module; the folder is of these sources, and of the size of Python's objects."""
+    state = repr((binding.llvm_version_info, binding.get_default_triple(), _ITEMS, outside.names))
+    return f"python.{name}.{hashlib.sha256(state.encode()).hexdigest()[:16]}.o"
+
+
+def _object_code(define: Callable[[Module], None], outside: Outside) -> bytes:
+    module = Module(outside)
+    define(module)
+    with binding.parse_assembly(str(module)) as parsed:
+        return bytes(_machine().emit_object(parsed))

@@ -7,45 +7,68 @@ from tapegrad.program.fusion.accesses import READ, Access, Blocks, Row
 
 def dependences(rows: Sequence[Row], blocks: Blocks) -> list[set[int]]:
     """For each row the numbers of the rows that have to come before, but for those that these depend on."""
-    known: dict[int, _Touched] = {}  # by block
+    known: dict[int, dict[tuple[int, int], _Bytes]] = {}  # by block
     found: list[set[int]] = []
     for number, row in enumerate(rows):
-        touched = [(known.setdefault(blocks.around(a.start)[0], _Touched()), a) for a in row.accesses]
-        found.append({n for block, access in touched for n in block.before(access)} - {number})
-        for block, access in touched:
-            block.note(number, access)
+        touched = [(_bytes(known.setdefault(blocks.around(a.start)[0], {}), a), a.mode) for a in row.accesses]
+        before: set[int] = set()
+        for bytes_, mode in touched:
+            for near in bytes_.near:
+                before.update(near.writes)
+                if mode != READ:
+                    before.update(near.reads)
+        before.discard(number)
+        found.append(before)
+        for bytes_, mode in touched:
+            bytes_.note(number, mode)
     return found
 
 
-class _Touched:
-    """What rows have touched in a block, and a later row may depend on."""
+class _Bytes:
+    """Bytes that rows touch, all of them.
 
-    def __init__(self) -> None:
-        self._reads: list[tuple[int, Access]] = []
-        self._writes: list[tuple[int, Access]] = []
+    Attributes
+    ----------
+    reads, writes
+        The rows that a later one may depend on.
+    near
+        What has bytes in common with these, themselves included.
+    """
 
-    def before(self, access: Access) -> set[int]:
-        """The rows that one with this access depends on."""
-        start, stop = access.start, access.stop  # `overlap`, written out: it is asked for each pair
-        found = {n for n, other in self._writes if other.start < stop and start < other.stop}
-        if access.mode != READ:
-            found |= {n for n, other in self._reads if other.start < stop and start < other.stop}
-        return found
+    __slots__ = ("near", "reads", "start", "stop", "writes")
 
-    def note(self, number: int, access: Access) -> None:
-        """Note an access; of what it overwrites later rows depend on it alone."""
-        if access.mode == READ:
-            self._reads.append((number, access))
+    def __init__(self, start: int, stop: int) -> None:
+        self.start, self.stop = start, stop
+        self.reads: list[int] = []
+        self.writes: list[int] = []
+        self.near: list[_Bytes] = [self]
+
+    def note(self, number: int, mode: int) -> None:
+        """Note that a row touches them; of what it overwrites later rows depend on it alone."""
+        if mode == READ:
+            self.reads.append(number)
             return
-        for noted in (self._reads, self._writes):
-            noted[:] = [(n, other) for n, other in noted if n == number or not _covers(access, other)]
-        self._writes.append((number, access))
+        for near in self.near:
+            if self.start <= near.start and near.stop <= self.stop:
+                near.reads = [number] if number in near.reads[-1:] else []
+                near.writes = [number] if number in near.writes[-1:] else []
+        self.writes.append(number)
+
+
+def _bytes(known: dict[tuple[int, int], _Bytes], access: Access) -> _Bytes:
+    """The bytes of an access, among those of its block that are known."""
+    start, stop = access.start, access.stop
+    found = known.get((start, stop))
+    if found is None:
+        found = _Bytes(start, stop)
+        for other in known.values():
+            if other.start < stop and start < other.stop:
+                other.near.append(found)
+                found.near.append(other)
+        known[start, stop] = found
+    return found
 
 
 def overlap(a: Access, b: Access) -> bool:
     """Whether two accesses have bytes in common."""
     return a.start < b.stop and b.start < a.stop
-
-
-def _covers(a: Access, b: Access) -> bool:
-    return a.start <= b.start and b.stop <= a.stop

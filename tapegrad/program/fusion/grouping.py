@@ -35,6 +35,12 @@ class Group:
         self.size = 0
         self.accesses: dict[int, list[tuple[Row, Access]]] = {}
 
+    def moved(self, start: int) -> "Group":
+        """The same rows, in order, of a part of the stream that begins at `start`."""
+        moved = Group(self.is_short)
+        moved.rows = [number + start for number in sorted(self.rows)]
+        return moved
+
 
 class Grouping:
     """The groups of a stream.

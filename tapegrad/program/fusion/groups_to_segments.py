@@ -7,6 +7,7 @@ and nothing else. What no row outside of a segment reads is not written to memor
 import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tapegrad.engine.emitter.blocks import BLOCK
 from tapegrad.engine.emitter.segment import REVERSE
@@ -16,7 +17,7 @@ from tapegrad.ops import GUARDS, ROWS
 from tapegrad.program.fusion.accesses import READ, WRITE, Access, Blocks, Row
 from tapegrad.program.fusion.dependences import dependences, overlap
 from tapegrad.program.fusion.grouping import MOST_ROWS, Group, Grouping
-from tapegrad.program.fusion.repeats import windows
+from tapegrad.program.fusion.repeats import form_of, windows
 from tapegrad.program.fusion.segments import Bound, Description
 from tapegrad.program.fusion.spaces import with_common_loops
 
@@ -42,8 +43,7 @@ def fuse(
     before = dependences(rows, blocks)
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
-    parts = windows(rows, _WINDOW, MOST_ROWS)
-    units = [unit for window in parts for unit in _grouped(rows, before, window, blocks)]
+    units = _grouped(rows, before, windows(rows, _WINDOW, MOST_ROWS), blocks)
     readers = _Readers(rows, units, blocks, runs_again)
     pending = {number: row.accesses[0] for number, row in enumerate(rows) if row.clears}
     found: list[int | Bound] = []
@@ -71,15 +71,20 @@ def fuse(
     return [*found, *pending]
 
 
-def _grouped(rows: Sequence[Row], before: list[set[int]], window: slice, blocks: Blocks) -> list[Group | int]:
-    """The groups of a window, and the rows beside them, in order."""
-    start = window.start
-    inside = [{n - start for n in numbers if n >= start} for numbers in before[window]]
-    units = Grouping(rows[window], inside, lanes(host()), blocks).ordered()
-    for unit in units:
-        if isinstance(unit, Group):
-            unit.rows = sorted(n + start for n in unit.rows)
-    return [unit + start if isinstance(unit, int) else unit for unit in units]
+def _grouped(
+    rows: Sequence[Row], before: list[set[int]], parts: Sequence[slice], blocks: Blocks
+) -> list[Group | int]:
+    """The groups of each part of a stream, and the rows beside them, in order. Parts alike are grouped alike."""
+    known: dict[Any, list[Group | int]] = {}
+    found: list[Group | int] = []
+    for part in parts:
+        start, own = part.start, rows[part]
+        inside = [{n - start for n in numbers if n >= start} for numbers in before[part]]
+        form = form_of(own, inside, blocks)
+        if form not in known:
+            known[form] = Grouping(own, inside, lanes(host()), blocks).ordered()
+        found += [unit + start if isinstance(unit, int) else unit.moved(start) for unit in known[form]]
+    return found
 
 
 def _keep_in_order(rows: Sequence[Row], before: list[set[int]]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tapegrad.program.fusion.accesses import Row
+from tapegrad.program.fusion.accesses import Blocks, Row, Span
 
 _SHORTEST = 4  # rows of a repetition
 _TIMES = 4  # so many of them are worth it
@@ -34,14 +34,62 @@ def windows(rows: Sequence[Row], most: int, limit: int) -> list[slice]:
     return found
 
 
+def _kind(row: Row) -> tuple[object, ...]:
+    """What a row does, whatever its operands are."""
+    return row.op, row.dtype, row.way, row.count, len(row.accesses), row.stored, row.seeds, row.loops
+
+
 def _kinds(rows: Sequence[Row]) -> np.ndarray:
     """A number for each row, the same for rows that do the same with other operands."""
     numbers: dict[tuple[object, ...], int] = {}
-    kinds = [
-        (row.op, row.dtype, row.way, row.count, len(row.accesses), row.stored, row.seeds, row.loops)
+    return np.array([numbers.setdefault(_kind(row), len(numbers)) for row in rows], np.int64)
+
+
+def form_of(rows: Sequence[Row], before: Sequence[set[int]], blocks: Blocks) -> tuple[object, ...]:
+    """What parts of a stream share that are the same but for where their operands lie.
+
+    Operands are numbered in the order in which they are met. Beside that it matters which of them overlap, and how.
+    """
+    places = _Places(blocks)
+    named = [
+        (
+            _kind(row),
+            tuple((access.place, access.mode, places.number(access.span)) for access in row.accesses),
+        )
         for row in rows
     ]
-    return np.array([numbers.setdefault(kind, len(numbers)) for kind in kinds], np.int64)
+    return tuple(named), tuple(places.looks), tuple(frozenset(numbers) for numbers in before)
+
+
+class _Places:
+    """Where rows find operands.
+
+    Attributes
+    ----------
+    looks
+        What each of them is like, and how it overlaps those before.
+    """
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self._numbers: dict[Span, int] = {}
+        self._near: dict[int, list[Span]] = {}  # by block
+        self.looks: list[tuple[object, ...]] = []
+
+    def number(self, span: Span) -> int:
+        known = self._numbers.get(span)
+        if known is not None:
+            return known
+        near = self._near.setdefault(self._blocks.around(span.start)[0], [])
+        overlaps = tuple(
+            (self._numbers[other], other.start - span.start, other.stop - span.start)
+            for other in near
+            if other.start < span.stop and span.start < other.stop
+        )
+        near.append(span)
+        self.looks.append((span.stop - span.start, *span[2:], overlaps))
+        self._numbers[span] = found = len(self._numbers)
+        return found
 
 
 def _stretches(kinds: np.ndarray, start: int, stop: int, limit: int) -> Iterator[tuple[int, int, int]]:
