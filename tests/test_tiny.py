@@ -329,6 +329,15 @@ def test_optimize_least_squares():
     np.testing.assert_allclose([found.x["a"], found.x["b"]], [slope, offset], rtol=1e-9)
 
 
+def test_interop_c_pointers():
+    p = tg.compile(tg.value_and_grad(rosenbrock), POINT).cfunc("double(const double *x, double *g)")
+    gradient, double = np.empty_like(POINT), ctypes.POINTER(ctypes.c_double)
+    value = p.ctypes(POINT.ctypes.data_as(double), gradient.ctypes.data_as(double))
+    expected = tg.value_and_grad(rosenbrock)(POINT)
+    assert value == expected[0]
+    np.testing.assert_array_equal(gradient, expected[1])
+
+
 def test_testing_check_grads_knows_right_from_wrong():
     wrong = tg.custom_op("wrong", lambda x: x**3, lambda y_bar, y, x: 2 * x * x * y_bar)
     tg.check_grads(rosenbrock, (POINT,))

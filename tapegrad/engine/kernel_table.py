@@ -15,7 +15,7 @@ from tapegrad.engine.emitter.segment import Segment
 from tapegrad.engine.kernels.fill import zero_fill
 from tapegrad.engine.runtime import cache, compiler, library_loops
 from tapegrad.engine.runtime.announcer import announcer
-from tapegrad.engine.sweep import jacobian_columns, lanes
+from tapegrad.engine.sweep import handle_calls, jacobian_columns, lanes
 from tapegrad.engine.sweep.control_words import CONTROL_WORDS, DRIVER, LOCK, POOL, THREAD_LIMIT, THREADS
 from tapegrad.engine.sweep.parallel import parallel_driver
 from tapegrad.engine.sweep.pool import help_out
@@ -41,6 +41,10 @@ _OF_NO_OP = (
     jacobian_columns.columns_f32_f32,
     lanes.guard_over_lanes,
     lanes.lanes_chunk,
+    handle_calls.call_handle,
+    handle_calls.call_finite,
+    handle_calls.call_or_nan,
+    handle_calls.call_freed,
 )
 
 # Elements from which a second thread pays.

@@ -88,7 +88,9 @@ class Handle(Uncopied):
     def escape(self) -> None:
         """Keep the words for ever: a call after the function is gone returns a status."""
         if not self._escaped:
-            self._escaped += [self._words, self._sizes]
+            # Loaded now, for nothing may be compiled in a finaliser
+            freed = np.array([kernel_table.address_of(handle_calls.call_freed)], np.int64)
+            self._escaped += [self._words, self._sizes, freed]
 
     def _keep(self, array: np.ndarray) -> int:
         self._kept.append(array)
@@ -167,10 +169,10 @@ class Handle(Uncopied):
 
 
 def _free(slots: list[np.ndarray], kept_words: list[np.ndarray]) -> None:
-    """Free the workspaces of a handle. If words are kept, the first of them lead to a function that says so."""
-    for words in kept_words[:1]:
-        for entry in (word.ENTRY, word.FINITE_ENTRY, word.NAN_ENTRY):
-            words[entry] = kernel_table.address_of(handle_calls.call_freed)
+    """Free the workspaces of a handle. If its words are kept, they lead to a function that says so."""
+    if kept_words:
+        words, _, freed = kept_words
+        words[[word.ENTRY, word.FINITE_ENTRY, word.NAN_ENTRY]] = freed
     _FREED.extend(kept_words)
     for each in slots:
         workspace_pool.free_slots(int(each.ctypes.data), len(each))

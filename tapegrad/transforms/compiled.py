@@ -1,5 +1,6 @@
 """`compile`: a recorded function as a value, for Python, for compiled code and for C."""
 
+import copy
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -39,6 +40,7 @@ class Compiled:
 
     def __init__(self, function: Callable[..., Any], examples: Sequence[Any], fuse: bool | None) -> None:
         self.function = function
+        self._examples, self._fuse = copy.deepcopy(examples), fuse
         self.__name__ = self.__qualname__ = name_of(function)
         self._book = Book(f"the compiled {name_of(function)}", _fused(function, fuse))
         self._call = _rebuilt(function, self._book)
@@ -60,6 +62,16 @@ class Compiled:
         result = self._call(*args)
         fresh = [way for way in self._book.ways if way not in known]
         return (fresh[0], leaves_of(result)) if fresh else None
+
+    def __reduce__(self) -> Any:
+        """Pickle the function and the examples: what is loaded is recorded anew, and sees what is there then."""
+        return Compiled, (self.function, self._examples, self._fuse)
+
+    def __copy__(self) -> "Compiled":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Compiled":
+        return self
 
     def __repr__(self) -> str:
         inputs, results = (", ".join(map(_described, views)) for views in (self.inputs, self.results))
