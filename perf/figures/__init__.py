@@ -15,6 +15,7 @@ from perf.figures.lanes import LANES
 from perf.figures.linear_algebra import LINEAR_ALGEBRA
 from perf.figures.mathematics import MATHEMATICS_FIGURES
 from perf.figures.memory import MEMORY
+from perf.figures.native import NATIVE
 from perf.figures.operations import OPERATION
 from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
@@ -35,6 +36,7 @@ FIGURES: dict[str, Figure] = {
         *DERIVATIVES,
         *LANES,
         *FITS,
+        *NATIVE,
         *LINEAR_ALGEBRA,
         *DISTRIBUTIONS,
         *ADBENCH,

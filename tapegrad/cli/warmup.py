@@ -11,7 +11,8 @@ from tapegrad.cli.progress import with_progress
 
 def run(options: argparse.Namespace) -> int:
     """Compile the engine and every kernel that is not cached yet. Return 1 if there is no folder to keep them in."""
-    import tapegrad  # noqa: F401  defines the engine's entry points
+    import tapegrad.optimize.native.curves
+    import tapegrad.optimize.native.descent  # noqa: F401  these, and what they import, define all entry points
     from tapegrad.engine import kernel_table
     from tapegrad.engine.runtime import cache
     from tapegrad.engine.runtime.announcer import announcer

@@ -5,26 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import name_of
-from tapegrad.optimize.native.arguments import (
-    TOLERANCE,
-    check_feasible,
-    checked_bounds,
-    checked_choice,
-    checked_positive,
-    checked_tolerances,
-    refuse,
-)
-from tapegrad.optimize.native.loops.losses import LOSSES
-from tapegrad.optimize.native.many_fits import FIRST_DAMPING, Found, Task, fit_all
-from tapegrad.optimize.native.recorded import Recorded
-from tapegrad.optimize.native.sharing import checked_threads
-from tapegrad.optimize.native.single_fit import MESSAGES
-from tapegrad.optimize.objective import residuals
-from tapegrad.transforms.jit import jit
-
-_MANY = 200  # fits from which on it pays to compile the model's segments
-
 
 class CurveFits:
     """Results of many fits; made by `curve_fit`.
@@ -57,7 +37,7 @@ class CurveFits:
     array([ True,  True])
     """
 
-    def __init__(self, found: Found, predict: Callable[[np.ndarray], np.ndarray], data: np.ndarray) -> None:
+    def __init__(self, found: Any, predict: Callable[[np.ndarray], np.ndarray], data: np.ndarray) -> None:
         self.x, self.cov, self.cost = found.out_x, found.out_covariance, found.out_cost
         self.status, self.nfev = found.out_status, found.out_evaluations
         self._predict, self._data = predict, data
@@ -71,11 +51,14 @@ class CurveFits:
     @property
     def success(self) -> np.ndarray:
         """Which of the fits converged."""
-        return self.status > 0
+        converged: np.ndarray = self.status > 0
+        return converged
 
     @property
     def message(self) -> list[str]:
         """What the status of each fit means."""
+        from tapegrad.optimize.native.single_fit import MESSAGES
+
         return [MESSAGES[status] for status in self.status.tolist()]
 
     def summary(self, names: Sequence[str] | None = None) -> np.ndarray:
@@ -218,91 +201,6 @@ def curve_fit(
     >>> fits.x[:, 1].round(6) + 0.0
     array([-0.5,  0. ,  0.5])
     """
-    data, starts = np.asarray(Y, np.float64, order="C"), np.asarray(P0, np.float64)
-    if data.ndim < 1 or starts.ndim not in (1, 2) or starts.shape[-1] == 0:
-        raise ValueError(
-            f"curve_fit: Y of shape {data.shape}, P0 of shape {starts.shape}; they must be (m, ...), and (m, k) or (k,)"
-        )
-    if starts.ndim == 2 and len(starts) != len(data):
-        raise ValueError(f"curve_fit: {len(data)} rows of data, but {len(starts)} of P0")
-    count, size = len(data), starts.shape[-1]
-    starts = np.ascontiguousarray(np.broadcast_to(starts, (count, size)))
-    threads = checked_threads(options.pop("threads", None), "curve_fit")
-    progress = options.pop("progress", None)
-    weights = _weights(data.shape, sigma, options.pop("mask", None))
-    task = _task(data, starts, weights, absolute_sigma, options)
-    found = Found(count, size)
-    predict = jit(_OfVector(model, t, size), fuse=True if count >= _MANY else None)
-    if count:
-        recorded = Recorded(_flat(predict, starts[0], data.shape[1:], model), starts[0])
-        fit_all(recorded, task, found, threads, progress)
-    return CurveFits(found, predict, data)
+    from tapegrad.optimize.native import curves
 
-
-class _OfVector:
-    """A model as a function of the vector of its parameters."""
-
-    def __init__(self, model: Callable[..., Any], t: Any, size: int) -> None:
-        self.model, self.t, self.size = model, t, size
-        self.__name__ = self.__qualname__ = name_of(model)
-
-    def __call__(self, parameters: Any) -> Any:
-        return self.model(self.t, *(parameters[j] for j in range(self.size)))
-
-
-def _flat(predict: Any, start: np.ndarray, shape: tuple[int, ...], model: Any) -> Any:
-    """Return the model with its result as one vector, to be replayed."""
-    found = np.shape(predict(start))
-    if found != shape:
-        raise ValueError(
-            f"curve_fit: {name_of(model)} returned shape {found}, but a row of Y has shape {shape}"
-        )
-    return residuals(predict, start).replayed
-
-
-def _weights(shape: tuple[int, ...], sigma: Any, mask: Any) -> np.ndarray | None:
-    """Return one over `sigma`, and zero where the mask says so; for the points of one fit if those of all are alike."""
-    if sigma is None and mask is None:
-        return None
-    spread = np.asarray(1.0 if sigma is None else sigma, np.float64)
-    out = np.asarray(False if mask is None else mask)
-    if out.dtype != np.bool_:
-        raise TypeError(
-            f"curve_fit: mask is of dtype {out.dtype}; it must be of bools, True where a point is left out"
-        )
-    if not np.all((spread > 0) & np.isfinite(spread)):
-        raise ValueError("curve_fit: sigma must be positive and finite; leave points out by mask=")
-    for name, array in (("sigma", spread), ("mask", out)):
-        if not _broadcasts(array.shape, shape):
-            raise ValueError(
-                f"curve_fit: {name} of shape {array.shape} does not broadcast to Y of shape {shape}"
-            )
-    alike = max(spread.ndim, out.ndim) < len(shape)
-    weights = np.where(out, 0.0, 1.0 / spread)
-    weights = np.broadcast_to(weights, shape[1:] if alike else shape)
-    return np.ascontiguousarray(weights).reshape(-1 if alike else (shape[0], -1))
-
-
-def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    try:
-        return np.broadcast_shapes(shape, to) == to
-    except ValueError:
-        return False
-
-
-def _task(
-    data: np.ndarray, starts: np.ndarray, weights: np.ndarray | None, absolute: bool, options: dict[str, Any]
-) -> Task:
-    """Return what is to be fitted."""
-    take, size = options.pop, starts.shape[1]
-    lower, upper = checked_bounds(take("bounds", (-np.inf, np.inf)), size, "curve_fit")
-    check_feasible(starts, lower, upper, "curve_fit")
-    tolerances = [take(name, TOLERANCE) for name in ("ftol", "xtol", "gtol")]
-    scale = checked_positive(take("f_scale", 1.0), "f_scale", "curve_fit")
-    numbers = np.array([*checked_tolerances(tolerances, "curve_fit"), scale, FIRST_DAMPING])
-    loss = LOSSES[checked_choice(take("loss", "linear"), LOSSES, "loss", "curve_fit")]
-    most = take("max_nfev", None)
-    most = 100 * size if most is None else int(checked_positive(most, "max_nfev", "curve_fit"))
-    refuse(options, "curve_fit")
-    rows = data.reshape(len(data), int(np.prod(data.shape[1:])))
-    return Task(rows, starts, weights, lower, upper, numbers, loss, absolute, most)
+    return CurveFits(*curves.fit(model, t, Y, P0, sigma, absolute_sigma, options))

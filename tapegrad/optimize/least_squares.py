@@ -5,7 +5,6 @@ from typing import Any
 
 from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on
-from tapegrad.optimize.native.single_fit import fit
 from tapegrad.optimize.objective import Residuals, residuals
 
 
@@ -94,6 +93,8 @@ def least_squares(
 
 def _native(target: Residuals, x0: Any, args: Any, options: dict[str, Any]) -> Any:
     """Solve the problem in compiled code."""
+    from tapegrad.optimize.native.single_fit import fit
+
     kwargs = options.pop("kwargs", None)
     del options["method"]
     result = fit(target, target.layout.ravel(x0), args, kwargs, options)

@@ -7,13 +7,13 @@ import numpy as np
 
 from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on, structured
-from tapegrad.optimize.native import descent
 from tapegrad.optimize.objective import Objective, objective
 
 # SciPy's methods by the derivatives that they use. All others use the gradient.
 _VALUES = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
 _PRODUCTS = frozenset({"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"})
 _HESSIANS = frozenset({"dogleg", "trust-exact"})
+_NATIVE = ("native", "native-newton")  # ours, in compiled code
 
 
 def minimize(
@@ -89,10 +89,10 @@ def minimize(
     options = without_defaults(options, "gradient", "minimize")
     args = further(args)
     starts = options.pop("starts", None)
-    if isinstance(method, str) and method in descent.METHODS:
+    if isinstance(method, str) and method in _NATIVE:
         return _native(fun, x0, args, method, {"callback": callback, "starts": starts, **options})
     if starts is not None:
-        raise TypeError(f"minimize: starts are for the methods {descent.METHODS}, not for {method!r}")
+        raise TypeError(f"minimize: starts are for the methods {_NATIVE}, not for {method!r}")
     from scipy.optimize import minimize as scipy_minimize
 
     target = objective(fun, x0)
@@ -113,6 +113,8 @@ def minimize(
 
 def _native(fun: Any, x0: Any, args: Any, method: str, options: dict[str, Any]) -> Any:
     """Minimise in compiled code."""
+    from tapegrad.optimize.native import descent
+
     starts = options.pop("starts")
     if starts is not None and x0 is None:
         x0 = np.asarray(starts, np.float64)[0]

@@ -129,9 +129,24 @@ def test_a_changed_source_changes_the_digest(tmp_path: Path, monkeypatch: pytest
         after = digest_of(package, monkeypatch)
         assert after != before
         before = after
-    with (package / "frontend" / "tensor.py").open("a") as file:
-        file.write("\n# not compiled\n")
+    for other in ("frontend/tensor.py", "optimize/native/loops/batch.py"):
+        with (package / other).open("a") as file:
+            file.write("\n# not compiled, or not by the engine\n")
     assert digest_of(package, monkeypatch) == before
+
+
+def test_a_changed_loop_of_the_optimisers_changes_the_names_of_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = copied_package(tmp_path)
+    monkeypatch.setattr(cache, "_PACKAGE", package)
+    digest = cache._digest_above.__wrapped__
+    before = digest("tapegrad.optimize.native.loops")
+    assert len(before) > 8
+    with (package / "optimize" / "native" / "loops" / "new.py").open("a") as file:
+        file.write("# new\n")
+    assert digest("tapegrad.optimize.native.loops") != before
+    assert digest("tapegrad.engine.sweep") == ""
 
 
 def test_a_folder_not_used_for_long_is_removed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Where a recorded function takes a way that is not known, or a function of the us
 and go on afterwards where they were. In reading order:
 
     single_fit                     one least-squares problem: settings in, SciPy's result out
+    curves                         `curve_fit`: its arguments checked, its fits done
     many_fits, lane_models         many fits of one model; the model over lanes
     descent                        minimisations, one or many: settings in, SciPy's result out
     recorded                       the ways of a function; calls of it at fixed addresses

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
 from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, checked_positive, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
@@ -13,7 +14,6 @@ from tapegrad.optimize.native.sharing import checked_threads, run_shared
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.grad import Grad
 
-METHODS = ("native", "native-newton")
 MESSAGES = {
     word.BY_FTOL: "CONVERGENCE: RELATIVE REDUCTION OF F <= FTOL",
     word.BY_GTOL: "CONVERGENCE: NORM OF PROJECTED GRADIENT <= GTOL",
@@ -33,7 +33,7 @@ class DescentSettings:
     Attributes
     ----------
     method
-        One of `METHODS`.
+        ``"native"`` or ``"native-newton"``.
     lower, upper
         Bounds.
     numbers, counts
@@ -202,8 +202,6 @@ def minimize_one(target: Any, method: str, x0: np.ndarray, args: Any, options: d
 
 
 def _result(outcomes: Any, number: int, method: str) -> Any:
-    from scipy.optimize import OptimizeResult
-
     kind = int(outcomes.out_status[number])
     result = OptimizeResult(
         x=outcomes.out_x[number].copy(),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
 from tapegrad.errors import name_of
 from tapegrad.optimize.native.arguments import (
@@ -30,7 +31,6 @@ MESSAGES = {
     word.NOT_FINITE: "Residuals or their derivatives are not finite in the initial point.",
     word.NOT_COMPUTED: "Residuals could not be computed in the initial point.",
 }
-_EPS = float(np.finfo(float).eps)
 _STEPS = ("plain", "geodesic")
 _SOLVERS = ("qr", "normal")
 
@@ -88,7 +88,7 @@ def _block(n: int, x0: np.ndarray, settings: FitSettings) -> Block:
         **dict.fromkeys(("values", "r", "factors", "along", "right_side"), n),
         **dict.fromkeys(by_parameter, k),
         **dict.fromkeys(("columns", "work"), (k, n)),
-        **dict.fromkeys(("triangle", "damped"), (k, k)),
+        **dict.fromkeys(("triangle", "damped", "covariance"), (k, k)),
     }
     numbers = {
         "n": n,
@@ -141,15 +141,13 @@ def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, 
 
 
 def _result(block: Block, residuals: np.ndarray, settings: FitSettings) -> Any:
-    from scipy.optimize import OptimizeResult
-
     counts, numbers, x = block["counts"], block["settings"], block["x"]
-    status, jac = int(counts[word.STATUS]), block["columns"].T.copy()
+    status = int(counts[word.STATUS])
     return OptimizeResult(
         x=x.copy(),
         cost=float(numbers[word.COST]),
         fun=residuals,
-        jac=jac,
+        jac=block["columns"].T.copy(),
         grad=block["gradient"].copy(),
         optimality=float(numbers[word.OPTIMALITY]),
         active_mask=active_mask(x, settings.lower, settings.upper),
@@ -158,24 +156,10 @@ def _result(block: Block, residuals: np.ndarray, settings: FitSettings) -> Any:
         status=status,
         message=MESSAGES[status],
         success=status > 0,
-        covariance=covariance(jac, float(numbers[word.COST])),
+        covariance=block["covariance"].copy(),
     )
 
 
 def active_mask(x: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return -1 for parameters at their lower bound, 1 at the upper one, 0 for the others."""
     return (x >= upper).astype(int) - (x <= lower)
-
-
-def covariance(jac: np.ndarray, cost: float) -> np.ndarray:
-    """Return the covariance of parameters as `scipy.optimize.curve_fit` has it; inf where data do not determine it."""
-    n, k = jac.shape
-    lengths = np.sqrt(np.einsum("ij,ij->j", jac, jac))
-    if n > k and lengths.all():
-        triangle = np.linalg.qr(jac / lengths, mode="r")
-        if np.diagonal(triangle).all():
-            inverse = np.linalg.inv(triangle)
-            if np.abs(inverse).max() * _EPS * n < 1:
-                found: np.ndarray = (inverse @ inverse.T) / np.outer(lengths, lengths) * (2 * cost / (n - k))
-                return found
-    return np.full((k, k), np.inf)

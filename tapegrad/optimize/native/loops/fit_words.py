@@ -32,6 +32,8 @@ class Fit(NamedTuple):
         `k` numbers each.
     triangle, damped
         `k` times `k` numbers.
+    covariance
+        The result, `k` times `k` numbers.
     counts, settings
         Integers and numbers, by the constants of this module.
     loss, scaled, normal, geodesic, bounded
@@ -65,6 +67,7 @@ class Fit(NamedTuple):
     scratch: int
     triangle: int
     damped: int
+    covariance: int
     counts: int
     settings: int
     loss: int

@@ -57,7 +57,7 @@ from tapegrad.optimize.native.loops.fit_words import (
 )
 from tapegrad.optimize.native.loops.losses import LINEAR, rescale
 from tapegrad.optimize.native.loops.radius import step_within_radius
-from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot, multiply
+from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot, fill, multiply
 
 _EPS = 2.220446049250313e-16
 _BEND = 0.1  # where along the step its curvature is looked at, as a part of the step
@@ -352,6 +352,39 @@ def _assess(fit, computed):
         _finish(fit, stop)
 
 
+# --- the end -----------------------------------------------------------------------------------------------------
+
+
+@inline_njit
+def _invert_triangle(fit):
+    """Write the inverse of the triangle, column by column as rows of `damped`."""
+    for c in range(fit.k):
+        column = fit.damped + 8 * fit.k * c
+        memset(column, 0, 8 * fit.k)
+        store_f64(column, c, 1.0)
+        damped.solve_upper(fit.triangle, column, column, fit.k)
+
+
+@inline_njit
+def _write_covariance(fit):
+    """Write the covariance of the parameters; inf where the data do not determine it."""
+    for j in range(fit.k):
+        store_i64(fit.free, j, j)
+    determined = fit.n > fit.k and _factor(fit, fit.k, fit.r) == fit.k
+    if not determined:
+        fill(fit.covariance, math.inf, fit.k * fit.k)
+        return
+    _invert_triangle(fit)
+    variance = 2.0 * load_f64(fit.settings, COST) / (fit.n - fit.k)
+    for a in range(fit.k):
+        for b in range(fit.k):
+            i, j, total = load_i64(fit.free, a), load_i64(fit.free, b), 0.0
+            for c in range(max(a, b), fit.k):
+                total += load_f64(fit.damped, c * fit.k + a) * load_f64(fit.damped, c * fit.k + b)
+            scale = load_f64(fit.scale, i) * load_f64(fit.scale, j)
+            store_f64(fit.covariance, i * fit.k + j, variance * total / scale)
+
+
 @inline_njit
 def _prepare(fit):
     """Write the next trial, if there is none yet; a status on which Python has to act, or 0."""
@@ -391,8 +424,10 @@ def run_fit(words):
     while load_i64(fit.counts, PHASE) != FINISHED:
         if load_i64(fit.counts, NFEV) >= load_i64(fit.counts, MAX_NFEV):
             _finish(fit, MOST_EVALUATIONS)
-            return 0
+            break
         status = _advance(fit)
         if status != 0:
             return status
+    if load_i64(fit.counts, STATUS) >= 0:
+        _write_covariance(fit)
     return 0
