@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on, structured
 from tapegrad.optimize.objective import Objective, objective
@@ -117,7 +115,7 @@ def _native(fun: Any, x0: Any, args: Any, method: str, options: dict[str, Any]) 
 
     starts = options.pop("starts")
     if starts is not None and x0 is None:
-        x0 = np.asarray(starts, np.float64)[0]
+        x0 = descent.checked_starts(starts)[0]
     target = objective(fun, x0)
     if starts is not None:
         result = descent.minimize_many(target, method, starts, args, options)

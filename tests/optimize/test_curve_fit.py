@@ -155,6 +155,20 @@ def test_fits_that_take_another_way_are_done_by_themselves() -> None:
     assert fits.success.all()
 
 
+@pytest.mark.parametrize("count", [6, 100])
+def test_errors_of_matrices_are_those_of_single_fits(count: int) -> None:
+    def model(t: Any, a: Any, b: Any) -> Any:
+        return tg.linalg.solve(tg.diag(tg.stack([a, b])), t)
+
+    true = np.random.default_rng(0).uniform(0.5, 2, (count, 2))
+    starts = 1.2 * true
+    starts[[0, 4]] = 0.0
+    fits = tg.optimize.curve_fit(model, np.ones(2), 1 / true, starts)
+    rest = np.delete(np.arange(count), [0, 4])
+    assert not fits.success[[0, 4]].any()
+    np.testing.assert_allclose(fits.x[rest], true[rest], rtol=1e-6)
+
+
 def test_more_parameters_than_points_have_no_covariance() -> None:
     fits = tg.optimize.curve_fit(lambda t, a, b: a + b * t, np.array([1.0]), [[2.0], [3.0]], [0.0, 0.0])
     np.testing.assert_allclose(fits.x.sum(axis=1), [2, 3])

@@ -17,7 +17,7 @@ from tapegrad.optimize.native.arguments import (
 )
 from tapegrad.optimize.native.loops.losses import LOSSES
 from tapegrad.optimize.native.many_fits import FIRST_DAMPING, Found, Task, fit_all
-from tapegrad.optimize.native.recorded import Recorded
+from tapegrad.optimize.native.recorded import Recorded, example_of
 from tapegrad.optimize.native.sharing import checked_threads
 from tapegrad.optimize.objective import residuals
 from tapegrad.transforms.jit import jit
@@ -51,7 +51,7 @@ def fit(
     found = Found(count, size)
     predict = jit(_OfVector(model, t, size), fuse=True if count >= _MANY else None)
     if count:
-        recorded = Recorded(_flat(predict, starts[0], data.shape[1:], model), starts[0])
+        recorded = _recorded(predict, starts, data.shape[1:], model)
         fit_all(recorded, task, found, threads, progress)
     return found, predict, data
 
@@ -67,14 +67,15 @@ class _OfVector:
         return self.model(self.t, *(parameters[j] for j in range(self.size)))
 
 
-def _flat(predict: Any, start: np.ndarray, shape: tuple[int, ...], model: Any) -> Any:
-    """Return the model with its result as one vector, to be replayed."""
-    found = np.shape(predict(start))
+def _recorded(predict: Any, starts: np.ndarray, shape: tuple[int, ...], model: Any) -> Recorded:
+    """Record the model, with its result as one vector."""
+    example = example_of(predict, starts)
+    found = np.shape(predict(example))
     if found != shape:
         raise ValueError(
             f"curve_fit: {name_of(model)} returned shape {found}, but a row of Y has shape {shape}"
         )
-    return residuals(predict, start).replayed
+    return Recorded(residuals(predict, example).replayed, example)
 
 
 def _weights(shape: tuple[int, ...], sigma: Any, mask: Any) -> np.ndarray | None:

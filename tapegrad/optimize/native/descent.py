@@ -9,7 +9,7 @@ from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, c
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops import descent_words as word
 from tapegrad.optimize.native.loops import newton, quasi_newton
-from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, Recorded, Session
+from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, Recorded, Session, example_of
 from tapegrad.optimize.native.sharing import checked_threads, run_shared
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.grad import Grad
@@ -184,11 +184,12 @@ def descend(
     check_feasible(starts, settings.lower, settings.upper, settings.who)
     outcomes = Outcomes(*starts.shape)
     if len(starts):
-        recorded = [Recorded(target.replayed, starts[0], args, kind=GRADIENT)]
+        example = example_of(target.replayed, starts, args)
+        recorded = [Recorded(target.replayed, example, args, kind=GRADIENT)]
         if settings.newton:
             gradient = replayable(Grad(target.replayed, 0))
             assert gradient is not None
-            recorded.append(Recorded(gradient, starts[0], args, kind=PRODUCT))
+            recorded.append(Recorded(gradient, example, args, kind=PRODUCT))
         run_shared(
             len(starts), threads, lambda: _Worker(settings, tuple(recorded), starts, outcomes), progress
         )
@@ -219,14 +220,21 @@ def _result(outcomes: Any, number: int, method: str) -> Any:
     return result
 
 
+def checked_starts(starts: Any) -> np.ndarray:
+    """Return starts as a matrix with a row for each; there must be one."""
+    found = np.ascontiguousarray(starts, np.float64)
+    if found.ndim != 2 or not len(found):
+        raise ValueError(
+            f"minimize: starts of shape {np.shape(starts)}; they must be a matrix with a row of parameters for each"
+        )
+    return found
+
+
 def minimize_many(target: Any, method: str, starts: Any, args: Any, options: dict[str, Any]) -> Any:
     """Minimise from many starts. Return the best result, with those of all starts in `all_x` and so on."""
-    starts = np.ascontiguousarray(starts, np.float64)
-    size = target.layout.size
-    if starts.ndim != 2 or starts.shape[1] != size or not len(starts):
-        raise ValueError(
-            f"minimize: starts of shape {starts.shape}; they must be a matrix with a row of {size} parameters for each"
-        )
+    starts, size = checked_starts(starts), target.layout.size
+    if starts.shape[1] != size:
+        raise ValueError(f"minimize: starts of shape {starts.shape}, but x0 has {size} elements")
     outcomes, _ = descend(target, method, starts, args, options)
     values = np.where(np.isnan(outcomes.out_value), np.inf, outcomes.out_value)
     result = _result(outcomes, int(np.argmin(values)), method)

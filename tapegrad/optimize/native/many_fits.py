@@ -77,9 +77,11 @@ class Worker:
         The model and its Jacobian: for one lane, or a program over lanes.
     task, found
         What is to be fitted; where results go.
+    example
+        Parameters at which the model can be computed.
     """
 
-    def __init__(self, model: Recorded | LaneProgram, task: Task, found: Found) -> None:
+    def __init__(self, model: Recorded | LaneProgram, task: Task, found: Found, example: np.ndarray) -> None:
         n, k = task.data.shape[1], task.starts.shape[1]
         lanes = model.widened.lanes if isinstance(model, LaneProgram) else 1
         self._block = block = Block(
@@ -91,7 +93,7 @@ class Worker:
             block.set_word("weights_step", task.weights.strides[0] if task.weights.ndim > 1 else 0)
         self._session: Session | None = None
         if isinstance(model, LaneProgram):
-            self._lanes = LaneModel(model, task.starts[0])
+            self._lanes = LaneModel(model, example)
             block.set_word("workspace", self._lanes.address)
             block.set_word("trial", self._lanes.trial)
             block.set_word("values", self._lanes.values)
@@ -161,14 +163,14 @@ def _arrays(task: Task, found: Found, lanes: int) -> dict[str, np.ndarray]:
 
 def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress: Any) -> None:
     """Fit everything: in lanes where there are enough fits, and one by one what cannot be fitted there."""
-    count, points = task.data.shape
+    (count, points), example = task.data.shape, recorded.example
     program = recorded.handle.ways[0].program
     lanes = lanes_for(program, points, count // threads) if recorded.has_columns else 1
     if lanes == 1:
-        run_shared(count, threads, lambda: Worker(recorded, task, found), progress)
+        run_shared(count, threads, lambda: Worker(recorded, task, found, example), progress)
         return
     widened = program_of(recorded.trace, lanes)
-    run_shared(count, threads, lambda: Worker(widened, task, found), progress)
+    run_shared(count, threads, lambda: Worker(widened, task, found, example), progress)
     left = np.flatnonzero(found.out_status == word.NOT_IN_LANES)
     if len(left):
         weights = task.weights
@@ -176,6 +178,6 @@ def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress
             weights = weights[left]
         part = task._replace(data=task.data[left], starts=task.starts[left], weights=weights)
         rest = Found(len(left), task.starts.shape[1])
-        run_shared(len(left), threads, lambda: Worker(recorded, part, rest))
+        run_shared(len(left), threads, lambda: Worker(recorded, part, rest, example))
         for name, values in vars(rest).items():
             getattr(found, name)[left] = values

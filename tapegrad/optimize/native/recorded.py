@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from tapegrad.autodiff.custom.callbacks import failure
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules, check_forward_rules
@@ -136,6 +137,11 @@ class Recorded(Uncopied):
         Arguments to record it with. The vector is float64.
     kind
         What is evaluated; by default residuals and their Jacobian.
+
+    Attributes
+    ----------
+    example
+        The vector that it was recorded with.
     """
 
     def __init__(
@@ -146,6 +152,7 @@ class Recorded(Uncopied):
         kwargs: dict[str, Any] | None = None,
         kind: Kind | None = None,
     ) -> None:
+        self.example = x
         self._function, self._rest = function, (tuple(args), kwargs or {})
         arguments = self._arguments(x)
         self._ways = _ways_of(function, arguments, kind)
@@ -182,6 +189,26 @@ class Recorded(Uncopied):
     def size(self) -> int:
         """Elements of the first result."""
         return self.handle.results[0].size
+
+
+def example_of(function: Jit[..., Any], starts: np.ndarray, args: Any = ()) -> np.ndarray:
+    """Return the first of some starts at which a function can be computed: it is recorded there.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If it cannot be computed at any of them.
+    """
+    for start in starts[:-1]:
+        try:
+            function(start, *args)
+        except LinAlgError:
+            continue
+        found: np.ndarray = start
+        return found
+    function(starts[-1], *args)
+    last: np.ndarray = starts[-1]
+    return last
 
 
 class Session(Uncopied):
