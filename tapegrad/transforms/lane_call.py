@@ -1,5 +1,6 @@
 """A call of `vmap` by programs over lanes: the instances of one recording at a time, until none is left."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,19 @@ class LaneCall:
         What is computed.
     mapped
         The arguments.
+    known
+        An instance of an earlier call with arguments that look the same, if there is one.
+
+    Attributes
+    ----------
+    instance
+        One whose recording has computed all, if one has.
     """
 
-    def __init__(self, goal: Goal, mapped: Mapped) -> None:
+    def __init__(self, goal: Goal, mapped: Mapped, known: Instance | None = None) -> None:
         self._goal, self._mapped = goal, mapped
+        self._known = known
+        self.instance: Instance | None = None
         self._collected = _Collected(mapped.size)
         self._inputs: list[Any] = []  # for each input of the last instance the array with all instances
 
@@ -37,11 +47,17 @@ class LaneCall:
             return None
         pending = np.arange(self._mapped.size)
         while len(pending):
-            instance = self._goal.instance(*self._mapped.instance(int(pending[0])))
+            known, self._known = self._known, None
+            if known is not None:
+                instance: Instance | None = self._with_arrays(known)
+            else:
+                instance = self._goal.instance(*self._mapped.instance(int(pending[0])))
             if instance is None:
                 return None
             arrays, failed = self._run(instance, pending)
-            if failed[0]:  # a kernel has stopped for the sake of another one in its block
+            if not failed.any() and len(pending) == self._mapped.size:
+                self.instance = instance
+            if failed[0] and known is None:  # a kernel has stopped for the sake of another one in its block
                 for array, result in zip(arrays, instance.results, strict=True):
                     array[0] = result
                 failed[0] = False
@@ -50,6 +66,18 @@ class LaneCall:
                 return None
             pending = pending[failed]
         return self._collected.leaves, self._collected.definition
+
+    def _with_arrays(self, known: Instance) -> Instance:
+        """Return a known instance with the arrays of this call that all instances share."""
+        arguments = known.arguments
+        arrays = list(arguments.arrays)
+        for leaf, stack, start in zip(
+            self._mapped.leaves, self._mapped.stacks, arguments.starts, strict=False
+        ):
+            place = arguments.places[start]
+            if stack is None and place >= 0:
+                arrays[place] = np.ascontiguousarray(leaf, arrays[place].dtype)
+        return known._replace(arguments=replace(arguments, arrays=arrays))
 
     def _run(self, instance: Instance, pending: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Run the program of an instance for all that are pending: the results, and for which they are none."""

@@ -81,9 +81,12 @@ class Goal(ABC):
     ----------
     directions
         Whether the last argument is one, and no argument of the function's.
+    recorded
+        The function that is replayed.
     """
 
     directions = False
+    recorded: Jit[..., Any]
 
     @abstractmethod
     def instance(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance | None:
@@ -94,11 +97,11 @@ class _Results(Goal):
     """What a recorded function returns."""
 
     def __init__(self, function: Jit[..., Any]) -> None:
-        self._function = function
+        self.recorded = function
 
     def instance(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance:
-        arguments = self._function.arguments(args, kwargs)
-        trace, results = self._function.run(arguments, _FORWARD, keep_gradients)
+        arguments = self.recorded.arguments(args, kwargs)
+        trace, results = self.recorded.run(arguments, _FORWARD, keep_gradients)
         value = trace.result(*_places(arguments, results))
         return Instance(arguments, (), trace, _FORWARD, results, value)
 
@@ -107,14 +110,14 @@ class _Gradients(Goal):
     """Value and gradient, or the gradient alone."""
 
     def __init__(self, transform: ValueAndGrad | Grad, function: Jit[..., Any]) -> None:
-        self._settings, self._function = transform.settings, function
+        self._settings, self.recorded = transform.settings, function
         self._alone = isinstance(transform, Grad)
 
     def instance(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance | None:
         argnums, has_aux = self._settings
-        arguments, selection = self._function.arguments(args, kwargs), select(args, argnums)
+        arguments, selection = self.recorded.arguments(args, kwargs), select(args, argnums)
         spec = ProgramSpec(VALUE_AND_GRAD, selection.inputs(arguments), values=has_aux)
-        trace, results = self._function.run(arguments, functools.partial(choose_spec, spec))
+        trace, results = self.recorded.run(arguments, functools.partial(choose_spec, spec))
         if choose_spec(spec, trace) is not spec:
             return None
         inputs, places = _places(arguments, results)
@@ -132,13 +135,13 @@ class _Jacobians(Goal):
     """Jacobians."""
 
     def __init__(self, transform: Jacobian, function: Jit[..., Any]) -> None:
-        self._transform, self._function = transform, function
+        self._transform, self.recorded = transform, function
 
     def instance(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance | None:
         argnums, _, has_aux = self._transform.settings
-        arguments, selection = self._function.arguments(args, kwargs), select(args, argnums)
+        arguments, selection = self.recorded.arguments(args, kwargs), select(args, argnums)
         choose = functools.partial(self._transform.choose_spec, selection.inputs(arguments))
-        trace, results = self._function.run(arguments, choose)
+        trace, results = self.recorded.run(arguments, choose)
         if self._transform.output(trace) < 0:
             return None
         inputs, places = _places(arguments, results)
@@ -155,14 +158,14 @@ class _HessianProducts(Goal):
     directions = True
 
     def __init__(self, transform: HessianProduct, gradient: Jit[..., Any]) -> None:
-        self._settings, self._gradient = transform.settings, gradient
+        self._settings, self.recorded = transform.settings, gradient
 
     def instance(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance:
         selection = select(args[:-1], *self._settings)
         given = directions(selection, args[-1], "hvp")
-        arguments = self._gradient.arguments(selection.args, kwargs)
+        arguments = self.recorded.arguments(selection.args, kwargs)
         spec = ProgramSpec(JVP, selection.inputs(arguments))
-        trace, results = self._gradient.run(arguments, spec, check_forward_rules, given=given)
+        trace, results = self.recorded.run(arguments, spec, check_forward_rules, given=given)
         value = trace.tangents(*_places(arguments, results))
         return Instance(arguments, given, trace, spec, results, value)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.frontend.array_checks import plain
 from tapegrad.frontend.tensor import is_tensor
-from tapegrad.pytree import flatten, paths, unflatten
+from tapegrad.pytree import LEAF, flatten, paths, unflatten
 
 Axes = Any  # an int, None, or a structure of them that is the beginning of the arguments'
 
@@ -97,6 +97,16 @@ class Mapped:
         self.size = _common_size(self.stacks, named)
         self.on_tensors = any(map(is_tensor, self.leaves))
         self.definition = flatten((args, kwargs))[1]
+
+    @property
+    def looks(self) -> Any:
+        """What tells calls with plain arrays apart that are not computed by the same programs; `None` for others."""
+        if self.positional < len(self.counts) or any(type(leaf) is not np.ndarray for leaf in self.leaves):
+            return None
+        if any(definition is not LEAF for definition in self._definitions):
+            return None
+        shared = [stack is None for stack in self.stacks]
+        return tuple((leaf.shape, leaf.dtype, alone) for leaf, alone in zip(self.leaves, shared, strict=True))
 
     def operand(self, place: int) -> Any:
         """Return a leaf with the instances first, or what they share."""

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,14 +11,16 @@ from tapegrad.frontend.functions.joining import stack
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.shape import moveaxis
 from tapegrad.frontend.tensor import is_tensor
+from tapegrad.program.captured_state import CapturedState
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.lane_call import LaneCall
-from tapegrad.transforms.lane_goals import goals_of
+from tapegrad.transforms.lane_goals import Goal, Instance, goals_of
 from tapegrad.transforms.lane_op import over_tensors
 from tapegrad.transforms.mapped_axes import Axes, Mapped, checked_axes, hashable, spread
 
+_KNOWN = 16  # calls whose looks are kept
 _MANY = 8  # instances that are one instruction where they are Tensors, instead of the function's for each
 
 
@@ -73,6 +75,14 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     return Vmap(function, in_axes, out_axes)
 
 
+class _Known(NamedTuple):
+    """An instance of a call, and what its function saw."""
+
+    goal: Goal
+    instance: Instance
+    captured: CapturedState
+
+
 class Vmap(Transform):
     """Function made by `vmap`."""
 
@@ -80,6 +90,7 @@ class Vmap(Transform):
         if not callable(function):
             raise TypeError(f"vmap: {function!r} is not a function")
         super().__init__(function)
+        self._known: dict[Any, _Known] = {}  # by what the arguments of a call look like
         self._in_axes = checked_axes(in_axes, "in_axes")
         self._out_axes = checked_axes(out_axes, "out_axes")
 
@@ -110,14 +121,31 @@ class Vmap(Transform):
 
     def _over_lanes(self, mapped: Mapped) -> tuple[list[Any], Any] | None:
         """Compute all instances by programs over lanes, if the function can be replayed."""
+        looks = mapped.looks
+        known = self._known.get(looks)
+        if known is not None and known.captured is known.goal.recorded.captured and known.captured.holds():
+            found = LaneCall(known.goal, mapped, known.instance).results()
+            if found is not None:
+                return found
         for goal in goals_of(self.function, self._recorded):
             try:
-                found = LaneCall(goal, mapped).results()
+                call = LaneCall(goal, mapped)
+                found = call.results()
             except (OuterTensorError, NoForwardModeError):
                 continue
             if found is not None:
+                self._remember(looks, goal, call.instance)
                 return found
         return None
+
+    def _remember(self, looks: Any, goal: Goal, instance: Instance | None) -> None:
+        """Keep the instance of a call with plain arrays, so that the next call like it needs none of its own."""
+        captured = goal.recorded.captured
+        if looks is None or instance is None or captured is None or (goal.directions and looks[-1][-1]):
+            return
+        if len(self._known) >= _KNOWN:
+            self._known.clear()
+        self._known[looks] = _Known(goal, instance, captured)
 
     def _one_by_one(self, mapped: Mapped) -> tuple[list[Any], Any]:
         """Call the function for each instance, and stack the leaves of the results."""

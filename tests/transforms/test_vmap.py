@@ -297,6 +297,25 @@ def test_arrays_of_closures_are_read_again():
     np.testing.assert_array_equal(f(np.ones((3, 2))), 10.0)
 
 
+def test_calls_that_look_the_same_see_what_has_changed():
+    scale, shift = 2.0, np.array([1.0, 1.0])
+
+    def function(x, w):
+        return tg.sum((x * w + shift) * scale) if x[0] < 5 else tg.sum(w)
+
+    over = tg.vmap(tg.value_and_grad(tg.jit(function)), (0, None))
+    for w in (np.array([1.0, 2.0]), np.array([3.0, -1.0]), np.array([1.0, 2.0])[::-1]):
+        for x in (POINTS[:10, :2], POINTS[10:20, :2], 3 * POINTS[:10, :2] + 3):
+            value, gradient = over(x, w)
+            own = x[:, 0] < 5
+            np.testing.assert_allclose(
+                value, np.where(own, ((x * w + shift) * scale).sum(1), w.sum()), rtol=1e-12
+            )
+            np.testing.assert_allclose(gradient, np.where(own[:, None], scale * w, 0.0), rtol=1e-12)
+        scale += 1.0
+        shift[:] += 0.5
+
+
 # --- axes and structures ---------------------------------------------------------------------------------------------
 
 
