@@ -96,6 +96,17 @@ class _Rewriter(ast.NodeTransformer):
         node.iter = _call(_PARTS, node.iter)
         return node
 
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
+        self.generic_visit(node)
+        node.iter = _call(_PARTS, node.iter)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "zip"):
+            node.args = [_call(_PARTS, each) for each in node.args]
+        return node
+
     def visit_Assign(self, node: ast.Assign) -> Any:
         self.generic_visit(node)
         if any(isinstance(target, ast.Tuple | ast.List) for target in node.targets):
@@ -113,8 +124,8 @@ def _item(value: Any) -> Any:
 
 
 def _parts(value: Any) -> Any:
-    """What a loop goes through."""
-    return [_item(part) for part in value] if is_tensor(value) else value
+    """What a loop goes through: each part as it is when its turn comes."""
+    return (_item(part) for part in value) if is_tensor(value) else value
 
 
 _OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {

@@ -35,7 +35,7 @@ def loop(x):
     return total
 
 
-@numba.njit(parallel=True)
+@numba.njit
 def filled(x, n):
     out = np.zeros(n)
     for i in numba.prange(n):
@@ -79,6 +79,32 @@ def swapped(x):
     return np.sum(y * np.arange(3)) + first * second + a * before + third
 
 
+@numba.njit
+def doubled(x):
+    y, total = x * 1.0, 0.0
+    for i, v in enumerate(y):
+        y[i] = 2 * v
+        if i < 2:
+            y[i + 1] += v
+        total += v * i
+    for v, w in zip(y, x):  # noqa: B905  Numba knows no strict
+        y[0] += v
+        total += v * w
+    return total + np.sum(y)
+
+
+@numba.njit
+def root(a, tolerance=1e-14):
+    """Newton's iteration until it stands still, and functions of several numbers."""
+    low, high = min(a, 2.0), max(a, 1.0)
+    y, step = 0.5 * (low + high), 1.0
+    while abs(step) > tolerance:
+        step = (y * y - a) / (2 * y)
+        y -= step
+    pair = np.array([y, a])
+    return np.dot(pair, pair) if not math.isnan(y) else 0.0
+
+
 X = np.array([0.5, 1.5, 0.7])
 CASES: list[tuple[Any, tuple[Any, ...]]] = [
     (kepler, (1.2, 0.4)),
@@ -87,6 +113,8 @@ CASES: list[tuple[Any, tuple[Any, ...]]] = [
     (filled, (X, 3)),
     (lambda x: factorial(3, x), (1.5,)),
     (whole, (2.5,)),
+    (doubled, (X,)),
+    (root, (3.0,)),
     (swapped, (X,)),
     (made(3), (0.7,)),
 ]
