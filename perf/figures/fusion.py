@@ -12,6 +12,7 @@ from perf.timer import Contender, Timing, race
 from perf.workloads import WORKLOADS, Answer, Array
 
 HAND, TORCH = "by hand, fused Numba loop", "torch eager, one thread"
+OTHERS = ("JAX jit, NumPy in and out", "PyTensor, by Numba", "CasADi, buffer API")
 SEGMENTS, ROWS, ALONE = "tapegrad, segments", "tapegrad, row by row", "NumPy, the function alone"
 SAMPLES = (
     ("rosenbrock", 10),
@@ -38,7 +39,7 @@ def contenders(
     workload = WORKLOADS[name]
     x = workload.build(size)
     answer = workload.reference(x)
-    peers, notes = enter(GRADIENTS, workload, x, without, (HAND, TORCH))
+    peers, notes = enter(GRADIENTS, workload, x, without, (HAND, TORCH, *OTHERS))
     found = [*_ours(workload, x), *peers]
     alone = Contender(ALONE, partial(workload.over(np), x), lambda value: (float(value),))
     return [*found, alone], [*[answer] * len(found), answer[:1]], notes

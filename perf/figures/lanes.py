@@ -114,7 +114,7 @@ def _measure(name: str, settings: Settings) -> Outcome:
         Target("an instance", lows["tapegrad"] * 1e9, limit, "ns"),
         Target("times faster than JAX", ratio, times, "x", at_least=True),
     ]
-    table = [("nanoseconds an instance", "contender")]
+    table: list[tuple[str, ...]] = [("nanoseconds an instance", "contender")]
     table += [(f"{low * 1e9:.1f}", who) for who, low in lows.items()]
     return Outcome(targets, timings, notes, table)
 

@@ -73,6 +73,17 @@ def _jax_device(workload: Workload, x: Array) -> tuple[Any, ...]:
     return call, lambda result: (float(result[0]), np.asarray(result[1]))
 
 
+def _pytensor(workload: Workload, x0: Array) -> tuple[Any, ...]:
+    """By Numba, which compiles what PyTensor has fused; an input that is not copied."""
+    library, tensor = load("pytensor"), load("pytensor.tensor")
+    x = tensor.vector("x")
+    value = workload.over(tensor)(x)
+    function = library.function(
+        [library.In(x, borrow=True)], [value, library.grad(value, x)], mode="NUMBA", trust_input=True
+    )
+    return partial(function, x0), lambda result: (float(result[0]), np.asarray(result[1]))
+
+
 def _autograd(workload: Workload, x: Array) -> tuple[Any, ...]:
     transform = load("autograd").value_and_grad
     return (partial(transform(workload.over(load("autograd.numpy"))), x),)
@@ -97,6 +108,7 @@ GRADIENTS = table(
     Peer("torch eager, one thread", "torch", partial(_torch, threads=1)),
     Peer("JAX jit, NumPy in and out", "jax", _jax_numpy),
     Peer("JAX jit, device arrays", "jax", _jax_device),
+    Peer("PyTensor, by Numba", "pytensor", _pytensor),
     Peer("HIPS autograd", "autograd", _autograd),
     Peer("MyGrad", "mygrad", partial(_eager, partial(load, "mygrad"))),
     Peer("CasADi, buffer API", "casadi", partial(casadi, _value_and_gradient), largest=1_000),

@@ -61,6 +61,11 @@ def is_nan(x: Value) -> Value:
     return x.unequal(x)
 
 
+def either_is_nan(x: Value, y: Value) -> Value:
+    """Whether one of both is NaN, in one comparison."""
+    return x.body.emit(x.type.of("i1"), f"fcmp uno {x}, {y.text}")
+
+
 def larger(x: Value, y: Operand) -> Value:
     """The larger one; `y` where one of both is NaN. A single instruction on most processors."""
     other = _like(x, y)

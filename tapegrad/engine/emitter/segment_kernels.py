@@ -6,7 +6,8 @@ to overlapping lines stay in registers: what belongs to later elements is handed
 element is written once.
 """
 
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tapegrad.engine.emitter.blocks import BLOCK
@@ -21,7 +22,7 @@ from tapegrad.engine.emitter.memory import (
     store,
     word,
 )
-from tapegrad.engine.emitter.operations import is_nan, select, shuffled
+from tapegrad.engine.emitter.operations import either_is_nan, is_nan, select, shuffled
 from tapegrad.engine.emitter.segment import REVERSE, SUM, Region, Segment
 from tapegrad.engine.emitter.segment_loops import around as _around
 from tapegrad.engine.emitter.segment_rows import Rows, tainted
@@ -185,11 +186,15 @@ class _Place:
 
     def has_nan(self, tainted: Collection[int]) -> Value | None:
         """Whether a result that is computed hastily is NaN; `None` where there is none."""
-        found = [is_nan(value) for value in dict.fromkeys(self.to_look_at)]
+        whole, found = list(self.to_look_at), []
         for line, value in self.results().items():
             if line in tainted:
                 mask = self._mask(self.segment.lines[line].count)
-                found.append(is_nan(value) if mask is None else is_nan(value) & mask)
+                if mask is None:
+                    whole.append(value)
+                else:
+                    found.append(is_nan(value) & mask)
+        found += _nans_of_pairs(dict.fromkeys(whole))
         if not found:
             return None
         total, *others = dict.fromkeys(found)
@@ -207,6 +212,16 @@ class _Place:
                 self.shape.store_single(line, value)
             else:
                 store(value, self._place(line), self._mask_of_result(count))
+
+
+def _nans_of_pairs(values: Iterable[Value]) -> Iterator[Value]:
+    """Where vectors are NaN: of two with elements of one type one comparison tells of both."""
+    by_type: dict[Type, list[Value]] = {}
+    for value in values:
+        by_type.setdefault(value.type, []).append(value)
+    for alike in by_type.values():
+        for first, second in itertools.zip_longest(alike[::2], alike[1::2]):
+            yield either_is_nan(first, first if second is None else second)
 
 
 # --- one vector ----------------------------------------------------------------------------------------------------
