@@ -94,7 +94,8 @@ def _seconds(racing: list[Contender], rounds: int) -> dict[str, list[float]]:
 
 
 def _timing(name: str, times: list[float]) -> Timing:
-    return Timing(name, *map(float, np.quantile(times, [0.5, 0.25, 0.75])), len(times), 1)
+    median, low, high = map(float, np.quantile(times, [0.5, 0.25, 0.75]))
+    return Timing(name, median, low, high, len(times), 1)
 
 
 def _measure(name: str, settings: Settings) -> Outcome:
