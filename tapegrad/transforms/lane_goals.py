@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.autodiff.custom.tensor_rules import check_forward_rules
+from tapegrad.program.jacobian_columns import ForwardJacobianProgram
 from tapegrad.program.signature import Arguments
 from tapegrad.program.spec import FORWARD, JVP, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.trace import Trace
@@ -24,6 +25,10 @@ from tapegrad.transforms.jit import Jit, keep_gradients
 from tapegrad.transforms.jvp import directions
 
 _FORWARD = ProgramSpec(FORWARD)
+
+
+class Unsuited(Exception):
+    """Instances so large that programs over lanes would need more memory than those of one."""
 
 
 class Place:
@@ -144,12 +149,16 @@ class _Jacobians(Goal):
         trace, results = self.recorded.run(arguments, choose)
         if self._transform.output(trace) < 0:
             return None
+        spec = choose(trace)
+        program = trace.program(spec)
+        if isinstance(program, ForwardJacobianProgram) and program.chunk:
+            raise Unsuited
         inputs, places = _places(arguments, results)
         count = len(results) - len(selection.leaves)
         found = selection.unflatten_results(places[count:])
         if has_aux:
             found = found, trace.result(inputs, places[:count])[1]
-        return Instance(arguments, (), trace, choose(trace), results, found)
+        return Instance(arguments, (), trace, spec, results, found)
 
 
 class _HessianProducts(Goal):

@@ -16,7 +16,7 @@ from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.lane_call import LaneCall
-from tapegrad.transforms.lane_goals import Goal, Instance, goals_of
+from tapegrad.transforms.lane_goals import Goal, Instance, Unsuited, goals_of
 from tapegrad.transforms.lane_op import over_tensors
 from tapegrad.transforms.mapped_axes import Axes, Mapped, checked_axes, hashable, spread
 
@@ -133,6 +133,8 @@ class Vmap(Transform):
                 found = call.results()
             except (OuterTensorError, NoForwardModeError):
                 continue
+            except Unsuited:
+                return None
             if found is not None:
                 self._remember(looks, goal, call.instance)
                 return found

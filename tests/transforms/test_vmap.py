@@ -149,6 +149,12 @@ def test_a_jacobian_has_zeros_where_a_result_does_not_depend_on_an_argument(by_l
     check_like_a_loop(tg.jacrev(f, (0, 1)), arrays)
 
 
+def test_instances_that_fill_the_cache_by_themselves():
+    x = np.random.default_rng(8).standard_normal((3, 40_000))
+    check_like_a_loop(tg.value_and_grad(tg.jit(lambda x: tg.sum(tg.sin(x) * x[::-1]))), [x])
+    check_like_a_loop(tg.jacfwd(tg.jit(lambda x: tg.sin(x) * x[0])), [x[:, :300]])
+
+
 def test_results_beside_the_value(by_lanes):
     f = tg.jit(lambda x: (rosenbrock(x), (tg.cumsum(x), x[0] > 0)))
     check_like_a_loop(tg.value_and_grad(f, has_aux=True), [POINTS[:9]])

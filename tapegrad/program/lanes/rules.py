@@ -151,6 +151,26 @@ def _determined(made: Widening, each: Instruction) -> None:
     made.emit(each, result, (made.view(values, buffers[0]), looked_at[0]), widened_params)
 
 
+# --- stacks of matrices ----------------------------------------------------------------------------------------------
+
+
+def _stacked(made: Widening, each: Instruction) -> None:
+    """The matrices of all lanes are one stack, where each lane's are all of a buffer; otherwise lane by lane."""
+    record: Any = kernel_table.row(each.op).params
+    params = read(record, each.params)
+    several = params.matrices > 1 and getattr(params, "stride", 1) == 0
+    if several or not all(map(made.is_whole, (*each.operands, each.result))):
+        _by_lane(made, each)
+        return
+    operands = [made.stack(slot, made.buffer(slot, FIRST)) for slot in each.operands]
+    target = made.result(each.result, FIRST)
+    more = {"matrices": params.matrices * made.lanes}
+    if hasattr(params, "stride"):
+        more["stride"] = 1
+    made.emit(each, made.stack(each.result, target), operands, params._replace(**more))
+    made.copy_back(each.result, target)
+
+
 # --- lane by lane ----------------------------------------------------------------------------------------------------
 
 
@@ -184,6 +204,7 @@ _KINDS: dict[str, Rule] = {
     "guard": _guard,
     "callback": _by_lane,
 }
+_STACKS = ("inv", "cholesky", "det", "expm", "sqrtm", "lu", "lu_solve", "solve_triangular", "lu_triangles")
 _RULES: dict[str, Rule] = {
     "write": _write,
     "embed": _embed,
@@ -193,4 +214,5 @@ _RULES: dict[str, Rule] = {
     "csr_matmul": _rows(CsrMatmulParams, "width", (1, 2)),
     "csr_transposed_matmul": _rows(CsrTransposedMatmulParams, "width", (1, 2)),
     "determined": _determined,
+    **dict.fromkeys(_STACKS, _stacked),
 }

@@ -125,6 +125,16 @@ class Widening:
         """A slot for the first lane of what a slot shows, in a buffer whose lanes are whole."""
         return self.slot(buffer, self.tape.slots[slot].view)
 
+    def is_whole(self, slot: int) -> bool:
+        """Whether a slot is the whole of its buffer, in C order."""
+        seen = self.tape.slots[slot]
+        return seen.view.covers(self.layout(seen.buffer).bytes)
+
+    def stack(self, slot: int, buffer: int) -> int:
+        """A slot for a whole buffer in which each lane's is whole, the lanes in front."""
+        seen = self.tape.slots[slot].view
+        return self.slot(buffer, View.in_c_order((self.lanes, *seen.shape), seen.dtype))
+
     def slot(self, buffer: int, view: View) -> int:
         """A slot for a view of a buffer."""
         key = buffer, view.offset, view.shape, view.strides
