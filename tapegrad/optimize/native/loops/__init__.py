@@ -3,6 +3,7 @@
 Each works on a block of words, the fields of a NamedTuple: numbers, and addresses of arrays. In reading order:
 
     fit_words, levenberg           one least-squares problem: its state; its loop
+    fit_steps, fit_covariance      its steps; the covariance of its parameters
     radius, damped                 the step in a trust region; least squares with damping
     losses, box                    robust losses; bounds
     batch_words, batch             many fits of one model: their state; their loop, over lanes

@@ -1,34 +1,24 @@
 """One nonlinear least-squares problem by Levenberg and Marquardt's method with a trust region.
 
 Steps are those of Moré [1]_ in parameters that are scaled by the lengths of the Jacobian's columns; the radius changes
-as in SciPy's ``trf``. A step may be bent along the curvature of the residuals [2]_. The loop is a machine of states:
-where Python has to act, it returns, and goes on when it is called again.
+as in SciPy's ``trf``. The loop is a machine of states: where Python has to act, it returns, and goes on when it is
+called again.
 
 References
 ----------
 .. [1] J. J. Moré, "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics 630,
    1978.
-.. [2] M. K. Transtrum, J. P. Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear least-squares
-   minimization", arXiv:1201.5885, 2012.
 """
 
 import math
 
-from tapegrad.engine.kernels.raw_memory import (
-    load_f64,
-    load_i64,
-    load_record,
-    memcpy,
-    memset,
-    store_f64,
-    store_i64,
-)
+from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, load_record, memcpy, store_f64, store_i64
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
-from tapegrad.optimize.native.loops import damped
-from tapegrad.optimize.native.loops.box import list_free, project, steepness
+from tapegrad.optimize.native.loops.box import steepness
 from tapegrad.optimize.native.loops.evaluation import are_finite, copy_columns, evaluate_trial, is_for_python
+from tapegrad.optimize.native.loops.fit_covariance import write_covariance
+from tapegrad.optimize.native.loops.fit_steps import bend, propose, scaled_length
 from tapegrad.optimize.native.loops.fit_words import (
-    ACCELERATED,
     BY_BOTH,
     BY_FTOL,
     BY_GTOL,
@@ -56,12 +46,9 @@ from tapegrad.optimize.native.loops.fit_words import (
     Fit,
 )
 from tapegrad.optimize.native.loops.losses import LINEAR, rescale
-from tapegrad.optimize.native.loops.radius import step_within_radius
-from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot, fill, multiply
+from tapegrad.optimize.native.loops.vectors import dot, multiply
 
 _EPS = 2.220446049250313e-16
-_BEND = 0.1  # where along the step its curvature is looked at, as a part of the step
-_MOST_BENT = 0.75  # the longest second-order part of a step, as twice it by the first-order part
 
 
 # --- a point that is accepted ------------------------------------------------------------------------------------
@@ -96,14 +83,6 @@ def _take_derivatives(fit):
 
 
 @inline_njit
-def _scaled_length(fit, vector):
-    total = 0.0
-    for j in range(fit.k):
-        total += (load_f64(fit.scale, j) * load_f64(vector, j)) ** 2
-    return math.sqrt(total)
-
-
-@inline_njit
 def _finish(fit, status):
     store_i64(fit.counts, STATUS, status)
     store_i64(fit.counts, PHASE, FINISHED)
@@ -127,169 +106,10 @@ def _begin(fit):
     for j in range(fit.k):
         if load_f64(fit.scale, j) == 0.0:
             store_f64(fit.scale, j, 1.0)
-    radius = _scaled_length(fit, fit.x)
+    radius = scaled_length(fit, fit.x)
     store_f64(fit.settings, RADIUS, radius if radius > 0.0 else 1.0)
     store_i64(fit.counts, PHASE, TRYING)
     _finish_if_flat(fit)
-
-
-# --- a step ------------------------------------------------------------------------------------------------------
-
-
-@inline_njit
-def _load_columns(fit, q):
-    """Copy the columns of the free parameters, scaled, to be factored."""
-    for c in range(q):
-        j = load_i64(fit.free, c)
-        target = fit.work + 8 * c * fit.n
-        copy_scaled(target, 1.0 / load_f64(fit.scale, j), fit.columns + 8 * j * fit.n, fit.n)
-        store_i64(fit.addresses, c, target)
-
-
-@inline_njit
-def _factor(fit, q, residuals):
-    """Factor the problem of the free parameters; its rank."""
-    _load_columns(fit, q)
-    if fit.normal != 0 and damped.cholesky(fit.addresses, fit.triangle, fit.n, q):
-        for c in range(q):
-            store_f64(fit.right, c, dot(load_i64(fit.addresses, c), residuals, fit.n))
-        damped.solve_transposed(fit.triangle, fit.right, q)
-        return q
-    rank = damped.factor(fit.addresses, fit.free, fit.norms, fit.triangle, fit.n, q)
-    memcpy(fit.right_side, residuals, 8 * fit.n)
-    damped.reflect_all(fit.addresses, fit.right_side, fit.n, q)
-    memset(fit.right, 0, 8 * q)
-    memcpy(fit.right, fit.right_side, 8 * min(fit.n, q))
-    return rank
-
-
-@inline_njit
-def _move(fit, q):
-    """Move from `x` along the step of the free parameters; `trial` holds the rest."""
-    for c in range(q):
-        j = load_i64(fit.free, c)
-        store_f64(fit.trial, j, load_f64(fit.x, j) + load_f64(fit.step, c) / load_f64(fit.scale, j))
-
-
-@inline_njit
-def _hold_projected(fit, q):
-    """Project the trial, and take the parameters that were outside out of the free ones; how many are left."""
-    left = 0
-    for c in range(q):
-        j = load_i64(fit.free, c)
-        value = load_f64(fit.trial, j)
-        if load_f64(fit.lower, j) <= value <= load_f64(fit.upper, j):
-            store_i64(fit.free, left, j)
-            left += 1
-    project(fit.trial, fit.lower, fit.upper, fit.k)
-    return left
-
-
-@inline_njit
-def _look_along(fit):
-    """Write the change of the residuals along the step from `x` to `trial` by their derivatives."""
-    memset(fit.along, 0, 8 * fit.n)
-    for j in range(fit.k):
-        change = load_f64(fit.trial, j) - load_f64(fit.x, j)
-        if change != 0.0:
-            add_scaled(fit.along, change, fit.columns + 8 * j * fit.n, fit.n)
-
-
-@inline_njit
-def _predicted(fit):
-    """By how much the cost falls along the step, if the residuals are linear."""
-    slope = 0.0
-    for j in range(fit.k):
-        slope += load_f64(fit.gradient, j) * (load_f64(fit.trial, j) - load_f64(fit.x, j))
-    return -(slope + 0.5 * dot(fit.along, fit.along, fit.n))
-
-
-@inline_njit
-def _step_in_box(fit):
-    """Write the trial of a problem with bounds: those that a step would cross are kept to, and others step anew."""
-    memcpy(fit.trial, fit.x, 8 * fit.k)
-    q = list_free(fit.x, fit.gradient, fit.lower, fit.upper, fit.free, fit.k)
-    while q > 0:
-        _look_along(fit)
-        add_scaled(fit.along, 1.0, fit.r, fit.n)
-        step_within_radius(fit, q, _factor(fit, q, fit.along))
-        _move(fit, q)
-        left = _hold_projected(fit, q)
-        if left == q:
-            break
-        q = left
-        for c in range(q):
-            j = load_i64(fit.free, c)
-            store_f64(fit.trial, j, load_f64(fit.x, j))
-
-
-@inline_njit
-def _step_anywhere(fit):
-    """Write the trial of a problem without bounds. The factored problem is kept while steps are rejected."""
-    if load_i64(fit.counts, FACTORED) == 0:
-        for j in range(fit.k):
-            store_i64(fit.free, j, j)
-        store_i64(fit.counts, FACTORED, 1 + _factor(fit, fit.k, fit.r))
-    step_within_radius(fit, fit.k, load_i64(fit.counts, FACTORED) - 1)
-    _move(fit, fit.k)
-
-
-@inline_njit
-def _propose(fit):
-    """Write the trial, and what it should gain."""
-    if fit.bounded != 0:
-        _step_in_box(fit)
-    else:
-        _step_anywhere(fit)
-    _look_along(fit)
-    store_f64(fit.settings, PREDICTED, _predicted(fit))
-
-
-# --- the second order of a step ----------------------------------------------------------------------------------
-
-
-@inline_njit
-def _second_derivative(fit):
-    """Write that of the residuals along the step, a difference of derivatives; the status of their evaluation."""
-    for j in range(fit.k):
-        store_f64(fit.scratch, j, load_f64(fit.trial, j) - load_f64(fit.x, j))
-        store_f64(fit.trial, j, load_f64(fit.x, j) + _BEND * load_f64(fit.scratch, j))
-    status = evaluate_trial(fit)
-    if status == 0:
-        copy_columns(fit, fit.work)
-        copy_scaled(fit.right_side, -1.0 / _BEND, fit.along, fit.n)
-        for j in range(fit.k):
-            add_scaled(fit.right_side, load_f64(fit.scratch, j) / _BEND, fit.work + 8 * j * fit.n, fit.n)
-    for j in range(fit.k):
-        store_f64(fit.trial, j, load_f64(fit.x, j) + load_f64(fit.scratch, j))
-    return status
-
-
-@inline_njit
-def _bend(fit):
-    """Add the second-order part to the trial, where it is short and finite. Return a status of the evaluation."""
-    status = _second_derivative(fit)
-    store_i64(fit.counts, FACTORED, 0)
-    first = _scaled_length(fit, fit.scratch)
-    if status != 0 or not math.isfinite(dot(fit.right_side, fit.right_side, fit.n)):
-        return status
-    memcpy(fit.values, fit.right_side, 8 * fit.n)
-    for j in range(fit.k):
-        store_i64(fit.free, j, j)
-    damping = load_f64(fit.settings, DAMPING)
-    rank = _factor(fit, fit.k, fit.values)
-    if rank < fit.k and damping == 0.0:
-        return 0
-    damped.damped_triangle(fit.triangle, fit.right, damping, fit.damped, fit.damped_right, fit.row, fit.k)
-    copy_scaled(fit.step, -0.5, fit.damped_right, fit.k)
-    damped.solve_upper(fit.damped, fit.step, fit.step, fit.k)
-    if 2.0 * math.sqrt(dot(fit.step, fit.step, fit.k)) <= _MOST_BENT * first:
-        for c in range(fit.k):
-            j = load_i64(fit.free, c)
-            moved = load_f64(fit.trial, j) + load_f64(fit.step, c) / load_f64(fit.scale, j)
-            store_f64(fit.trial, j, moved)
-        store_i64(fit.counts, ACCELERATED, load_i64(fit.counts, ACCELERATED) + 1)
-    return 0
 
 
 # --- what came of it ---------------------------------------------------------------------------------------------
@@ -336,7 +156,7 @@ def _assess(fit, computed):
     before, predicted = load_f64(fit.settings, COST), load_f64(fit.settings, PREDICTED)
     for j in range(fit.k):
         store_f64(fit.scratch, j, load_f64(fit.trial, j) - load_f64(fit.x, j))
-    length = _scaled_length(fit, fit.scratch)
+    length = scaled_length(fit, fit.scratch)
     gained = before - cost
     ratio = gained / predicted if predicted > 0.0 else 0.0
     accepted = math.isfinite(cost) and gained > 0.0 and _take_derivatives(fit)
@@ -352,47 +172,14 @@ def _assess(fit, computed):
         _finish(fit, stop)
 
 
-# --- the end -----------------------------------------------------------------------------------------------------
-
-
-@inline_njit
-def _invert_triangle(fit):
-    """Write the inverse of the triangle, column by column as rows of `damped`."""
-    for c in range(fit.k):
-        column = fit.damped + 8 * fit.k * c
-        memset(column, 0, 8 * fit.k)
-        store_f64(column, c, 1.0)
-        damped.solve_upper(fit.triangle, column, column, fit.k)
-
-
-@inline_njit
-def _write_covariance(fit):
-    """Write the covariance of the parameters; inf where the data do not determine it."""
-    for j in range(fit.k):
-        store_i64(fit.free, j, j)
-    determined = fit.n > fit.k and _factor(fit, fit.k, fit.r) == fit.k
-    if not determined:
-        fill(fit.covariance, math.inf, fit.k * fit.k)
-        return
-    _invert_triangle(fit)
-    variance = 2.0 * load_f64(fit.settings, COST) / (fit.n - fit.k)
-    for a in range(fit.k):
-        for b in range(fit.k):
-            i, j, total = load_i64(fit.free, a), load_i64(fit.free, b), 0.0
-            for c in range(max(a, b), fit.k):
-                total += load_f64(fit.damped, c * fit.k + a) * load_f64(fit.damped, c * fit.k + b)
-            scale = load_f64(fit.scale, i) * load_f64(fit.scale, j)
-            store_f64(fit.covariance, i * fit.k + j, variance * total / scale)
-
-
 @inline_njit
 def _prepare(fit):
     """Write the next trial, if there is none yet; a status on which Python has to act, or 0."""
     if load_i64(fit.counts, PHASE) != TRYING:
         return 0
-    _propose(fit)
+    propose(fit)
     if fit.geodesic != 0:
-        status = _bend(fit)
+        status = bend(fit)
         if is_for_python(status):
             return status
     store_i64(fit.counts, PHASE, PROPOSED)
@@ -429,5 +216,5 @@ def run_fit(words):
         if status != 0:
             return status
     if load_i64(fit.counts, STATUS) >= 0:
-        _write_covariance(fit)
+        write_covariance(fit)
     return 0

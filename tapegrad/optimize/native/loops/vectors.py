@@ -39,12 +39,3 @@ def fill(y, value, n):
     """Write one value to all elements."""
     for i in range(n):
         store_f64(y, i, value)
-
-
-@noinline_loop
-def largest(x, n):
-    """The largest absolute value, 0 of no elements."""
-    found = 0.0
-    for i in range(n):
-        found = max(found, abs(load_f64(x, i)))
-    return found
