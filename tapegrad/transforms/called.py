@@ -19,3 +19,5 @@ if TYPE_CHECKING:
         """Instances are called by `_fast`, but within other transforms."""
 else:
     UnlessObserved, UnlessNested = callable_types(f"{__name__}.Called", thread, entered, "observed", "nested")
+    for name, kind in (("UnlessObserved", UnlessObserved), ("UnlessNested", UnlessNested)):
+        kind.__name__ = kind.__qualname__ = name
