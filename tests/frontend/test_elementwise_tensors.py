@@ -442,3 +442,32 @@ def test_a_broadcast_operands_cotangent_is_summed_accurately_in_parallel(dtype: 
             (tg.zeros(shape, dtype, constant=True) + x).backward(bar)
         expected = 2 * summed_to(bar.astype(np.float64), own)
         np.testing.assert_allclose(x.grad, expected, rtol=1e-13 if dtype is np.float64 else 5e-7)
+
+
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e200, -1e200, 1e-200, -1e-200, 1e-105, 5e-324]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("exponent", [3, 4, 3.0])
+def test_small_powers_are_products(exponent, dtype):
+    rng = np.random.default_rng(3)
+    values = (rng.normal(size=400) * 10.0 ** rng.uniform(-6, 6, 400)).astype(dtype)
+    x = tg.tensor(values)
+    for y in (x**exponent, tg.power(x, exponent), np.power(x, exponent)):
+        assert y.dtype == dtype
+        exact = values.astype(np.longdouble) ** int(exponent)
+        assert np.max(np.abs(y.data - exact) / np.spacing(np.abs(y.data))) <= 2
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad, exponent * values ** (exponent - 1), rtol=10 * np.finfo(dtype).eps)
+    assert "power" not in str(tg.jit(lambda x: x**exponent).tape(values))
+
+
+@pytest.mark.parametrize("exponent", [3, 4])
+def test_special_values_of_small_powers(exponent):
+    with np.errstate(all="ignore"):
+        expected = np.array(SPECIAL) ** exponent
+    found = (tg.tensor(SPECIAL) ** exponent).data
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+    integers = tg.tensor([1, -2, 3])
+    np.testing.assert_array_equal((integers**exponent).data, np.array([1, -2, 3]) ** exponent)
