@@ -52,8 +52,14 @@ class FitSettings:
 
     def __init__(self, x0: np.ndarray, options: dict[str, Any]) -> None:
         take, size = options.pop, len(x0)
-        self.lower, self.upper = checked_bounds(take("bounds", (-np.inf, np.inf)), size, _WHO)
-        check_feasible(x0, self.lower, self.upper, _WHO)
+        bounds = take("bounds", None)
+        self.bounded = bounds is not None
+        if self.bounded:
+            self.lower, self.upper = checked_bounds(bounds, size, _WHO)
+            check_feasible(x0, self.lower, self.upper, _WHO)
+            self.bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+        else:
+            self.lower, self.upper = np.full(size, -np.inf), np.full(size, np.inf)
         tolerances = [take(name, TOLERANCE) for name in ("ftol", "xtol", "gtol")]
         self.numbers = np.zeros(word.PREDICTED + 1)
         self.numbers[word.FTOL : word.GTOL + 1] = checked_tolerances(tolerances, _WHO)
@@ -64,7 +70,6 @@ class FitSettings:
         self.scale = _checked_scale(take("x_scale", None), size)
         most = take("max_nfev", None)
         self.most = 100 * size if most is None else int(checked_positive(most, "max_nfev", _WHO))
-        self.bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
         if self.geodesic and (self.bounded or self.loss):
             raise ValueError(
                 f"{_WHO}: geodesic steps take neither bounds nor a robust loss; take steps='plain'"

@@ -36,25 +36,40 @@ def _largest_from(norms, j, k):
 
 
 @inline_njit
-def _make_reflection(column, j, n):
-    """Make the reflection that clears a column below its diagonal, in the column itself; return the diagonal."""
+def _make_reflection(column, norms, j, n):
+    """Make the reflection that clears a column below its diagonal, in the column itself; return the diagonal.
+
+    The column's norm gives way to what a reflection multiplies inner products by.
+    """
     rest, length = column + 8 * j, n - j
     norm = math.sqrt(dot(rest, rest, length))
     if norm == 0.0:
+        store_f64(norms, j, 0.0)
         return 0.0
     first = load_f64(rest, 0)
     diagonal = -norm if first > 0.0 else norm
     store_f64(rest, 0, first - diagonal)
+    store_f64(norms, j, -1.0 / (norm * (norm + abs(first))))
     return diagonal
 
 
 @inline_njit
-def reflect(column, vector, j, n):
+def _reflect(column, factor, vector, j, n):
     """Apply the reflection that is kept in a column to a vector."""
-    rest = column + 8 * j
-    square = dot(rest, rest, n - j)
-    if square > 0.0:
-        add_scaled(vector + 8 * j, -2.0 * dot(rest, vector + 8 * j, n - j) / square, rest, n - j)
+    rest, target = column + 8 * j, vector + 8 * j
+    if factor != 0.0:
+        add_scaled(target, factor * dot(rest, target, n - j), rest, n - j)
+
+
+@inline_njit
+def _shorten(norms, c, element, column, j, n):
+    """Take an element that has gone to the triangle out of the square of a column's norm."""
+    before = load_f64(norms, c)
+    after = before - element * element
+    if after < 0.01 * before:  # digits were lost
+        rest = column + 8 * (j + 1)
+        after = dot(rest, rest, n - j - 1)
+    store_f64(norms, c, after)
 
 
 @inline_njit
@@ -64,20 +79,23 @@ def factor(columns, order, norms, triangle, n, k):
     The reflections are left in the columns, which change places, as do their numbers in `order`.
     """
     memset(triangle, 0, 8 * k * k)
+    for c in range(k):
+        column = load_i64(columns, c)
+        store_f64(norms, c, dot(column, column, n))
     for j in range(min(n, k)):
-        for c in range(j, k):
-            rest = load_i64(columns, c) + 8 * j
-            store_f64(norms, c, dot(rest, rest, n - j))
         best = _largest_from(norms, j, k)
-        _swap(columns, j, best)
-        _swap(order, j, best)
+        for words in (columns, order, norms):
+            _swap(words, j, best)
         for row in range(j):
             _swap(triangle + 8 * row * k, j, best)
-        column = load_i64(columns, j)
-        store_f64(triangle, j * k + j, _make_reflection(column, j, n))
+        pivot = load_i64(columns, j)
+        store_f64(triangle, j * k + j, _make_reflection(pivot, norms, j, n))
         for c in range(j + 1, k):
-            reflect(column, load_i64(columns, c), j, n)
-            store_f64(triangle, j * k + c, load_f64(load_i64(columns, c), j))
+            column = load_i64(columns, c)
+            _reflect(pivot, load_f64(norms, j), column, j, n)
+            element = load_f64(column, j)
+            store_f64(triangle, j * k + c, element)
+            _shorten(norms, c, element, column, j, n)
     return _rank(triangle, min(n, k), k)
 
 
@@ -92,10 +110,10 @@ def _rank(triangle, rows, k):
 
 
 @inline_njit
-def reflect_all(columns, vector, n, k):
+def reflect_all(columns, norms, vector, n, k):
     """Apply all reflections to a vector of `n` elements, the first `k` of which are what the triangle goes with."""
     for j in range(min(n, k)):
-        reflect(load_i64(columns, j), vector, j, n)
+        _reflect(load_i64(columns, j), load_f64(norms, j), vector, j, n)
 
 
 @inline_njit

@@ -51,7 +51,7 @@ def factor_free(fit, q, residuals):
         return q
     rank = damped.factor(fit.addresses, fit.free, fit.norms, fit.triangle, fit.n, q)
     memcpy(fit.right_side, residuals, 8 * fit.n)
-    damped.reflect_all(fit.addresses, fit.right_side, fit.n, q)
+    damped.reflect_all(fit.addresses, fit.norms, fit.right_side, fit.n, q)
     memset(fit.right, 0, 8 * q)
     memcpy(fit.right, fit.right_side, 8 * min(fit.n, q))
     return rank
