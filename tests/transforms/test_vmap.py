@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tapegrad as tg
+from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 from tapegrad.transforms.vmap import Vmap
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "autodiff"))
@@ -111,6 +112,27 @@ def test_elementwise_ops_over_lanes(function, dtype, by_lanes):
     tolerance = 1e-12 if dtype == "f8" else 1e-5
     check_like_a_loop(gradient, [x, y], tolerance=tolerance)
     check_like_a_loop(gradient, [x, y[0]], (0, None), tolerance=tolerance)
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_random_programs_over_lanes(first, by_lanes):
+    """Programs with views and in-place writes, by arguments with lanes and without."""
+    for seed in range(first, first + 10):
+        generator = Generator(seed)
+        program, inputs = generator.draw(10 + seed % 15), generator.inputs
+        weights = [generator.rng.uniform(0.2, 1, np.shape(v)) for v in interpret(program, inputs, Complex)]
+
+        def function(*inputs, program=program, weights=weights):
+            return weighted_sum(interpret(program, inputs, Tape), weights, Tape)
+
+        axes = [(0, 0, 0), (0, None, 0), (None, 0, 0), (0, 0, None)][seed % 4]
+        shapes = [
+            np.shape(x) if axis is None else (M, *np.shape(x)) for x, axis in zip(inputs, axes, strict=True)
+        ]
+        arrays = [np.asarray(generator.rng.uniform(-1, 1, shape)) for shape in shapes]
+        recorded = tg.jit(function)
+        check_like_a_loop(tg.value_and_grad(recorded, (0, 1, 2)), arrays, axes, 1e-9)
+        check_like_a_loop(tg.jacfwd(recorded, axes.index(0)), arrays, axes, 1e-9)
 
 
 # --- transforms ------------------------------------------------------------------------------------------------------
