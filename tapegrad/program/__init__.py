@@ -8,7 +8,7 @@ In reading order:
     outcome_guards                 guards on results of plain NumPy
     op_facts, liveness             what passes know of ops; which instructions a program needs
     passes                         common subexpressions and dead code
-    layouts                        in which order the dimensions of what is computed lie
+    layouts, layout_costs          in which order the dimensions of what is computed lie
     spec, kinds                    what a program is made for; the class of each kind
     in_place                       writes to where the old contents are
     stream, edited_stream          instructions bound to frames, in the order of execution

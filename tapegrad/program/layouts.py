@@ -8,8 +8,7 @@ through views whose axes are axes of it, by kernels that take any strides.
 The layout belongs to a recording, so that all of its programs, with segments or without, add in the same order.
 """
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,9 +17,10 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.layout import BROADCAST_SUM, ELEMENTWISE, MATMUL, OP_KIND, REDUCTION
 from tapegrad.engine.tape.view import View
-from tapegrad.engine.tape_entries import Slots
+from tapegrad.engine.tape_entries import Instructions, Slots
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops.params import MatmulParams, read
+from tapegrad.program.layout_costs import cost
 
 _SMALLEST = 4096  # elements of a buffer that is worth it
 _SHORT = 32  # elements of a last dimension that is long enough
@@ -50,27 +50,29 @@ class Layout(NamedTuple):
 
     def moved(self, view: View) -> View | None:
         """A view on the buffer as it is afterwards; `None` if one of its axes goes through several dimensions."""
-        start, offset = [], view.offset
+        places, offset = [], view.offset
         for stride in self.before:
             place, offset = divmod(offset, stride)
-            start.append(place)
-        strides = [
-            self._stride(extent, stride, start)
-            for extent, stride in zip(view.shape, view.strides, strict=True)
-        ]
-        if offset or any(stride is None for stride in strides):
+            places.append(place)
+        reached = [(place, place) for place in places]
+        strides = []
+        for extent, stride in zip(view.shape, view.steps, strict=True):
+            d = self._dimension(stride)
+            if d is None:
+                return None
+            steps = stride // self.before[d]
+            low, high = reached[d]
+            far = steps * (extent - 1)
+            reached[d] = low + min(far, 0), high + max(far, 0)
+            strides.append(steps * self.after[d])
+        if offset or any(low < 0 or high >= n for (low, high), n in zip(reached, self.extents, strict=True)):
             return None
-        begin = sum(place * stride for place, stride in zip(start, self.after, strict=True))
-        return view.as_strided(begin, view.shape, tuple(stride or 0 for stride in strides))
+        begin = sum(place * stride for place, stride in zip(places, self.after, strict=True))
+        return view.as_strided(begin, view.shape, tuple(strides))
 
-    def _stride(self, extent: int, stride: int, start: Sequence[int]) -> int | None:
-        if extent <= 1 or stride == 0:
-            return 0
-        for length, before, after, place in zip(self.extents, self.before, self.after, start, strict=True):
-            steps, rest = divmod(stride, before)
-            if rest == 0 and 0 <= place + steps * (extent - 1) < length:
-                return steps * after
-        return None
+    def _dimension(self, stride: int) -> int | None:
+        """The dimension that a stride is one of: the outermost whose own it is a multiple of."""
+        return next((d for d, before in enumerate(self.before) if stride % before == 0), None)
 
 
 def with_layouts(tape: TapeView) -> TapeView:
@@ -208,104 +210,58 @@ class _Chosen:
             buffers = {self._tape.slots[slot].buffer for slot in self._slots(i)} & self.layouts.keys()
             near = [group for group in groups if group[0] & buffers]
             groups = [group for group in groups if not group[0] & buffers]
-            if buffers:
-                groups.append(
-                    (
-                        buffers.union(*(each for each, _ in near)),
-                        [i, *(k for _, numbers in near for k in numbers)],
-                    )
-                )
+            numbers = [i, *(number for _, others in near for number in others)]
+            groups += [(buffers.union(*(others for others, _ in near)), numbers)] if buffers else []
         return groups
 
     def _cost(self, i: int, moved: dict[int, View]) -> float:
-        kind = _kind(self._tape, i)
         views = [moved.get(slot, self._tape.slots[slot].view) for slot in self._slots(i)]
-        if kind == MATMUL:
-            return 0.0
-        if kind == BROADCAST_SUM:  # it goes through the operand
-            views = views[::-1]
-        if kind == REDUCTION:
-            return _cost_of_lines(views[0])
-        return _cost_of_loops(views)
+        return cost(_kind(self._tape, i), views)
 
     # --- the tape --------------------------------------------------------------------------------------------------
 
     def applied(self) -> TapeView:
         """The tape with these layouts."""
-        slots, columns = self._tape.columns.slots, self._tape.columns
-        lines, pool = slots.lines.copy(), list[int]()
-        at = columns.line[list(self._views)]
-        for line, view in zip(at.tolist(), self._views.values(), strict=True):
-            lines[line, 4], lines[line, 7] = view.offset, len(slots.pool) + len(pool)
-            pool += (*view.shape, *view.strides)
-        geometry = np.array(pool, np.int64)
-        lines[at, 5] = geometry.ctypes.data + 8 * (lines[at, 7] - len(slots.pool))
-        instructions, products = columns.instructions.lines.copy(), list[int]()
-        for i in self._users:
-            if _kind(self._tape, i) == MATMUL:
-                instructions[i, 7] = len(columns.instructions.pool) + len(products)
-                products += self._product(i)
-        strides = np.array(products, np.int64)
-        made = instructions[:, 7] >= len(columns.instructions.pool)
-        made &= instructions[:, 8] > 0
-        instructions[made, 5] = strides.ctypes.data + 8 * (
-            instructions[made, 7] - len(columns.instructions.pool)
-        )
+        slots, geometry = self._moved_slots()
+        instructions, strides = self._moved_products()
         kept = (*self._tape.kept, geometry, strides)
-        return replace(
-            self._tape,
-            slots=Slots(lines, np.concatenate([slots.pool, geometry])),
-            instructions=type(columns.instructions)(
-                instructions, np.concatenate([columns.instructions.pool, strides])
-            ),
-            kept=kept,
-        )
+        return replace(self._tape, slots=slots, instructions=instructions, kept=kept)
+
+    def _moved_slots(self) -> tuple[Slots, np.ndarray]:
+        """The slots, and the extents and strides of those that have moved."""
+        slots, columns = self._tape.columns.slots, self._tape.columns
+        views, at = list(self._views.values()), columns.line[list(self._views)]
+        geometry = np.array([word for view in views for word in (*view.shape, *view.strides)], np.int64)
+        places = _places([2 * view.ndim for view in views])
+        lines = slots.lines.copy()
+        lines[at, 4] = [view.offset for view in views]
+        lines[at, 5], lines[at, 7] = geometry.ctypes.data + 8 * places, len(slots.pool) + places
+        return Slots(lines, np.concatenate([slots.pool, geometry])), geometry
+
+    def _moved_products(self) -> tuple[Instructions, np.ndarray]:
+        """The instructions, and the parameters of those that name strides."""
+        instructions = self._tape.columns.instructions
+        at = np.array([i for i in self._users if _kind(self._tape, i) == MATMUL], np.int64)
+        records = [self._product(i) for i in at.tolist()]
+        words = np.array([word for record in records for word in record], np.int64)
+        places, lines = _places(list(map(len, records))), instructions.lines.copy()
+        lines[at, 5], lines[at, 7] = words.ctypes.data + 8 * places, len(instructions.pool) + places
+        return Instructions(lines, np.concatenate([instructions.pool, words])), words
 
     def _product(self, i: int) -> list[int]:
         """The parameters of a product."""
-        record = read(MatmulParams, self._tape.instructions[i].params)
-        words = list(record)
+        words = list(read(MatmulParams, self._tape.instructions[i].params))
         for slot, place in zip(self._slots(i), (3, 5, 7), strict=True):
             if slot in self._views:
                 words[place : place + 2] = self._views[slot].strides[-2:]
         return words
 
 
+def _places(lengths: Sequence[int]) -> np.ndarray:
+    """Where records of these lengths begin that lie one behind another."""
+    ends = np.cumsum(np.array(lengths, np.int64))
+    return ends - np.array(lengths, np.int64)
+
+
 def _kind(tape: TapeView, i: int) -> int:
     return int(kernel_table.op_column(tape.columns.op[i : i + 1], OP_KIND)[0])
-
-
-def _aligned(view: View, ndim: int) -> list[int]:
-    """Strides in a shape of so many dimensions; 0 where elements are repeated."""
-    return [0] * (ndim - view.ndim) + list(view.steps)
-
-
-def _cost_of_loops(views: Sequence[View]) -> float:
-    """About what an elementwise row costs, the view last whose shape it goes through."""
-    shape = views[-1].shape
-    strides = zip(*(_aligned(view, len(shape)) for view in views), strict=True)
-    loops = [(extent, steps) for extent, steps in zip(shape, strides, strict=True) if extent > 1]
-    loops.sort(key=lambda loop: -abs(loop[1][-1]))  # as the binder does
-    nest: list[tuple[int, tuple[int, ...]]] = []
-    for count, steps in loops:
-        if nest and all(outer == inner * count for outer, inner in zip(nest[-1][1], steps, strict=True)):
-            count *= nest.pop()[0]
-        nest.append((count, steps))
-    if not nest:
-        return _LINE
-    inner = nest[-1]
-    if inner[0] < _EXCHANGED:
-        inner = max(nest, key=lambda loop: loop[0])
-    return _cost_of(math.prod(shape), inner[0], zip(inner[1], (view.itemsize for view in views), strict=True))
-
-
-def _cost_of_lines(view: View) -> float:
-    """About what a reduction along the last axis costs: of short lines many are gone through at once."""
-    lines = view.shape[-1] <= 2 * _SHORT and view.ndim > 1
-    axis = -2 if lines else -1
-    return _cost_of(view.size, view.shape[axis], [(view.strides[axis], view.itemsize)])
-
-
-def _cost_of(size: int, count: int, strides: Iterable[tuple[int, int]]) -> float:
-    strided = sum(stride not in (0, itemsize) for stride, itemsize in strides)
-    return size * (_ELEMENT + _STRIDED * strided) + size / max(count, 1) * _LINE

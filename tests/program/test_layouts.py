@@ -195,3 +195,6 @@ def test_views_through_several_dimensions_have_no_place() -> None:
     assert layout is not None
     assert layout.moved(View.in_c_order((200,), array.dtype)) is None
     assert layout.moved(View(4, (2,), (8,), array.dtype)) is None
+    windows = View(0, (3, 2), (8, 8), array.dtype)
+    assert layout.moved(windows) is not None
+    assert layout.moved(windows._replace(shape=(3, 3))) is None  # one of them goes on in the next line
