@@ -47,17 +47,13 @@ class LaneCall:
             return None
         pending = np.arange(self._mapped.size)
         while len(pending):
-            known, self._known = self._known, None
-            if known is not None:
-                instance: Instance | None = self._with_arrays(known)
-            else:
-                instance = self._goal.instance(*self._mapped.instance(int(pending[0])))
+            instance, is_first = self._like_first(pending)
             if instance is None:
                 return None
             arrays, failed = self._run(instance, pending)
             if not failed.any() and len(pending) == self._mapped.size:
                 self.instance = instance
-            if failed[0] and known is None:  # a kernel has stopped for the sake of another one in its block
+            if failed[0] and is_first:  # a kernel has stopped for the sake of another one in its block
                 for array, result in zip(arrays, instance.results, strict=True):
                     array[0] = result
                 failed[0] = False
@@ -66,6 +62,13 @@ class LaneCall:
                 return None
             pending = pending[failed]
         return self._collected.leaves, self._collected.definition
+
+    def _like_first(self, pending: np.ndarray) -> tuple[Instance | None, bool]:
+        """An instance whose recording may compute those that are pending, and whether it is the first of them."""
+        known, self._known = self._known, None
+        if known is not None:
+            return self._with_arrays(known), False
+        return self._goal.instance(*self._mapped.instance(int(pending[0]))), True
 
     def _with_arrays(self, known: Instance) -> Instance:
         """Return a known instance with the arrays of this call that all instances share."""
