@@ -344,6 +344,22 @@ def test_long_segments_in_parts() -> None:
     assert_same(segments, rows)
 
 
+def test_loops_in_parts() -> None:
+    """Threads take steps of the first loop where these write apart, and elements of the lines otherwise."""
+
+    def by_steps(x: Any, y: Any) -> Any:
+        return tg.sum(tg.sum(tg.exp(-tg.square(x[:, None] - y)), axis=1) * x)
+
+    def by_elements(x: Any, y: Any) -> Any:
+        return tg.sum(tg.tanh(tg.sum(tg.exp(-tg.square(x[:, None] - y)), axis=0)) * y)
+
+    rng = np.random.default_rng(4)
+    x, y = rng.uniform(-1, 1, 37), rng.uniform(-1, 1, 3001)
+    for f in (by_steps, by_elements):
+        rows, segments = (tg.value_and_grad(tg.jit(f, fuse=fuse), BOTH)(x, y) for fuse in (False, True))
+        assert_same(segments, rows)
+
+
 def test_both_sides_of_a_guard() -> None:
     x = np.linspace(0.1, 1.0, 40)
     segments_alike(_branches, [(x, 0.5), (x, -0.5), (x * 0.5, 0.5), (-x, 0.5)], ("value", "gradient"))

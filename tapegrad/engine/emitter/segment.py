@@ -91,6 +91,8 @@ class Segment:
         Lines that are zero in the beginning.
     loops
         How many outer loops there are. All lines are adjacent elements, or a single one, at each step of them.
+    by_steps
+        Whether a part of it is some steps of the first loop, instead of some elements of the lines.
     """
 
     rows: tuple[SegmentRow, ...]
@@ -101,6 +103,7 @@ class Segment:
     kept: tuple[int, ...]
     cleared: tuple[int, ...]
     loops: int = 0
+    by_steps: bool = False
 
     @property
     def addresses(self) -> int:

@@ -5,7 +5,7 @@ from tapegrad.engine.emitter.memory import POINTER, element_at, store, word
 from tapegrad.engine.emitter.segment import Segment
 from tapegrad.engine.emitter.target import Target
 from tapegrad.engine.emitter.types import I64
-from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
+from tapegrad.engine.kernels.segment_frame import COUNTS, START, STOP, TURNS, word_of
 
 
 def around(segment: Segment, target: Target, symbol: str, inner: str) -> Body:
@@ -13,12 +13,21 @@ def around(segment: Segment, target: Target, symbol: str, inner: str) -> Body:
     body = Body(target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
     frame, first = body.named(POINTER, "%frame"), COUNTS + len(segment.counts)
     local = body.on_stack(f"[{word_of(first + segment.addresses)} x i64]")
-    for number in range(word_of(first)):
-        store(word(frame, number), element_at(local, I64, body.constant(I64, number)))
+    for number, value in enumerate(_lines_of(segment, frame)):
+        store(value, element_at(local, I64, body.constant(I64, word_of(number))))
     addresses = [word(frame, word_of(first + k)) for k in range(segment.addresses)]
     _loop(_Loops(body, segment, frame, local, inner), 0, addresses)
     body.do("ret i64 0")
     return body
+
+
+def _lines_of(segment: Segment, frame: Value) -> list[Value]:
+    """What the frame of the function inside begins with: as that of the segment, or with all elements of the lines."""
+    words = [word(frame, word_of(number)) for number in range(COUNTS + len(segment.counts))]
+    if segment.by_steps:
+        words[TURNS] = words[STOP] = words[COUNTS]
+        words[START] = words[COUNTS].like(0)
+    return words
 
 
 class _Loops:
@@ -35,9 +44,11 @@ def _loop(loops: _Loops, d: int, addresses: list[Value]) -> None:
         _go_through_lines(loops, addresses)
         return
     number = segment.extent(d)
-    extent = word(loops.frame, word_of(number))
+    start, stop = body.constant(I64, 0), word(loops.frame, word_of(number))
+    if d == 0 and segment.by_steps:
+        start, stop = word(loops.frame, word_of(START)), word(loops.frame, word_of(STOP))
     steps = [word(loops.frame, word_of(number + 1 + k)) for k in range(segment.addresses)]
-    with body.loop(body.constant(I64, 0), extent, 1) as i:
+    with body.loop(start, stop, 1) as i:
         moved = [address + i * step for address, step in zip(addresses, steps, strict=True)]
         _loop(loops, d + 1, moved)
 

@@ -3,8 +3,8 @@
 ======  ======  ==========================================================================================
 number  name    meaning
 ======  ======  ==========================================================================================
-0       TURNS   how many elements there are
-1, 2    START,  the part of them that is gone through, from a multiple of 256 to another one or the end
+0       TURNS   how many elements there are, or steps of the first outer loop if parts are of that
+1, 2    START,  the part of them that is gone through; of elements from a multiple of 256 to another one or the end
         STOP
 3       SHARED  address of what threads that share the segment have to know (`engine.sweep.segment_chunks`)
 4, ...  COUNTS  the counts, behind them the addresses of the lines, and behind these, for each outer loop, its extent

@@ -24,7 +24,7 @@ from tapegrad.engine.sweep.chunks import (
 )
 from tapegrad.engine.sweep.execute import elements, run_nested
 from tapegrad.engine.sweep.pool import MOST_CHUNKS, share
-from tapegrad.engine.sweep.segment_chunks import CELL, IS_SEGMENT, MOST_SUMS, gather, sums_of
+from tapegrad.engine.sweep.segment_chunks import BY_STEPS, CELL, IS_SEGMENT, MOST_SUMS, gather, sums_of
 
 _CHUNKS_PER_GRAIN = 8  # chunks of the smallest instruction that runs on several threads
 _SUM_WORDS = MOST_SUMS * MOST_CHUNKS * CELL // 8
@@ -137,7 +137,8 @@ def _length(frame, split, parallel_threshold):
     n = _extent(frame, split)
     least = max(abs(parallel_threshold) // _CHUNKS_PER_GRAIN * n // elements(frame), 1)
     length = max(least, (n + MOST_CHUNKS - 1) // MOST_CHUNKS)
-    return length if split == OUTERMOST else (length + 255) & ~255
+    in_steps = split == OUTERMOST or (split == SEGMENT and parallel_threshold & BY_STEPS != 0)
+    return length if in_steps else (length + 255) & ~255
 
 
 @inline_njit

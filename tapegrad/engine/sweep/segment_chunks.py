@@ -1,7 +1,8 @@
 """Parts of a segment: what threads share of it, and what they must not.
 
-A segment goes through part of its elements where its frame says so. Threads write to elements of their own, but for
-sums: each part has cells of its own for these, which are added up in the order of the parts.
+A segment goes through part of its elements, or of its first outer loop, where its frame says so. Threads write to
+elements of their own, but for sums over all elements: each part has cells of its own for these, which are added up in
+the order of the parts.
 
 A segment's frame leads to ``[words of the frame, sums, (word with the address, bytes of the element, whether it is
 written instead of added to) of each sum]``.
@@ -25,7 +26,10 @@ from tapegrad.engine.runtime.compiler import inline_njit
 CELL = 64  # bytes between two private sums: a cache line
 MOST_SUMS = 8
 MOST_WORDS = 128
-IS_SEGMENT = 1  # bit of a parallel threshold
+IS_SEGMENT, BY_STEPS = (
+    1,
+    2,
+)  # bits of a parallel threshold; parts are of any number of steps, or of 256 elements
 _WORDS, _SUMS, _FIRST = range(3)
 _WORD, _BYTES, _STORED, _EACH = range(4)
 

@@ -62,6 +62,11 @@ class Span(NamedTuple):
                 reached += step * (extent - 1)
         return True
 
+    def is_apart(self, loops: Sequence[int]) -> bool:
+        """Whether each step of the first of these loops has elements of its own."""
+        within = sum(step * (extent - 1) for step, extent in zip(self.steps[1:], loops[1:], strict=True))
+        return self.steps[0] >= within + self.length * BYTES[self.dtype]
+
     def is_dense(self, loops: Sequence[int]) -> bool:
         """Whether it is all elements from the first to the last, each once."""
         elements = self.length * math.prod(loops)

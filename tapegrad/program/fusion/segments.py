@@ -130,8 +130,9 @@ class Description:
             tuple(sorted(self._keys[key] for key in self._kept)),
             tuple(sorted(self._keys[key] for key in self._cleared)),
             len(self._loops),
+            self._is_in_steps(),
         )
-        turns = max(counts, default=1)
+        turns = self._loops[0] if segment.by_steps else max(counts, default=1)
         values = [turns, 0, turns, 0, *counts, *(key.start for key in in_memory)]
         for d, extent in enumerate(self._loops):
             values += [extent, *(key.steps[d] for key in in_memory)]
@@ -149,6 +150,11 @@ class Description:
         """
         read = {access.span for row in self._rows for access in row.accesses if access.mode == READ}
         return not self._whole or (self._loaded & read).isdisjoint(self._kept)
+
+    def _is_in_steps(self) -> bool:
+        """Whether the steps of the first outer loop can be done in any order: what each of them writes is its own."""
+        written = {*self._sums, *self._kept}
+        return len(self._loops) > 0 and all(key.is_apart(self._loops) for key in written)
 
     def _row_counts(self) -> set[int]:
         return {row.count for row in self._rows if row.count > 1}

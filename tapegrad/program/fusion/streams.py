@@ -10,9 +10,9 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.emitter.blocks import BLOCK
 from tapegrad.engine.emitter.segment_rows import cost_of_element
 from tapegrad.engine.kernels import frame as word
-from tapegrad.engine.kernels.segment_frame import SHARED, TURNS, word_of
+from tapegrad.engine.kernels.segment_frame import COUNTS, SHARED, TURNS, word_of
 from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
-from tapegrad.engine.sweep.segment_chunks import IS_SEGMENT, description
+from tapegrad.engine.sweep.segment_chunks import BY_STEPS, IS_SEGMENT, description
 from tapegrad.program.fusion import recipes
 from tapegrad.program.fusion.accesses import Row, rows_of
 from tapegrad.program.fusion.groups_to_segments import fuse
@@ -137,20 +137,26 @@ def _placed(stream: InstructionStream, bound: Bound) -> Placed:
 
 def _row_of(bound: Bound) -> InstructionStream:
     words = np.array(bound.words, np.int64)
-    shared = np.array(description(len(words), bound.sums) if bound.divisible else [], np.int64)
+    sums = [] if bound.segment.by_steps else bound.sums  # of its own steps each part writes the sums itself
+    shared = np.array(description(len(words), sums) if bound.divisible else [], np.int64)
     words[word_of(SHARED)] = shared.ctypes.data
     frames = np.zeros((-(-len(words) // word.WORDS), word.WORDS), np.int64)
     frames.reshape(-1)[: len(words)] = words
     stream = InstructionStream(frames, [shared])
     stream.kernels[0] = kernel_table.load_segment(bound.segment)
     stream.kernels[1:] = CONTINUED
-    if len(shared) and int(words[word_of(TURNS)]) >= _threshold(bound):
-        stream.thresholds[0] = _threshold(bound) | IS_SEGMENT
+    turns, threshold = int(words[word_of(TURNS)]), _threshold(bound)
+    stream.thresholds[0] = threshold if len(shared) and turns >= threshold else 0
     return stream
 
 
 def _threshold(bound: Bound) -> int:
-    """Elements from which a second thread pays; with sums as many as those of rows are taken in chunks from."""
-    if bound.sums:
-        return SUMS_THRESHOLD
-    return max(int(_SECOND_THREAD / cost_of_element(bound.segment) / bound.steps), BLOCK)
+    """Turns from which a second thread pays, and bits; with sums as many as those of rows are taken in chunks from."""
+    segment = bound.segment
+    elements = _SECOND_THREAD / cost_of_element(segment)
+    if segment.by_steps:
+        inside = bound.steps // bound.words[word_of(TURNS)] * bound.words[word_of(COUNTS)]
+        least, bits = int(elements / inside), IS_SEGMENT | BY_STEPS
+    else:
+        least, bits = SUMS_THRESHOLD if bound.sums else max(int(elements / bound.steps), BLOCK), IS_SEGMENT
+    return (least | bits) if segment.by_steps else (least & ~BY_STEPS) | bits
