@@ -4,7 +4,7 @@ Every command is a module of its own that is imported when the command runs, so 
 a compiler to load:
 
     fit, table, plot, progress     ``tapegrad fit``: the NIST regressions, as a table, as JSON and as plots
-    example                        ``tapegrad example``: models fitted by maximum likelihood
+    example                        ``tapegrad example``: models fitted to data drawn from them
     pictures, errors               the files of plots; what ends a command
     segments                       ``tapegrad segments``: what fused loops compute
     info, warmup                   ``tapegrad info``, ``tapegrad warmup``
@@ -25,7 +25,7 @@ from pathlib import Path
 from tapegrad import __version__
 from tapegrad.cli.errors import CommandError
 
-EXAMPLES = ("gaussian_process", "survival", "robust_line")
+EXAMPLES = ("gaussian_process", "survival", "robust_line", "reaction", "logistic", "spots")
 _DESCRIPTION = "NumPy-like reverse-mode automatic differentiation on a flat Wengert tape."
 
 
@@ -81,10 +81,10 @@ def parser() -> argparse.ArgumentParser:
     example = commands.add_parser(
         "example",
         help="fit a model to data drawn from it",
-        description="Fit a model to data that are drawn from it, by maximum likelihood, and compare the estimates"
-        " with the true parameters.",
+        description="Fit a model to data that are drawn from it, and compare the estimates with the true parameters.",
     )
     example.add_argument("name", choices=EXAMPLES, help=", ".join(EXAMPLES), metavar="NAME")
+    example.add_argument("--count", type=int, metavar="N", help="of spots: how many images (default: 10000)")
     _add_plot(example, "draw the data and what was fitted")
     functions = commands.add_parser(
         "functions",

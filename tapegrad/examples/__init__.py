@@ -5,7 +5,10 @@
     gaussian_process               hyperparameters of a Gaussian process
     survival                       a Weibull regression with censored times
     robust_line                    a line through outliers, by a mixture of distributions
+    reaction                       rate constants of a differential equation
+    logistic                       a Bayesian regression, sampled by nutpie
+    spots                          a stack of small images, all fitted at once
 
-``tapegrad example NAME`` runs one of the last three. Each has ``TRUTH``, the parameters that its data are drawn with;
+``tapegrad example NAME`` runs one of the last six. Each has ``TRUTH``, the parameters that its data are drawn with;
 ``observe``, which draws them; ``fit``; and ``draw``. Nothing but `cli` imports them.
 """
