@@ -208,6 +208,8 @@ class Trace(Uncopied):
         """The program for a spec."""
         known = self._programs.get(spec)
         if known is None:
+            if self._tape is not None:  # otherwise it is checked when it is read
+                verify.check_if_enabled(self.recording)
             known = self._programs[spec] = make_program(self.recording, self.tape, spec, self._fusion)
             self.recording.fused[spec] = known.segments()
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
