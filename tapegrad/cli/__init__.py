@@ -25,7 +25,7 @@ from pathlib import Path
 from tapegrad import __version__
 from tapegrad.cli.errors import CommandError
 
-EXAMPLES = ("gaussian_process", "survival", "robust_line", "reaction", "logistic", "spots")
+EXAMPLES = ("gaussian_process", "survival", "robust_line", "reaction", "logistic", "spots", "cluster")
 _DESCRIPTION = "NumPy-like reverse-mode automatic differentiation on a flat Wengert tape."
 
 

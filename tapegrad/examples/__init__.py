@@ -8,7 +8,8 @@
     reaction                       rate constants of a differential equation
     logistic                       a Bayesian regression, sampled by nutpie
     spots                          a stack of small images, all fitted at once
+    cluster                        a fit from many starts, on Dask or on processes
 
-``tapegrad example NAME`` runs one of the last six. Each has ``TRUTH``, the parameters that its data are drawn with;
+``tapegrad example NAME`` runs one of the last seven. Each has ``TRUTH``, the parameters that its data are drawn with;
 ``observe``, which draws them; ``fit``; and ``draw``. Nothing but `cli` imports them.
 """

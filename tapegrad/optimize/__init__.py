@@ -7,6 +7,7 @@ SciPy itself is imported when it is first needed. In reading order:
     native                         optimisers in compiled code
     objective                      these derivatives as functions of one vector
     ravel, flat                    structures of arrays as one vector
+    executors                      problems in blocks, for other processes and machines
     arguments, callbacks           SciPy's arguments and callbacks
 
 It imports the rooms up to `transforms`.

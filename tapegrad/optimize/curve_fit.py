@@ -170,6 +170,10 @@ def curve_fit(
             How many threads work, by default as many as there are processors.
         ``progress``
             `True`, for a line on stderr, or a function that is called with the numbers of fits done and of all.
+        ``executor``
+            A `concurrent.futures.Executor` whose workers do the fits in blocks, a thread each, or a function that makes
+            one: it is called again when workers are lost. The model has to be pickled: it is a function at the top of
+            a module, or cloudpickle is installed.
 
     Returns
     -------

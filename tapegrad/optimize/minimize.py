@@ -66,7 +66,8 @@ def minimize(
     ``max_trust_radius``. With ``starts``, a matrix with a row of parameters for each, both minimise from many starts
     on ``threads`` threads, by default as many as there are processors; ``x0`` then says the structure, or is `None`.
     The result is the best one, with ``all_x``, ``all_fun``, ``all_jac``, ``all_status``, ``all_nfev`` and ``all_nit``
-    of all starts; ``progress=True`` shows how many are done.
+    of all starts; ``progress=True`` shows how many are done. With ``executor``, a `concurrent.futures.Executor` or a
+    function that makes one, its workers take blocks of starts, as `curve_fit` describes it.
 
     A function may return ``np.inf`` where its arguments are not allowed, as in SciPy: its gradient is zero there.
 

@@ -1,6 +1,7 @@
 """The examples of fits in compiled code: what they find, beside the truth and other ways to it; their pictures."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.cli import EXAMPLES, main
-from tapegrad.examples import logistic, reaction, spots
+from tapegrad.examples import cluster, logistic, reaction, spots
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -63,6 +64,15 @@ def test_sensitivities_of_the_reaction_are_those_of_differences(by: int) -> None
         np.testing.assert_allclose(found, expected, atol=2e-5)
 
 
+def test_the_best_of_many_fits_is_the_signal() -> None:
+    data = cluster.observe()
+    with ThreadPoolExecutor(1) as executor:
+        best = cluster.minimise(executor, *data, count=150)
+    assert best.all_fun.max() > 2 * best.fun
+    estimate = cluster.estimate_of(best.x, *data)
+    assert np.all(np.abs(estimate.parameters - truth_of(cluster)) < 3 * estimate.errors)
+
+
 def test_the_posterior_is_that_of_importance_sampling() -> None:
     pytest.importorskip("nutpie")
     data = logistic.observe()
@@ -95,7 +105,8 @@ def test_chains_that_do_not_agree_are_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "lines"), [(["reaction"], 5), (["spots", "--count", "300"], 7), (["logistic"], 10)]
+    ("arguments", "lines"),
+    [(["reaction"], 5), (["spots", "--count", "300"], 7), (["logistic"], 10), (["cluster"], 7)],
 )
 def test_the_command_prints_and_draws(
     arguments: list[str], lines: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

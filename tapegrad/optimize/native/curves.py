@@ -1,11 +1,14 @@
 """`curve_fit`: its arguments checked, its fits done."""
 
+import functools
+import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad.errors import name_of
+from tapegrad.optimize.executors import Blocks, blocks_of, packed
 from tapegrad.optimize.native.arguments import (
     TOLERANCE,
     check_feasible,
@@ -18,7 +21,7 @@ from tapegrad.optimize.native.arguments import (
 from tapegrad.optimize.native.loops.losses import LOSSES
 from tapegrad.optimize.native.many_fits import FIRST_DAMPING, Found, Task, fit_all
 from tapegrad.optimize.native.recorded import Recorded, example_of
-from tapegrad.optimize.native.sharing import checked_threads
+from tapegrad.optimize.native.sharing import checked_threads, reporter
 from tapegrad.optimize.objective import residuals
 from tapegrad.transforms.jit import jit
 
@@ -45,15 +48,55 @@ def fit(
     count, size = len(data), starts.shape[-1]
     starts = np.ascontiguousarray(np.broadcast_to(starts, (count, size)))
     threads = checked_threads(options.pop("threads", None), "curve_fit")
-    progress = options.pop("progress", None)
+    progress, executor = options.pop("progress", None), options.pop("executor", None)
     weights = _weights(data.shape, sigma, options.pop("mask", None))
     task = _task(data, starts, weights, absolute_sigma, options)
     found = Found(count, size)
-    predict = jit(_OfVector(model, t, size), fuse=True if count >= _MANY else None)
-    if count:
+    fused = True if count >= _MANY else None
+    predict = jit(_OfVector(model, t, size), fuse=fused)
+    if count and executor is not None:
+        common = packed((model, t, size, data.shape[1:], fused), "curve_fit")
+        _fit_elsewhere(executor, common, task, found, progress)
+    elif count:
         recorded = _recorded(predict, starts, data.shape[1:], model)
         fit_all(recorded, task, found, threads, progress)
     return found, predict, data
+
+
+def _fit_elsewhere(executor: Any, common: bytes, task: Task, found: Found, progress: Any) -> None:
+    """Fit everything in blocks, by the workers of an executor."""
+    blocks, report = blocks_of(len(task.data)), reporter(progress)
+    by_fit = task.weights is not None and task.weights.ndim > 1
+    parts = [
+        task._replace(
+            data=task.data[block],
+            starts=task.starts[block],
+            weights=task.weights[block] if by_fit and task.weights is not None else task.weights,
+        )
+        for block in blocks
+    ]
+    solved = Blocks(executor, _fit_block, "curve_fit").solve(
+        [(common, part) for part in parts],
+        lambda done: report(min(done * blocks[0].stop, len(task.data)), len(task.data)),
+    )
+    for block, values in zip(blocks, solved, strict=True):
+        for name, value in values.items():
+            getattr(found, name)[block] = value
+
+
+def _fit_block(common: bytes, task: Task) -> dict[str, np.ndarray]:
+    """Fit a block, in a worker."""
+    predict, shape, model = _model_of(common)
+    found = Found(*task.starts.shape)
+    fit_all(_recorded(predict, task.starts, shape, model), task, found, 1, None)
+    return vars(found)
+
+
+@functools.lru_cache(maxsize=4)
+def _model_of(common: bytes) -> tuple[Any, tuple[int, ...], Any]:
+    """The model that is fitted; a worker keeps it, and what was recorded of it, for other blocks."""
+    model, t, size, shape, fused = pickle.loads(common)  # sent by the process that it works for
+    return jit(_OfVector(model, t, size), fuse=fused), shape, model
 
 
 class _OfVector:

@@ -1,16 +1,20 @@
 """`minimize(method="native")`: one or many minimisations by compiled code, and the result as SciPy has it."""
 
+import functools
+import pickle
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from tapegrad.optimize.executors import Blocks, blocks_of, packed
 from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, checked_positive, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops import descent_words as word
 from tapegrad.optimize.native.loops import newton, quasi_newton
 from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, Recorded, Session, example_of
-from tapegrad.optimize.native.sharing import checked_threads, run_shared
+from tapegrad.optimize.native.sharing import checked_threads, reporter, run_shared
+from tapegrad.optimize.objective import objective
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.grad import Grad
 
@@ -178,12 +182,15 @@ def descend(
         method, starts.shape[1], take("bounds", None), take("tol", None), take("options", None) or {}
     )
     threads, progress = checked_threads(take("threads", None), settings.who), take("progress", None)
+    executor = take("executor", None)
     refuse({name: value for name, value in given.items() if value is not None}, settings.who)
     if not starts.shape[1]:
         raise ValueError(f"{settings.who}: x0 has no elements")
     check_feasible(starts, settings.lower, settings.upper, settings.who)
     outcomes = Outcomes(*starts.shape)
-    if len(starts):
+    if executor is not None:
+        _descend_elsewhere(executor, (target, method, args, options), starts, outcomes)
+    elif len(starts):
         example = example_of(target.replayed, starts, args)
         recorded = [Recorded(target.replayed, example, args, kind=GRADIENT)]
         if settings.newton:
@@ -194,6 +201,38 @@ def descend(
             len(starts), threads, lambda: _Worker(settings, tuple(recorded), starts, outcomes), progress
         )
     return outcomes, settings
+
+
+def _descend_elsewhere(
+    executor: Any, common: tuple[Any, ...], starts: np.ndarray, outcomes: Outcomes
+) -> None:
+    """Minimise in blocks, by the workers of an executor."""
+    target, method, args, given = common
+    options = {
+        name: value for name, value in given.items() if name not in ("executor", "threads", "progress")
+    }
+    content = packed((target.function, target.unravel(target.x0), method, args, options), "minimize")
+    blocks, report = blocks_of(len(starts)), reporter(given.get("progress"))
+    solved = Blocks(executor, _descend_block, "minimize").solve(
+        [(content, starts[block]) for block in blocks],
+        lambda done: report(min(done * blocks[0].stop, len(starts)), len(starts)),
+    )
+    for block, values in zip(blocks, solved, strict=True):
+        for name, value in values.items():
+            getattr(outcomes, name)[block] = value
+
+
+def _descend_block(content: bytes, starts: np.ndarray) -> dict[str, np.ndarray]:
+    """Minimise from a block of starts, in a worker."""
+    target, method, args, options = _target_of(content)
+    return vars(descend(target, method, starts, args, {**options, "threads": 1})[0])
+
+
+@functools.lru_cache(maxsize=4)
+def _target_of(content: bytes) -> tuple[Any, str, Any, dict[str, Any]]:
+    """What is minimised; a worker keeps it, and what was recorded of it, for other blocks."""
+    function, x0, method, args, options = pickle.loads(content)  # sent by the process that it works for
+    return objective(function, x0), method, args, options
 
 
 def minimize_one(target: Any, method: str, x0: np.ndarray, args: Any, options: dict[str, Any]) -> Any:

@@ -51,7 +51,7 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
     progress
         `True`, for a line on stderr, or a function of how many problems are done and how many there are.
     """
-    report = _reporter(progress)
+    report = reporter(progress)
     chunk = min(max(count // (_CHUNKS * threads), 1), _MOST)
     chunks = _Chunks(count, chunk)
     threads = max(min(threads, -(-count // chunk)), 1)
@@ -114,7 +114,8 @@ class _Chunks:
             yield first, end
 
 
-def _reporter(progress: Any) -> Callable[[int, int], Any]:
+def reporter(progress: Any) -> Callable[[int, int], Any]:
+    """Return what is told how many problems are done, and how many there are."""
     if progress is None or progress is False:
         return lambda done, count: None
     if progress is True:

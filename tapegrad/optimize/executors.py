@@ -1,0 +1,117 @@
+"""Problems in blocks, solved by the workers of an executor: other processes, or other machines."""
+
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+_BLOCKS = 64  # so many, or more
+_LARGEST = 4096  # problems in a block
+_TRIES = 3
+
+
+def blocks_of(count: int) -> list[slice]:
+    """Cut so many problems into blocks, by their number alone, so that results do not depend on the workers."""
+    size = min(-(-count // _BLOCKS), _LARGEST)
+    return [slice(first, min(first + size, count)) for first in range(0, count, size)]
+
+
+def packed(common: tuple[Any, ...], who: str) -> bytes:
+    """Pickle what all blocks need: by cloudpickle where it is installed, which takes lambdas."""
+    module: Any = pickle if find_spec("cloudpickle") is None else import_module("cloudpickle")
+    try:
+        content: bytes = module.dumps(common)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise TypeError(
+            f"{who}: the function cannot be sent to the executor's workers ({error}); define it at the top of a module,"
+            " or install cloudpickle"
+        ) from error
+    return content
+
+
+class Blocks:
+    """Blocks that an executor's workers solve.
+
+    Parameters
+    ----------
+    executor
+        An executor, or a function that makes one: it is called again when the workers of one are lost.
+    work
+        Is called by workers with the arguments of a block.
+    who
+        The function that the user called, for messages.
+    """
+
+    def __init__(self, executor: Any, work: Callable[..., Any], who: str) -> None:
+        is_one = hasattr(executor, "submit") and not isinstance(executor, type)
+        self._make = None if is_one else executor
+        if self._make is not None and not callable(self._make):
+            raise TypeError(
+                f"{who}: executor={executor!r}; it must be an Executor, or a function that makes one"
+            )
+        self._executor, self._work, self._who = executor, work, who
+        self._own: Executor | None = None
+
+    def solve(self, arguments: Sequence[tuple[Any, ...]], tell: Callable[[int], Any]) -> list[Any]:
+        """Return the results of all blocks, in their order; those that were lost with a worker are solved again."""
+        results: dict[int, Any] = {}
+        try:
+            for _ in range(_TRIES):
+                left = [number for number in range(len(arguments)) if number not in results]
+                lost = self._round(arguments, left, results, tell)
+                if lost is None:
+                    return [results[number] for number in range(len(arguments))]
+                if self._make is None:
+                    raise RuntimeError(
+                        f"{self._who}: the executor lost its workers ({lost}), with {len(results)} of {len(arguments)}"
+                        " blocks done, and takes no more work; given a function that makes an executor,"
+                        f" {self._who} makes a new one and goes on"
+                    ) from lost
+            raise RuntimeError(
+                f"{self._who}: workers were lost {_TRIES} times, with {len(results)} of {len(arguments)} blocks done"
+            ) from lost
+        finally:
+            self._shut_down()
+
+    def _round(
+        self,
+        arguments: Sequence[tuple[Any, ...]],
+        left: list[int],
+        results: dict[int, Any],
+        tell: Callable[[int], Any],
+    ) -> BrokenExecutor | None:
+        """Solve the blocks that are left; return how workers were lost, if they were."""
+        executor, waiting, lost = self._fresh(), dict[Future[Any], int](), None
+        try:
+            try:
+                for number in left:
+                    waiting[executor.submit(self._work, *arguments[number])] = number
+            except BrokenExecutor as error:
+                lost = error
+            while waiting:
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    number = waiting.pop(future)
+                    try:
+                        results[number] = future.result()
+                    except BrokenExecutor as error:
+                        lost = error
+                tell(len(results))
+        finally:
+            for future in waiting:
+                future.cancel()
+        return lost
+
+    def _fresh(self) -> Any:
+        if self._make is None:
+            return self._executor
+        self._shut_down()
+        self._own = self._make()
+        return self._own
+
+    def _shut_down(self) -> None:
+        if self._own is not None:
+            self._own.shutdown(wait=True)
+            self._own = None

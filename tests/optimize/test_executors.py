@@ -1,0 +1,113 @@
+"""Fits and minimisations by the workers of executors: the same results from any number, and lost workers."""
+
+import functools
+import multiprocessing
+import os
+import signal
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+
+T = np.linspace(0.0, 2.0, 12)
+RNG = np.random.default_rng(0)
+TRUTH = RNG.uniform([1.0, 0.5], [3.0, 2.0], (150, 2))
+DATA = TRUTH[:, :1] * np.exp(-TRUTH[:, 1:] * T) + 0.01 * RNG.standard_normal((150, 12))
+STARTS = RNG.uniform(-2, 2, (100, 3))
+
+
+def decay(t: Any, amplitude: Any, rate: Any) -> Any:
+    return amplitude * tg.exp(-rate * t)
+
+
+def rosenbrock(x: Any) -> Any:
+    return tg.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def dies_once(mark: Path, x: Any) -> Any:
+    """Kill the first process that gets here."""
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return rosenbrock(x)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return rosenbrock(x)
+
+
+def dies(x: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def pool(workers: int = 2) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+
+
+def fits(executor: Any, **options: Any) -> Any:
+    sigma = np.full_like(DATA, 0.01)
+    return tg.optimize.curve_fit(decay, T, DATA, [2.0, 1.0], sigma, executor=executor, **options)
+
+
+def minima(function: Any, executor: Any, **options: Any) -> Any:
+    x0 = {"a": np.zeros(3)} if "args" in options else np.zeros(3)
+    return tg.optimize.minimize(function, x0, method="native", starts=STARTS, executor=executor, **options)
+
+
+def test_results_do_not_depend_on_the_workers() -> None:
+    seen: list[tuple[int, int]] = []
+    here = fits(None)
+    with pool() as workers, ThreadPoolExecutor(1) as thread:
+        one, two = fits(thread), fits(workers, progress=lambda *done: seen.append(done))
+        lowest, other = minima(rosenbrock, thread), minima(rosenbrock, workers)
+    for name in ("x", "cov", "cost", "status", "nfev"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+        np.testing.assert_allclose(getattr(here, name), getattr(two, name), rtol=1e-6)
+    assert seen[-1] == (150, 150)
+    for name in ("x", "all_x", "all_fun", "all_jac", "all_status", "all_nfev", "all_nit"):
+        np.testing.assert_array_equal(lowest[name], other[name])
+    np.testing.assert_allclose(other.all_fun, minima(rosenbrock, None).all_fun, atol=1e-9)
+
+
+def test_blocks_of_a_worker_that_was_killed_are_solved_again(tmp_path: Path) -> None:
+    function = functools.partial(dies_once, tmp_path / "mark")
+    found = minima(function, functools.partial(pool, 1))
+    assert (tmp_path / "mark").exists()
+    np.testing.assert_array_equal(found.all_x, minima(rosenbrock, ThreadPoolExecutor(1)).all_x)
+
+
+def test_an_executor_that_dies_is_named() -> None:
+    with pool(1) as workers, pytest.raises(RuntimeError, match="lost its workers"):
+        minima(dies, workers)
+    with pytest.raises(RuntimeError, match="lost 3 times, with 0 of 50 blocks done"):
+        minima(rosenbrock, Losing)
+
+
+class Losing(Executor):
+    """An executor whose workers are lost with each block."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_exception(BrokenExecutor("the worker was lost"))
+        return future
+
+
+def constant(t: Any, value: Any) -> Any:
+    return value
+
+
+def raises(x: Any) -> Any:
+    raise ArithmeticError("the function's own")
+
+
+def test_errors_of_functions_and_of_arguments_are_told() -> None:
+    with ThreadPoolExecutor(1) as thread:
+        with pytest.raises(ArithmeticError, match="own"):
+            minima(raises, thread)
+        with pytest.raises(ValueError, match="returned shape"):
+            tg.optimize.curve_fit(constant, T, DATA, [1.0], executor=thread)
+    with pytest.raises(TypeError, match="it must be an Executor"):
+        fits(3)
+    assert len(tg.optimize.curve_fit(decay, T, DATA[:0], [2.0, 1.0], executor=thread)) == 0
