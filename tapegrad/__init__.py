@@ -52,6 +52,7 @@ from tapegrad.testing import check_grads as check_grads
 from tapegrad.transforms.checkpoint import checkpoint as checkpoint
 from tapegrad.transforms.compiled import Compiled as Compiled
 from tapegrad.transforms.compiled import compile as compile
+from tapegrad.transforms.compiled import load as load
 from tapegrad.transforms.grad import grad as grad
 from tapegrad.transforms.grad import value_and_grad as value_and_grad
 from tapegrad.transforms.hessian import hessian as hessian

@@ -100,7 +100,6 @@ from numpy import issubdtype as issubdtype
 from numpy import iterable as iterable
 from numpy import lib as lib
 from numpy import little_endian as little_endian
-from numpy import load as load
 from numpy import loadtxt as loadtxt
 from numpy import long as long
 from numpy import longdouble as longdouble
@@ -224,6 +223,7 @@ from tapegrad.testing.check_grads import check_grads as check_grads
 from tapegrad.transforms.checkpoint import checkpoint as checkpoint
 from tapegrad.transforms.compiled import Compiled as Compiled
 from tapegrad.transforms.compiled import compile as compile
+from tapegrad.transforms.compiled import load as load
 from tapegrad.transforms.grad import grad as grad
 from tapegrad.transforms.grad import value_and_grad as value_and_grad
 from tapegrad.transforms.hessian import hessian as hessian

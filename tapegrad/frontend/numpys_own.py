@@ -38,7 +38,13 @@ _INDICES = (
     "tril_indices", "triu_indices", *_OF_INTEGERS,
 )  # fmt: skip
 _TO_FILES = ("save", "savetxt", "savez", "savez_compressed")
-_FROM_FILES = ("fromfile", "fromregex", "fromstring", "genfromtxt", "load", "loadtxt")
+_FROM_FILES = (
+    "fromfile",
+    "fromregex",
+    "fromstring",
+    "genfromtxt",
+    "loadtxt",
+)  # `load` reads compiled functions, too
 _OF_PLAIN_ARRAYS = (
     "asmatrix", "bmat", "busday_count", "busday_offset", "busdaycalendar", "datetime_as_string", "datetime_data",
     "frompyfunc", "i0", "is_busday", "isnat", "nested_iters", "packbits", "polydiv", "unpackbits",

@@ -20,6 +20,7 @@ In reading order:
     tangent_frames, seed_sparsity  frames of tangents; which seeds a tangent depends on
     workspace                      the memory of one execution
     workspace_image, handle        workspaces that compiled code makes; what it knows a compiled function by
+    archive                        recordings in files
     lanes                          programs of many instances at once
     trace_cache                    the recordings that a function keeps
     captured_state, watch          what the function sees beside its arguments, and whether it has changed

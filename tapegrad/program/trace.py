@@ -196,7 +196,7 @@ class Trace(Uncopied):
         """The recording, and what passes have made of it."""
         if self._tape is None:
             verify.check_if_enabled(self.recording)
-            self._tape = _optimize(read_tape(self.recording))
+            self._tape = optimized(read_tape(self.recording))
         return self._tape
 
     @property
@@ -254,7 +254,7 @@ class Trace(Uncopied):
         return self._free.setdefault(spec, [])
 
 
-def _optimize(tape: TapeView) -> TapeView:
+def optimized(tape: TapeView) -> TapeView:
     """Run the passes; what each returns is verified if checks are switched on. Then lay out what is computed."""
     for run in passes.PASSES:
         before, tape = tape, run(tape)

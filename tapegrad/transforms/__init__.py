@@ -15,6 +15,7 @@ In reading order:
     njit_source, numba_scalars     functions of Numba's as Python functions; what numbers are to them
     compiled                       recorded functions as values
     compiled_results, frozen       where their results lie; the recordings that they keep to
+    stored                         compiled functions from files
     mapped_axes                    the axes that `vmap` maps over
     lane_goals, lane_call          what it computes by programs over lanes; a call of it
     lane_op                        the same of Tensors, as one instruction

@@ -1,13 +1,21 @@
 """`compile`: a recorded function as a value, for Python, for compiled code and for C."""
 
 import copy
+import functools
 import inspect
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
+
+import numpy as np
 
 from tapegrad.engine.tape.view import View
 from tapegrad.errors import name_of
 from tapegrad.frontend.modes import NO_MODE, restoring, thread
+from tapegrad.program.archive.container import FIRST_BYTES, is_ours
+from tapegrad.program.archive.fields import DamagedFileError
+from tapegrad.program.archive.functions import StoredFunction, packed_function
 from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.handle import Handle, Source, Way
 from tapegrad.program.signature import has_tensor
@@ -19,6 +27,7 @@ from tapegrad.transforms.frozen import Book, Recorded, frozen
 from tapegrad.transforms.grad import Grad
 from tapegrad.transforms.hessian import Hessian, HessianProduct
 from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.stored import Stored
 
 
 class Compiled:
@@ -44,11 +53,25 @@ class Compiled:
         self.__name__ = self.__qualname__ = name_of(function)
         self._book = Book(f"the compiled {name_of(function)}", _fused(function, fuse))
         self._call = _rebuilt(function, self._book)
+        self._returned: list[Any] = []  # by each way, for files
         ways = [way for example in examples if (way := self._record(example)) is not None]
         self._book.open = False
-        self.handle = _handle(self._call, ways)
-        self.address = self.handle.address
-        self.inputs, self.results = self.handle.inputs, self.handle.results
+        self._content = b""
+        self._take(_handle(self._call, ways))
+
+    def _take(self, handle: Handle) -> None:
+        self.handle, self.address = handle, handle.address
+        self.inputs, self.results = handle.inputs, handle.results
+
+    @classmethod
+    def _of(cls, content: bytes) -> "Compiled":
+        """Make one of a file's bytes."""
+        made = cls.__new__(cls)
+        made.function = made._call = Stored(content)
+        made._content = content
+        made.__name__ = made.__qualname__ = made.function.__name__
+        made._take(made.function.handle)
+        return made
 
     @restoring
     def _record(self, example: Any) -> tuple[Recorded, list[Any]] | None:
@@ -61,11 +84,63 @@ class Compiled:
         known = list(self._book.ways)
         result = self._call(*args)
         fresh = [way for way in self._book.ways if way not in known]
-        return (fresh[0], leaves_of(result)) if fresh else None
+        if not fresh:
+            return None
+        self._returned.append(result)
+        return fresh[0], leaves_of(result)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, which `load` makes a compiled function of in any process, without the function.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file's name. It is an ``.npz`` of plain arrays, without pickles.
+
+        Raises
+        ------
+        TypeError
+            If it calls Python in a replay (an op of one's own, `vmap` inside it), or if arguments or results are in
+            other structures than dicts with strings for keys, lists and tuples.
+        ValueError
+            If an array that plain NumPy has computed from has changed since.
+
+        Notes
+        -----
+        The file has the instructions by names, and the contents of arrays that the function closes over as they are
+        now. What is loaded computes bit for bit the same.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg, tempfile, pathlib
+        >>> h = tg.compile(tg.grad(lambda x: tg.sum(x**2)), np.zeros(2))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     h.save(pathlib.Path(folder, "gradient.tape"))
+        ...     loaded = tg.load(pathlib.Path(folder, "gradient.tape"))
+        >>> loaded(np.array([1.0, 2.0]))
+        array([2., 4.])
+        """
+        Path(path).write_bytes(self._packed())
+
+    def _packed(self) -> bytes:
+        """The bytes of its file, which can be loaded."""
+        if self._content:
+            return self._content
+        example = self._examples[0]
+        args = example if type(example) is tuple else (example,)
+        content = packed_function(self.__name__, args, self._returned, self.handle.ways)
+        try:
+            StoredFunction(content)
+        except DamagedFileError as error:
+            raise TypeError(f"save: {self.__name__} has what a file does not hold: {error}") from None
+        return content
 
     def __reduce__(self) -> Any:
-        """Pickle the function and the examples: what is loaded is recorded anew, and sees what is there then."""
-        return Compiled, (self.function, self._examples, self._fuse)
+        """Pickle it by content, as `save` writes it; where that cannot be, by the function and the examples."""
+        try:
+            return _loaded, (self._packed(),)
+        except (TypeError, ValueError):
+            return Compiled, (self.function, self._examples, self._fuse)
 
     def __copy__(self) -> "Compiled":
         return self
@@ -89,6 +164,78 @@ class Compiled:
         """Call it where Tensors are recorded or differentiated, which it takes no part in."""
         thread.mode = NO_MODE
         return self._call(*args, **kwargs)
+
+
+@functools.lru_cache(maxsize=16)
+def _loaded(content: bytes) -> Compiled:
+    """The compiled function of a file's bytes; the same for the same bytes."""
+    return Compiled._of(content)
+
+
+def load(
+    file: Any,
+    mmap_mode: Any = None,
+    allow_pickle: bool = False,
+    fix_imports: bool = True,
+    encoding: Any = "ASCII",
+    *,
+    max_header_size: int = 10000,
+) -> Any:
+    """Load a compiled function from a file that `Compiled.save` has written, and arrays from all others.
+
+    Parameters
+    ----------
+    file : file-like object, str or os.PathLike
+        A file's name. What is no compiled function is read by NumPy.
+    mmap_mode, allow_pickle, fix_imports, encoding, max_header_size
+        Of arrays, as `numpy.load` has them. A compiled function takes none of them into account.
+
+    Returns
+    -------
+    Compiled, or what `numpy.load` returns
+        A compiled function computes bit for bit the same as the one that was saved, from Python, in functions of
+        Numba's, and in C. The same file is loaded once.
+
+    Raises
+    ------
+    ValueError
+        If a compiled function's file is damaged, or of a later format.
+
+    See Also
+    --------
+    compile : Makes compiled functions.
+
+    Notes
+    -----
+    The file of a compiled function has numbers and names of instructions, no code and no addresses; all that it says is
+    checked before anything is executed. How long it computes, and how much of this machine's memory it takes, is up to
+    its author.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg, tempfile, pathlib
+    >>> h = tg.compile(lambda x, y: {"product": x * y}, (np.zeros(2), 1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     h.save(pathlib.Path(folder, "product.tape"))
+    ...     loaded = tg.load(pathlib.Path(folder, "product.tape"))
+    >>> loaded(np.array([1.0, 2.0]), 3.0)
+    {'product': array([3., 6.])}
+    """
+    if isinstance(file, str | os.PathLike):
+        with open(file, "rb") as stream:
+            if is_ours(stream.read(FIRST_BYTES)):
+                stream.seek(0)
+                return _checked(stream.read(), os.fspath(file))
+    return np.load(
+        file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size
+    )  # fmt: skip
+
+
+def _checked(content: bytes, path: Any) -> Compiled:
+    try:
+        return _loaded(content)
+    except DamagedFileError as error:
+        raise ValueError(f"load: {path} holds no compiled function that can be loaded: {error}") from None
 
 
 def _fused(function: Callable[..., Any], fuse: bool | None) -> bool:

@@ -64,14 +64,7 @@ class Book:
         if not self.ways:
             return
         first = self.ways[0]
-        expected, found = _described(first.arguments, first.given), _described(arguments, given)
-        if expected != found:
-            raise TypeError(
-                f"{self.name} was compiled for {_listed(expected[1])}, but got {_listed(found[1])}"
-                if expected[1] != found[1]
-                else f"{self.name} was compiled for arguments of another structure, or for other values of what is no"
-                " array or float"
-            )
+        check_look(self.name, (first.arguments, first.given), (arguments, given))
 
     def replay(
         self, arguments: Arguments, check: Any, given: Sequence[np.ndarray], by: Any
@@ -117,7 +110,7 @@ class Frozen(Jit[..., Any]):
         found = book.replay(arguments, check, given, by)
         if found is None:
             if not book.open:
-                raise UnrecordedWayError(_no_way(book.name))
+                raise UnrecordedWayError(no_way(book.name))
             found = self._record(arguments, spec, check, given, by)
         return found
 
@@ -142,7 +135,24 @@ def _call_while_open(function: Callable[..., Any], book: Book, *args: Any, **kwa
     return function(*args, **kwargs)
 
 
-def _no_way(name: str) -> str:
+def check_look(
+    name: str,
+    example: tuple[Arguments, Sequence[np.ndarray]],
+    call: tuple[Arguments, Sequence[np.ndarray]],
+) -> None:
+    """Refuse the arguments of a call that look different from those of an example."""
+    expected, found = _described(*example), _described(*call)
+    if expected != found:
+        raise TypeError(
+            f"{name} was compiled for {_listed(expected[1])}, but got {_listed(found[1])}"
+            if expected[1] != found[1]
+            else f"{name} was compiled for arguments of another structure, or for other values of what is no array or"
+            " float"
+        )
+
+
+def no_way(name: str) -> str:
+    """Say that a call goes no way that is known."""
     return (
         f"{name} was compiled from examples none of which went the way that these arguments go: a branch, a mask or an"
         " integer of the function comes out differently, or plain NumPy has computed from an array that has changed"

@@ -1,9 +1,7 @@
 """`compile`: what a recorded function computes as a value, from Python and by its handle on raw addresses."""
 
-import copy
 import ctypes
 import os
-import pickle
 import threading
 import warnings
 from collections.abc import Callable
@@ -166,20 +164,6 @@ def test_an_array_that_plain_numpy_computed_from_is_guarded() -> None:
 def test_examples_with_other_numbers_of_arguments_are_refused(function: Any, args: Any, words: str) -> None:
     with pytest.raises(TypeError, match=words):
         tg.compile(function, args)
-
-
-def test_pickles_are_recorded_anew_from_the_function_and_the_examples() -> None:
-    examples = [way.copy() for way in WAYS]
-    h = tg.compile(tg.value_and_grad(branching), *examples)
-    for example in examples:
-        example[:] = 0.0  # what the caller does with them makes no difference
-    loaded = pickle.loads(pickle.dumps(h))
-    assert repr(loaded) == repr(h)
-    for x in WAYS:
-        alike(in_c(loaded, x)[1], h(x))
-    assert copy.copy(h) is copy.deepcopy(h) is h
-    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
-        pickle.dumps(tg.compile(lambda x: x, X))
 
 
 def test_what_cannot_be_compiled_is_refused() -> None:

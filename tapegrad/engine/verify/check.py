@@ -134,6 +134,17 @@ def check_if_enabled(tape: Tape) -> None:
         check(tape)
 
 
+def check_entries(t: TapeView) -> None:
+    """Raise if slots, instructions or derivatives of a tape that was made, not recorded, are not legal.
+
+    Raises
+    ------
+    IllegalTapeError
+        As `check`, of which it leaves out what the engine keeps account of.
+    """
+    _check_entries(t, _TAPE)
+
+
 def _check_entries(t: TapeView, what: str) -> None:
     """Hold slots, instructions and derivatives against the rules for tapes and for what passes return."""
     _apply(SLOT_RULES, t, list(t.slots), "slot", what)

@@ -1,0 +1,87 @@
+"""The file itself: an ``.npz`` of plain arrays, one of which is the header, as the bytes of a JSON text."""
+
+import io
+import json
+import math
+import zipfile
+import zlib
+from typing import Any
+
+import numpy as np
+
+from tapegrad.program.archive.fields import DamagedFileError, field, refuse_unless
+
+FORMAT = 1
+_HEADER = "tapegrad"  # the first array, by whose name a file is known
+_NAME_AT = 30  # where a zip archive has the name of its first part
+FIRST_BYTES = 64  # enough for `is_ours`
+_DTYPES = (np.dtype(np.uint8), np.dtype(np.int64))
+_NO_FILE = (
+    zipfile.BadZipFile, zlib.error, ValueError, KeyError, TypeError, EOFError, OSError, OverflowError, IndexError,
+    NotImplementedError, RuntimeError, SyntaxError, UnicodeError,
+)  # fmt: skip
+
+
+def written(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """A file's bytes."""
+    text = json.dumps({"format": FORMAT, **header}, separators=(",", ":"), allow_nan=False).encode()
+    stream = io.BytesIO()
+    np.savez(stream, allow_pickle=False, **{_HEADER: np.frombuffer(text, np.uint8)}, **arrays)
+    return stream.getvalue()
+
+
+def is_ours(content: bytes) -> bool:
+    """Whether a file's first bytes are those of one that `written` has made, whatever comes behind."""
+    return content.startswith(f"{_HEADER}.npy".encode(), _NAME_AT)
+
+
+def read(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the arrays of a file.
+
+    Raises
+    ------
+    DamagedFileError
+        If it is something else, or of a later format.
+    """
+    try:
+        arrays = _arrays(content)
+        header = json.loads(arrays.pop(_HEADER).tobytes())
+    except DamagedFileError:
+        raise
+    except _NO_FILE as error:  # all that a damaged archive makes zipfile, NumPy's header and JSON raise
+        raise DamagedFileError(f"it cannot be read ({type(error).__name__}: {error})") from None
+    number = field(header, "format", int)
+    refuse_unless(
+        number <= FORMAT,
+        f"it has format {number}, and this version of tapegrad reads formats up to {FORMAT}: load it with a newer one",
+    )
+    refuse_unless(number == FORMAT, f"there is no format {number}")
+    return header, arrays
+
+
+def _arrays(content: bytes) -> dict[str, np.ndarray]:
+    """The arrays, none of which takes more than its bytes in the file."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        plain = all(
+            each.compress_type == zipfile.ZIP_STORED and each.file_size == each.compress_size
+            for each in members
+        )
+        refuse_unless(plain, "parts of it are compressed")
+        claimed = sum(each.file_size for each in members)
+        refuse_unless(claimed <= len(content), f"its parts claim {claimed} bytes, but it has {len(content)}")
+        return {each.filename.removesuffix(".npy"): _array(archive.read(each)) for each in members}
+
+
+def _array(content: bytes) -> np.ndarray:
+    """One array, if its bytes are as many as its header says."""
+    stream = io.BytesIO(content)
+    refuse_unless(np.lib.format.read_magic(stream) == (1, 0), "an array of another version")
+    shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+    refuse_unless(dtype in _DTYPES and not in_columns, f"an array of dtype {dtype}")
+    rest = content[stream.tell() :]
+    refuse_unless(
+        min(shape, default=0) >= 0 and math.prod(shape) * dtype.itemsize == len(rest),
+        f"an array of shape {shape} has {len(rest)} bytes",
+    )
+    return np.frombuffer(rest, dtype).reshape(shape)

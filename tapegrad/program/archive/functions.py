@@ -1,0 +1,97 @@
+"""A compiled function in a file: its ways, and the structures of its arguments and results."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.tape.view import View
+from tapegrad.program.archive import container
+from tapegrad.program.archive.fields import field, refuse_unless
+from tapegrad.program.archive.pack import Constants
+from tapegrad.program.archive.structures import Tree, argument, result, tree_of
+from tapegrad.program.archive.unpack import constants_of
+from tapegrad.program.archive.ways import packed_way, unpacked_way
+from tapegrad.program.handle import Handle, Way
+
+_MOST_WAYS = 1000
+
+
+def packed_function(
+    name: str, example: tuple[Any, ...], results: Sequence[Any], ways: Sequence[Way]
+) -> bytes:
+    """The bytes of a file.
+
+    Parameters
+    ----------
+    name
+        What the function is called.
+    example
+        Its arguments.
+    results
+        What each of the ways has returned.
+    ways
+        The ways.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a file cannot hold it.
+    """
+    trees = [tree_of(value, result, "the results") for value in results]
+    if any(tree != trees[0] for tree in trees):
+        raise TypeError(f"save: the ways of {name} return different structures; a file holds one")
+    constants = Constants()
+    parts = [packed_way(way, constants, name) for way in ways]
+    header = {
+        "name": name,
+        "arguments": tree_of(example, argument, "the arguments"),
+        "results": trees[0],
+        "ways": [each for each, _ in parts],
+        "constants": constants.records,
+    }
+    arrays = {f"way{w}.{key}": array for w, (_, each) in enumerate(parts) for key, array in each.items()}
+    arrays |= {f"constant{k}": array for k, array in enumerate(constants.arrays)}
+    return container.written(header, arrays)
+
+
+class StoredFunction:
+    """A compiled function from the bytes of a file.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    arguments, results
+        What they look like.
+    handle
+        Its programs, made here.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        header, arrays = container.read(content)
+        self.name = field(header, "name", str)
+        self.arguments = Tree(field(header, "arguments", dict), "arguments")
+        self.results = Tree(field(header, "results", dict), "results")
+        constants = constants_of(header, arrays)
+        ways = field(header, "ways", list)
+        refuse_unless(0 < len(ways) <= _MOST_WAYS, f"{len(ways)} ways")
+        inputs, results = (
+            [View.in_c_order(shape, dtype) for shape, dtype in tree.looks]
+            for tree in (self.arguments, self.results)
+        )
+        made = [
+            unpacked_way(_record(way), _part(arrays, f"way{number}."), constants, (inputs, results))
+            for number, way in enumerate(ways)
+        ]
+        self.handle = Handle(made, inputs, results)
+
+
+def _record(way: Any) -> dict[str, Any]:
+    refuse_unless(type(way) is dict, "a way is no record")
+    found: dict[str, Any] = way
+    return found
+
+
+def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,152 @@
+"""A recording as arrays of numbers, with names in place of codes and numbers of constants in place of addresses."""
+
+import ctypes
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.tape.layout import DIFFERENTIABLE, EXTERNAL, NONE, TRACED
+from tapegrad.engine.tape_view import Instruction, TapeView, read_tape
+from tapegrad.ops import CODES
+from tapegrad.ops.params import GuardParams
+from tapegrad.program.recording import RecordedTape
+
+_GUARD = CODES["guard"]
+KEPT_FLAGS = DIFFERENTIABLE | EXTERNAL | TRACED
+
+
+class Constants:
+    """The constants of a file, each once."""
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, content: bytes) -> int:
+        """The number of a constant."""
+        digest = hashlib.sha256(content).hexdigest()
+        if digest not in self._numbers:
+            self._numbers[digest] = len(self.arrays)
+            self.arrays.append(np.frombuffer(content, np.uint8))
+        return self._numbers[digest]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """What the header says of them."""
+        return [
+            {"bytes": len(a), "sha256": digest} for a, digest in zip(self.arrays, self._numbers, strict=True)
+        ]
+
+
+def packed(
+    recording: RecordedTape, constants: Constants, name: str
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a file holds of a recording: part of the header, and the arrays."""
+    tape = read_tape(recording)
+    live = _stored(tape, name)
+    slots = sorted({*tape.inputs, *tape.outputs, *_named(tape, live)})
+    buffers = sorted({tape.slots[s].buffer for s in slots})
+    slot_numbers, buffer_numbers = ({old: new for new, old in enumerate(each)} for each in (slots, buffers))
+    ops = sorted({tape.instructions[i].op for i in live})
+    pool: list[int] = []
+    arrays = {
+        "instructions": _instructions(tape, live, ops, slot_numbers, pool, constants),
+        "slots": _slots(tape, slots, buffer_numbers, pool),
+        "buffers": _buffers(tape, buffers, constants),
+    }
+    header = {
+        "ops": [kernel_table.op_name(op) for op in ops],
+        "dtypes": list(kernel_table.DTYPE_NAMES),
+        "inputs": [slot_numbers[s] for s in tape.inputs],
+        "outputs": [slot_numbers[s] for s in tape.outputs],
+    }
+    return header, {**arrays, "words": np.array(pool, np.int64)}
+
+
+def _named(tape: TapeView, live: Sequence[int]) -> list[int]:
+    return [s for i in live for s in (tape.instructions[i].result, *tape.instructions[i].operands)]
+
+
+def _stored(tape: TapeView, name: str) -> list[int]:
+    """The instructions that are stored: all but guards on what is a constant in the file."""
+    found = []
+    for i in tape.live:
+        instruction = tape.instructions[i]
+        row = kernel_table.row(instruction.op)
+        if row.kind == "callback":
+            raise TypeError(
+                f"save: {name} calls functions of Python: an op of one's own, `vmap` inside it, or a result of plain"
+                " NumPy that is asked for again. A file holds no code; pickle the function and compile it where it is"
+                " used"
+            )
+        if instruction.op == _GUARD and _is_constant(tape, tape.slots[instruction.operands[0]].buffer):
+            _check_unchanged(tape, instruction, name)
+            continue
+        found.append(i)
+    return found
+
+
+def _is_constant(tape: TapeView, buffer: int) -> bool:
+    return buffer not in tape.writers and buffer not in {tape.slots[s].buffer for s in tape.inputs}
+
+
+def _check_unchanged(tape: TapeView, guard: Instruction, name: str) -> None:
+    """Refuse to store a constant that is not what the function was recorded with."""
+    slot, (bytes_, address) = tape.slots[guard.operands[0]], guard.params
+    primal = tape.buffers[slot.buffer].primal
+    if bytes_ and ctypes.string_at(primal + slot.view.offset, bytes_) != ctypes.string_at(address, bytes_):
+        raise ValueError(
+            f"save: an array that {name} closes over has changed since it was compiled, and plain NumPy has computed"
+            " from it; compile it anew"
+        )
+
+
+def _instructions(
+    tape: TapeView,
+    live: Sequence[int],
+    ops: list[int],
+    numbers: dict[int, int],
+    pool: list[int],
+    constants: Constants,
+) -> np.ndarray:
+    """A line for each: number of the op's name, result, three operands, place of the parameters, how many."""
+    lines = []
+    for i in live:
+        each = tape.instructions[i]
+        words = _params(each, constants)
+        operands = [*(numbers[s] for s in each.operands), NONE, NONE, NONE][:3]
+        lines.append([ops.index(each.op), numbers[each.result], *operands, len(pool), len(words)])
+        pool += words
+    return np.array(lines, np.int64).reshape(-1, 7)
+
+
+def _params(instruction: Instruction, constants: Constants) -> Sequence[int]:
+    """The parameters; of a guard the number of a constant in place of the address."""
+    if instruction.op != _GUARD:
+        return instruction.params
+    params = GuardParams(*instruction.params)
+    return params.bytes, constants.number(ctypes.string_at(params.address, params.bytes))
+
+
+def _slots(tape: TapeView, slots: list[int], buffers: dict[int, int], pool: list[int]) -> np.ndarray:
+    """A line for each: buffer, dtype, dimensions, offset, place of extents and strides."""
+    lines = []
+    for s in slots:
+        slot = tape.slots[s]
+        lines.append([buffers[slot.buffer], slot.dtype, slot.view.ndim, slot.view.offset, len(pool)])
+        pool += (*slot.shape, *slot.strides)
+    return np.array(lines, np.int64).reshape(-1, 5)
+
+
+def _buffers(tape: TapeView, buffers: list[int], constants: Constants) -> np.ndarray:
+    """A line for each: bytes, flags, number of the constant that it is."""
+    lines = []
+    for b in buffers:
+        each, constant = tape.buffers[b], NONE
+        if _is_constant(tape, b):
+            constant = constants.number(ctypes.string_at(each.primal, each.bytes) if each.bytes else b"")
+        lines.append([each.bytes, each.flags & KEPT_FLAGS, constant])
+    return np.array(lines, np.int64).reshape(-1, 3)

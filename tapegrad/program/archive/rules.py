@@ -1,0 +1,140 @@
+"""What must hold of a tape from a file beside the rules of `engine.verify`, which trust who recorded it.
+
+A rule takes a view of the tape and the number of an instruction or of a buffer, and says what is wrong; nothing if it
+holds.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.tape.layout import MAX_NDIM
+from tapegrad.engine.tape_view import Slot, TapeView
+from tapegrad.ops import CODES
+from tapegrad.ops.params import Region, read, words_of
+from tapegrad.program.archive.fields import most_bytes
+
+# For each op that stands on the factors of matrices, the operand that they are: kernels trust their row exchanges.
+_FACTORS = {"lu_solve": 2, "lu_triangles": 1, "lu_pivots": 0, "det": 1, "slogdet": 1}
+_STANDING_ON_FACTORS = {CODES[name]: operand for name, operand in _FACTORS.items()}
+_LU = CODES["lu"]
+
+
+def it_calls_no_python(t: TapeView, i: int) -> str:
+    """No instruction calls what an address leads to."""
+    return "it calls Python" if kernel_table.row(t.instructions[i].op).kind == "callback" else ""
+
+
+def words_are_those_of_the_record(t: TapeView, i: int) -> str:
+    """The words of the parameters are read as they are meant; what they go over fits into memory."""
+    instruction = t.instructions[i]
+    record = kernel_table.row(instruction.op).params
+    if record is None:
+        return ""
+    try:
+        found = read(record, instruction.params)
+    except (ValueError, TypeError, RuntimeError, StopIteration) as error:
+        return f"parameters {instruction.params} ({error})"
+    words: Any = tuple(words_of(found))
+    if words != tuple(instruction.params):
+        return f"parameters {instruction.params} are read as {words}"
+    return next(filter(None, map(_broken_region, _regions(found))), "")
+
+
+def _regions(value: Any) -> Iterator[Region]:
+    if isinstance(value, Region):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _regions(part)
+
+
+def _broken_region(region: Region) -> str:
+    if len(region.extents) > MAX_NDIM or min(region.extents, default=0) < 0:
+        return f"a region of extents {region.extents}"
+    large = math.prod(max(1, extent) for extent in region.extents) > most_bytes() // 8
+    return f"a region of extents {region.extents} is larger than memory" if large else ""
+
+
+def factors_come_from_the_matrices(t: TapeView, i: int) -> str:
+    """Row exchanges are taken only from what has factored matrices of the same kind."""
+    instruction = t.instructions[i]
+    number = _STANDING_ON_FACTORS.get(instruction.op)
+    if number is None:
+        return ""
+    factors = t.slots[instruction.operands[number]]
+    writers = t.writers.get(factors.buffer, [])
+    if len(writers) != 1 or t.instructions[writers[0]].op != _LU:
+        return f"operand {number} is not what `lu` gives"
+    made, matrices = t.result(writers[0]), t.operands(writers[0])[0]
+    if made.view != factors.view:
+        return f"operand {number} is only a part of what `lu` gives"
+    if tuple(t.instructions[writers[0]].params) != _matrices(t, i):
+        return f"operand {number} is of other matrices"
+    own = _matrices_dtype(t, i)
+    return "" if own in (None, matrices.dtype) else f"operand {number} is of matrices of another dtype"
+
+
+def _matrices(t: TapeView, i: int) -> tuple[int, int]:
+    """How many matrices the factors of an instruction are of, and of how many rows."""
+    instruction = t.instructions[i]
+    record: Any = kernel_table.row(instruction.op).params
+    params = read(record, instruction.params)
+    return params.matrices if getattr(params, "stride", 1) else 1, params.n
+
+
+def _matrices_dtype(t: TapeView, i: int) -> int | None:
+    """The dtype of the matrices that an instruction takes the factors of; `None` where it does not say."""
+    row = kernel_table.row(t.instructions[i].op)
+    return t.operands(i)[0].dtype if row.arity > 1 else None
+
+
+def arguments_are_whole_and_only_read(t: TapeView) -> str:
+    """Arguments lie on buffers of their own, which they cover and nothing writes."""
+    buffers = [t.slots[s].buffer for s in t.inputs]
+    if len(set(buffers)) != len(buffers):
+        return "two arguments lie on one buffer"
+    return next(filter(None, (_broken_argument(t, t.slots[s]) for s in t.inputs)), "")
+
+
+def _broken_argument(t: TapeView, slot: Slot) -> str:
+    if slot.buffer in t.writers:
+        return f"an argument lies on buffer {slot.buffer}, which is written"
+    return "" if _is_whole(t, slot) else f"an argument is not the whole of buffer {slot.buffer}"
+
+
+def results_are_whole_and_computed(t: TapeView) -> str:
+    """Each result is the whole of a buffer that is written, and which no other result is on."""
+    buffers = [t.slots[s].buffer for s in t.outputs]
+    if len(set(buffers)) != len(buffers):
+        return "two results lie on one buffer"
+    computed = all(b in t.writers for b in buffers)
+    whole = all(_is_whole(t, t.slots[s]) for s in t.outputs)
+    return "" if computed and whole else "a result is not the whole of a buffer that is computed"
+
+
+def _is_whole(t: TapeView, slot: Slot) -> bool:
+    return slot.view.covers(t.buffers[slot.buffer].bytes) and slot.view.offset == 0
+
+
+def elements_lie_on_their_boundaries(t: TapeView, s: int) -> str:
+    """Elements begin at multiples of their size."""
+    view = t.slots[s].view
+    steps = np.array([view.offset, *view.steps], np.int64) if view.size else np.zeros(1, np.int64)
+    return f"elements of {view.itemsize} bytes at {steps}" if (steps % view.itemsize).any() else ""
+
+
+def writers_follow_one_another(t: TapeView, b: int) -> str:
+    """The instructions that write a buffer follow one another, as `engine.verify` asks of what counts producers."""
+    writers = t.writers[b]
+    together = writers == list(range(writers[0], writers[-1] + 1))
+    return "" if together else f"the instructions that write it, {writers}, do not follow one another"
+
+
+PARAMETER_RULES = (it_calls_no_python, words_are_those_of_the_record)
+WRITER_RULES = (writers_follow_one_another,)
+FACTOR_RULES = (factors_come_from_the_matrices,)
+WHOLE_RULES = (arguments_are_whole_and_only_read, results_are_whole_and_computed)

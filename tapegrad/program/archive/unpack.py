@@ -1,0 +1,226 @@
+"""Arrays of numbers from a file as a tape that programs are bound from.
+
+Every number is held against its bounds, then every rule of `engine.verify` and of `archive.rules` against the tape,
+before anything is executed or memory for it is allocated. No address comes from the file.
+"""
+
+import hashlib
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table, verify
+from tapegrad.engine.tape.columns import HEADER_WORDS
+from tapegrad.engine.tape.layout import ALL_LIVE, MAX_NDIM, NONE
+from tapegrad.engine.tape.tape import DTYPES
+from tapegrad.engine.tape.view import View
+from tapegrad.engine.tape_view import Buffer, Instruction, Slot, TapeView
+from tapegrad.errors import IllegalTapeError
+from tapegrad.ops import CODES
+from tapegrad.ops.params import GuardParams
+from tapegrad.program.archive import rules
+from tapegrad.program.archive.fields import (
+    DamagedFileError,
+    check_size,
+    field,
+    in_range,
+    integers,
+    most_bytes,
+    refuse_unless,
+)
+from tapegrad.program.archive.pack import KEPT_FLAGS
+from tapegrad.program.lanes.widened_tape import WidenedTape
+
+_GUARD = CODES["guard"]
+_MOST = 1 << 24  # instructions, slots, buffers
+_FURTHEST = 1 << 47  # bytes from one element to the next
+_WIDTHS = {"instructions": 7, "slots": 5, "buffers": 3}
+
+
+class _Constants:
+    """What programs read where it lies: the arrays of the file, by the number of the buffer that each is on."""
+
+    def __init__(self, owners: dict[int, np.ndarray]) -> None:
+        self.owners = owners
+        self.words = np.zeros(HEADER_WORDS, np.int64)
+        self.words[ALL_LIVE] = 1
+        for word, address in kernel_table.tables().items():
+            self.words[word] = address
+
+
+def constants_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """The constants of a file, each in memory of its own that is aligned and not written to."""
+    found = []
+    for number, record in enumerate(field(header, "constants", list)):
+        array = _array(arrays, f"constant{number}", 1)
+        refuse_unless(array.dtype == np.uint8, f"constant {number} is not of bytes")
+        refuse_unless(field(record, "bytes", int) == len(array), f"constant {number} has {len(array)} bytes")
+        right = field(record, "sha256", str) == hashlib.sha256(array.tobytes()).hexdigest()
+        refuse_unless(right, f"constant {number} is damaged: its SHA-256 is another one")
+        words = np.zeros(-(-len(array) // 8) + 1, np.int64)
+        own = words.view(np.uint8)[: len(array)]
+        own[:] = array
+        found.append(own)
+    return found
+
+
+class Unpacked:
+    """A recording from a file.
+
+    Attributes
+    ----------
+    tape
+        What it is like, found legal.
+    recording
+        What programs are bound from.
+    """
+
+    def __init__(
+        self, header: dict[str, Any], arrays: dict[str, np.ndarray], constants: list[np.ndarray]
+    ) -> None:
+        self._constants, self._kept = constants, list[np.ndarray]()
+        self._words = _array(arrays, "words", 1)
+        lines = {name: _array(arrays, name, 2) for name in _WIDTHS}
+        for name, width in _WIDTHS.items():
+            refuse_unless(
+                lines[name].shape[1] == width and len(lines[name]) < _MOST, f"{name}: {lines[name].shape}"
+            )
+        refuse_unless(
+            all(array.dtype == np.int64 for array in (self._words, *lines.values())), "a table of bytes"
+        )
+        counts = {name: len(table) for name, table in lines.items()}
+        refuse_unless(counts["slots"] > 0 and counts["buffers"] > 0, "there are no slots")
+        self._owners: dict[int, np.ndarray] = {}
+        buffers = self._read_buffers(lines["buffers"])
+        slots = self._read_slots(lines["slots"], field(header, "dtypes", list), counts["buffers"])
+        instructions = self._read_instructions(
+            lines["instructions"], field(header, "ops", list), counts["slots"]
+        )
+        named = [integers(header.get(n), 0, counts["slots"], n) for n in ("inputs", "outputs")]
+        self.tape = TapeView(
+            tuple(instructions), slots, buffers, tuple(named[0]), tuple(named[1]), True, counts["slots"], None
+        )
+        _check(self.tape)
+        self._check_what_is_read()
+        base: Any = _Constants(self._owners)
+        self.recording = WidenedTape(base, instructions, slots, buffers, self._kept)
+
+    def _read_buffers(self, lines: np.ndarray) -> dict[int, Buffer]:
+        in_range(lines[:, 0], 0, most_bytes(), "bytes of buffers")
+        in_range(lines[:, 1], 0, KEPT_FLAGS + 1, "flags")
+        refuse_unless((lines[:, 1] & ~KEPT_FLAGS == 0).all(), "flags")
+        in_range(lines[:, 2], NONE, len(self._constants), "constants of buffers")
+        refuse_unless(sum(lines[:, 0].tolist()) < most_bytes(), "more bytes than this machine has memory")
+        return {b: self._buffer(b, *line) for b, line in enumerate(lines.tolist())}
+
+    def _buffer(self, number: int, bytes_: int, flags: int, constant: int) -> Buffer:
+        primal = content = 0
+        if constant != NONE:
+            array = self._constants[constant]
+            refuse_unless(len(array) == bytes_, f"buffer {number} of {bytes_} bytes is constant {constant}")
+            self._owners[number] = array
+            primal = int(array.ctypes.data)
+            content = struct.unpack("<q", array.tobytes().ljust(8, b"\0"))[0] if bytes_ <= 8 else 0
+        return Buffer(primal, 0, bytes_, 1, 0, 0, NONE, flags, content)
+
+    def _read_slots(self, lines: np.ndarray, dtypes: list[Any], buffers: int) -> dict[int, Slot]:
+        names = list(kernel_table.DTYPE_NAMES)
+        refuse_unless(all(name in names for name in dtypes), f"dtypes {dtypes}")
+        in_range(lines[:, 0], 0, buffers, "buffers of slots")
+        in_range(lines[:, 1], 0, len(dtypes), "dtypes of slots")
+        in_range(lines[:, 2], 0, MAX_NDIM + 1, "dimensions")
+        in_range(lines[:, 3], 0, most_bytes(), "offsets")
+        in_range(lines[:, 4], 0, len(self._words) + 1, "places of extents")
+        in_range(lines[:, 4] + 2 * lines[:, 2], 0, len(self._words) + 1, "places of extents")
+        codes = [names.index(name) for name in dtypes]
+        return {s: self._slot(s, codes[line[1]], *line) for s, line in enumerate(lines.tolist())}
+
+    def _slot(self, number: int, code: int, buffer: int, _: int, ndim: int, offset: int, place: int) -> Slot:
+        words = self._words[place : place + 2 * ndim]
+        in_range(words[:ndim], 0, most_bytes(), f"extents of slot {number}")
+        in_range(words[ndim:], -_FURTHEST, _FURTHEST, f"strides of slot {number}")
+        numbers = words.tolist()
+        check_size(numbers[:ndim], DTYPES[code].itemsize, f"slot {number}")
+        view = View(offset, tuple(numbers[:ndim]), tuple(numbers[ndim:]), DTYPES[code])
+        address = self._keep(words) if ndim else 0
+        return Slot(buffer, code, ndim, address, 1, view)
+
+    def _keep(self, words: np.ndarray) -> int:
+        self._kept.append(words.copy())
+        return int(self._kept[-1].ctypes.data)
+
+    def _read_instructions(self, lines: np.ndarray, ops: list[Any], slots: int) -> list[Instruction]:
+        unknown = [name for name in ops if type(name) is not str or name not in CODES]
+        refuse_unless(not unknown, f"this version of tapegrad has no op {unknown[:1]}")
+        in_range(lines[:, 0], 0, len(ops), "ops")
+        in_range(lines[:, 1], 0, slots, "results")
+        in_range(lines[:, 2:5], NONE, slots, "operands")
+        in_range(lines[:, 5:7], 0, len(self._words) + 1, "places of parameters")
+        in_range(lines[:, 5] + lines[:, 6], 0, len(self._words) + 1, "places of parameters")
+        return [self._instruction(CODES[ops[line[0]]], *line[1:]) for line in lines.tolist()]
+
+    def _instruction(
+        self, op: int, result: int, a: int, b: int, c: int, place: int, length: int
+    ) -> Instruction:
+        operands = (a, b, c) if c != NONE else (a, b) if b != NONE else (a,) if a != NONE else ()
+        if kernel_table.row(op).params is None:
+            refuse_unless(length == 0, "parameters, of which the op has none")
+            return Instruction(op, result, operands)
+        words = tuple(self._words[place : place + length].tolist())
+        if op == _GUARD:
+            words = self._guarded(words)
+        return Instruction(
+            op, result, operands, self._keep(np.array([len(words), *words], np.int64)) + 8, 0, words
+        )
+
+    def _guarded(self, words: tuple[int, ...]) -> tuple[int, ...]:
+        """The parameters of a guard, with the address of a constant in place of its number."""
+        refuse_unless(
+            len(words) == 2 and 0 <= words[1] < len(self._constants), f"a guard's parameters {words}"
+        )
+        array = self._constants[words[1]]
+        refuse_unless(words[0] == len(array), f"a guard on {words[0]} bytes has a constant of {len(array)}")
+        return tuple(GuardParams(words[0], int(array.ctypes.data)))
+
+    def _check_what_is_read(self) -> None:
+        """What nothing writes is an argument or a constant, and nothing else is."""
+        t = self.tape
+        arguments = {t.slots[s].buffer for s in t.inputs}
+        for b, buffer in t.buffers.items():
+            sources = (b in t.writers) + (b in arguments) + (b in self._owners)
+            refuse_unless(
+                sources == 1 or (sources == 0 and buffer.bytes == 0),
+                f"buffer {b} is {sources} of computed, an argument, and a constant",
+            )
+
+
+def _check(t: TapeView) -> None:
+    """Hold a tape against all rules; each relies on those before it."""
+    _apply(t, rules.PARAMETER_RULES, range(len(t.instructions)), "instruction")
+    _apply(t, (rules.elements_lie_on_their_boundaries,), t.slots, "slot")
+    try:
+        verify.check_entries(t)
+    except IllegalTapeError as error:
+        raise DamagedFileError(str(error)) from None
+    _apply(t, rules.WRITER_RULES, t.writers, "buffer")
+    _apply(t, rules.FACTOR_RULES, range(len(t.instructions)), "instruction")
+    for rule in rules.WHOLE_RULES:
+        said = rule(t)
+        refuse_unless(not said, said)
+
+
+def _apply(t: TapeView, applied: Sequence[verify.Rule], entries: Iterable[int], kind: str) -> None:
+    for k in entries:
+        for rule in applied:
+            said = rule(t, k)
+            refuse_unless(not said, f"{kind} {k}: {said}")
+
+
+def _array(arrays: dict[str, np.ndarray], name: str, ndim: int) -> np.ndarray:
+    """An array of the file with so many dimensions."""
+    found = arrays.get(name)
+    if found is None or found.ndim != ndim:
+        raise DamagedFileError(f"there is no array {name!r} of {ndim} dimensions")
+    return found

@@ -1,0 +1,282 @@
+"""Compiled functions in files: what is loaded is the same function, and a damaged file does no harm."""
+
+import copy
+import hashlib
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad.engine.sweep import replay
+from tapegrad.program.archive import container
+from tapegrad.program.workspace import Workspace
+from tapegrad.pytree import flatten
+
+X = np.linspace(0.5, 1.5, 6)
+PAIR = ({"b": np.array([1.0, 2.0]), "a": [np.array([[0.5, 1.5, 2.5]]), 2.0]},)
+MATRIX = np.arange(16.0).reshape(4, 4) + 5 * np.eye(4)
+
+
+def rosenbrock(x: Any) -> Any:
+    return tg.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def scaled(x: Any, n: int) -> Any:
+    return tg.sum(x) * n
+
+
+def branching(x: Any) -> Any:
+    return tg.sum(x**2) if x[0] > 0 else tg.sum(x) * 3
+
+
+CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "several results": (lambda x, y: {"p": x * y, "s": tg.sum(x), "none": None, "k": 3.0}, (X, 2.0)),
+    "passed integers": (lambda x, n: (x * n, n), (X, np.arange(6, dtype=np.int32))),
+    "fixed arguments": (
+        lambda x, how: x * 2 if how["name"] == "twice" else x,
+        (X, {"name": "twice", "n": 3}),
+    ),
+    "gradient": (tg.grad(rosenbrock), (X,)),
+    "float32": (tg.value_and_grad(rosenbrock), (X.astype(np.float32),)),
+    "of a structure": (
+        tg.value_and_grad(lambda p: tg.sum(p["a"][0]) * tg.sum(p["b"] ** 2) * p["a"][1]),
+        PAIR,
+    ),
+    "aux": (tg.value_and_grad(lambda x: (tg.sum(x**2), {"m": x * 2, "c": "text"}), has_aux=True), (X,)),
+    "constant": (tg.value_and_grad(lambda x: 3.0), (X,)),
+    "jacobian": (tg.jacobian(lambda x: tg.sin(x) * x[0]), (X,)),
+    "rows": (tg.jacrev(lambda x: tg.stack([x[0] * x[1], tg.sum(x)])), (X,)),
+    "hessian": (tg.hessian(lambda x, y: tg.sum(x**2) * y**3, (0, 1)), (X, 2.0)),
+    "product": (tg.hvp(rosenbrock), (X, X[::-1].copy())),
+    "along": (lambda x, v: tg.jvp(rosenbrock, (x,), (v,)), (X, X)),
+    "indices": (tg.value_and_grad(lambda x, i: tg.sum(x[i] ** 2)), (X, np.array([0, 1, 3]))),
+    "matrices": (tg.grad(lambda a: tg.sum(tg.linalg.solve(a, X[:4])) + tg.linalg.det(a)), (MATRIX,)),
+    "closed over": (tg.value_and_grad(lambda x: tg.sum((x * X[::-1]) @ np.ones((6, 2)))), (X,)),
+}
+
+
+def saved(h: Any, folder: Path) -> Path:
+    path = folder / "function.tape"
+    h.save(path)
+    return path
+
+
+def same(found: Any, expected: Any) -> None:
+    """Structures, types, dtypes and bits are the same."""
+    assert flatten(found)[1] == flatten(expected)[1]
+    for a, b in zip(flatten(found)[0], flatten(expected)[0], strict=True):
+        assert type(a) is type(b)
+        if isinstance(a, np.ndarray | np.generic):
+            assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+        else:
+            assert a == b
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_loaded_computes_bit_for_bit_the_same(name: str, tmp_path: Path) -> None:
+    function, args = CASES[name]
+    h = tg.compile(function, args)
+    loaded = tg.load(saved(h, tmp_path))
+    assert repr(loaded) == repr(h)
+    same(loaded(*args), h(*args))
+    assert pickle.loads(pickle.dumps(h)) is loaded is pickle.loads(pickle.dumps(loaded))
+
+
+def test_all_ways_are_in_one_file_and_their_guards_hold(tmp_path: Path) -> None:
+    ways = np.array([1.0, 2.0]), np.array([-1.0, 2.0])
+    h = tg.compile(tg.grad(branching), *ways)
+    for other in (tg.load(saved(h, tmp_path)), copy.copy(h), pickle.loads(pickle.dumps(h))):
+        for x in (*ways, *ways[::-1]):
+            same(other(x), h(x))
+    one = tg.load(saved(tg.compile(tg.grad(branching), ways[0]), tmp_path))
+    with pytest.raises(tg.UnrecordedWayError, match="branching"):
+        one(ways[1])
+
+
+def test_arrays_that_are_closed_over_are_in_the_file_as_they_were_saved(tmp_path: Path) -> None:
+    data = np.array([1.0, 2.0])
+    h = tg.compile(lambda x: tg.sum(x * data), np.ones(2))
+    data[0] = 5.0
+    loaded = tg.load(saved(h, tmp_path))
+    data[0] = 7.0
+    assert (loaded(np.ones(2)), h(np.ones(2))) == (7.0, 9.0)
+
+
+def test_an_array_that_has_changed_after_numpy_has_computed_from_it_is_refused(tmp_path: Path) -> None:
+    data = np.array([1.0, 2.0])
+    h = tg.compile(lambda x: tg.sum(x) * float(np.sum(data)), np.ones(2))
+    data[0] = 5.0
+    with pytest.raises(ValueError, match="changed since it was compiled"):
+        h.save(tmp_path / "function")
+
+
+own = tg.custom_op("own", np.exp, lambda y_bar, y, x: y_bar * y)
+
+
+def with_op(x: Any) -> Any:
+    return tg.sum(own(x))
+
+
+class Named(dict[str, Any]):
+    pass
+
+
+def named(x: Any) -> Any:
+    return Named(x=x * 2)
+
+
+def test_what_calls_python_or_is_of_another_structure_is_refused_and_pickled_by_name(tmp_path: Path) -> None:
+    x = np.ones((2, 2))
+    for function, words in ((named, "Named"), (with_op, "functions of Python")):
+        h = tg.compile(function, x)
+        with pytest.raises(TypeError, match=words):
+            h.save(tmp_path / "function")
+        same(pickle.loads(pickle.dumps(h))(x), h(x))
+
+
+def test_another_process_needs_no_function(tmp_path: Path) -> None:
+    h = tg.compile(tg.value_and_grad(rosenbrock), X)
+    program = (
+        "import sys, pickle, numpy as np, tapegrad as tg; h = tg.load(sys.argv[1]);"
+        "value, gradient = h(np.linspace(0.5, 1.5, 6)); print(value.tobytes().hex(), gradient.tobytes().hex())"
+    )
+    command = [sys.executable, "-c", program, str(saved(h, tmp_path))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [each.tobytes().hex() for each in h(X)]
+
+
+def test_other_arguments_are_refused(tmp_path: Path) -> None:
+    loaded = tg.load(saved(tg.compile(tg.grad(scaled), (X, 2)), tmp_path))
+    for args, words in (
+        ((X[:3], 2), r"float64 of shape \(6,\), but got float64 of shape \(3,\)"),
+        ((X.astype(np.float32), 2), "but got float32"),
+        ((X, 3), "other values"),
+        (([X], 2), "structure"),
+        ((tg.tensor(X), 2), "not Tensors"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            loaded(*args)
+
+
+def test_arrays_are_read_as_numpy_does(tmp_path: Path) -> None:
+    np.savez(tmp_path / "arrays.npz", x=X)
+    np.testing.assert_array_equal(tg.load(tmp_path / "arrays.npz")["x"], X)
+
+
+# --- damaged files ---------------------------------------------------------------------------------------------
+
+
+def test_later_formats_and_damaged_files_are_refused(tmp_path: Path) -> None:
+    path = saved(tg.compile(tg.grad(rosenbrock), X), tmp_path)
+    content = path.read_bytes()
+    header, arrays = container.read(content)
+    path.write_bytes(container.written({**header, "format": container.FORMAT + 1}, arrays))
+    with pytest.raises(ValueError, match=f"has format {container.FORMAT + 1}.*load it with a newer one"):
+        tg.load(path)
+    for end in (100, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:end])
+        with pytest.raises(ValueError, match="no compiled function that can be loaded"):
+            tg.load(path)
+    constant = next(name for name in arrays if name.startswith("constant"))
+    path.write_bytes(container.written(header, {**arrays, constant: arrays[constant][::-1]}))
+    with pytest.raises(ValueError, match="SHA-256"):
+        tg.load(path)
+
+
+NUMBERS = (0, 1, 2, 3, 8, -1, -8, 24, 63, 64, 255, 4096, 1 << 31, 1 << 40, 1 << 62, -(1 << 63))
+
+
+def places(node: Any) -> Iterator[tuple[Any, Any]]:
+    """All places of integers and names in a header."""
+    for key, part in node.items() if isinstance(node, dict) else enumerate(node):
+        if isinstance(part, dict | list):
+            yield from places(part)
+        elif type(part) in (int, str):
+            yield node, key
+
+
+def damaged(content: bytes, chance: random.Random) -> bytes:
+    """A file in which a number or a name is another one, and whose checksums are right."""
+    header, arrays = container.read(content)
+    header, arrays = json.loads(json.dumps(header)), {name: array.copy() for name, array in arrays.items()}
+    for way in header["ways"]:
+        way["fused"] = False  # nothing is compiled for a damaged file
+    if chance.random() < 0.2:
+        node, key = chance.choice([*places(header)])
+        names = [
+            "float32",
+            "int64",
+            "jacrev",
+            "forward",
+            "matmul",
+            "gather",
+            "lu_solve",
+            "custom",
+            "sum",
+            "array",
+        ]
+        node[key] = chance.choice(names) if isinstance(node[key], str) else chance.choice(NUMBERS)
+        return container.written(header, arrays)
+    name = chance.choice([name for name, array in arrays.items() if array.size])
+    flat = arrays[name].reshape(-1)
+    k = chance.randrange(len(flat))
+    if flat.dtype == np.uint8:
+        flat[k] = chance.randrange(256)
+        header["constants"][int(name.removeprefix("constant"))]["sha256"] = hashlib.sha256(
+            flat.tobytes()
+        ).hexdigest()
+    else:
+        flat[k] = chance.choice([flat[k] + 1, flat[k] - 1, flat[chance.randrange(len(flat))], *NUMBERS])
+    return container.written(header, arrays)
+
+
+def run_all(h: Any) -> None:
+    """Run each program on zeros and on ones, and call the function."""
+    for fill in (0, 1):
+        inputs = [np.full(view.shape, fill, view.dtype) for view in h.inputs]
+        for way in h.handle.ways:
+            program = way.program
+            results = [
+                np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]
+            ]
+            arrays = (*[inputs[k] for k in way.order], *results)
+            getattr(replay, program.entry)(Workspace(program).address, id(arrays))
+
+
+def hammer(seed: int, count: int) -> tuple[int, int]:
+    """Load damaged files, and run what is loaded; how many were loaded, and how many refused."""
+    chance, loaded, refused = random.Random(seed), 0, 0
+    contents = [pickle.dumps(tg.compile(function, args)) for function, args in CASES.values()]
+    files = [pickle.loads(each)._content for each in contents]
+    for _ in range(count):
+        try:
+            run_all(type(pickle.loads(contents[0]))._of(damaged(chance.choice(files), chance)))
+            loaded += 1
+        except ValueError:
+            refused += 1
+    return loaded, refused
+
+
+def test_no_damaged_file_crashes_or_reaches_beyond_its_memory() -> None:
+    folder = str(Path(__file__).parent)
+    program = f"import sys; sys.path.insert(0, {folder!r}); import test_files as t; print(*t.hammer(5, 300))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TAPEGRAD_GUARD_PAGES": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    loaded, refused = map(int, done.stdout.split())
+    assert loaded > 30
+    assert refused > 100
