@@ -181,7 +181,7 @@ def load(
     *,
     max_header_size: int = 10000,
 ) -> Any:
-    """Load a compiled function from a file that `Compiled.save` has written, and arrays from all others.
+    """Return a compiled function from a file that `Compiled.save` has written, and arrays from all others.
 
     Parameters
     ----------

@@ -249,7 +249,8 @@ def run_all(h: Any) -> None:
                 np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]
             ]
             arrays = (*[inputs[k] for k in way.order], *results)
-            getattr(replay, program.entry)(Workspace(program).address, id(arrays))
+            workspace = Workspace(program)
+            getattr(replay, program.entry)(workspace.address, id(arrays))
 
 
 def hammer(seed: int, count: int) -> tuple[int, int]:
