@@ -44,7 +44,7 @@ def _regressions(settings: Settings) -> Outcome:
         for problem, residuals, start in fits:
             for name, options in (("native", NATIVE_SETTINGS), ("SciPy", SETTINGS)):
                 rounds = settings.fewer(7, 2) if name == "native" else 2
-                seconds, found = _cpu(lambda: tg.optimize.least_squares(residuals, start, **options), rounds)  # noqa: B023
+                seconds, found = _cpu(lambda: tg.optimize.least_squares(residuals, start, **options), rounds)  # noqa: B023  called at once
                 totals[name] += seconds
                 digits = min(digits, nist.agreeing_digits(found.x, problem.certified))
     targets = [

@@ -61,7 +61,7 @@ def workers() -> Iterator[Any]:
         # a function that makes executors: a pool that has lost a process takes no more work, and is made anew
         yield functools.partial(ProcessPoolExecutor, 2, multiprocessing.get_context("spawn"))
         return
-    from distributed import Client  # noqa: PLC0415
+    from distributed import Client  # noqa: PLC0415  an extra
 
     with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
         yield client.get_executor()  # Dask gives the blocks of a lost worker to others

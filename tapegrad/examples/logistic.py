@@ -61,7 +61,7 @@ def sample(covariates: Array, outcomes: Array, draws: int = 1000) -> Any:
         coords={"covariate": list(TRUTH)},
         dims={"effects": ("covariate",), "odds_ratios": ("covariate",)},
     )
-    import nutpie  # noqa: PLC0415
+    import nutpie  # noqa: PLC0415  an extra
 
     return nutpie.sample(model, draws=draws, tune=500, chains=4, cores=2, seed=7, progress_bar=False)
 

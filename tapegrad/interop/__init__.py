@@ -32,7 +32,7 @@ from tapegrad.transforms.compiled import Compiled
 
 def _numba_type(compiled: Compiled) -> Any:
     """The type of a compiled function, for Numba, which asks for it; what that needs is imported then."""
-    from tapegrad.interop import numba_call, numba_type  # noqa: F401, PLC0415
+    from tapegrad.interop import numba_call, numba_type  # noqa: F401, PLC0415  slow to import
 
     return numba_type.type_of(compiled)
 

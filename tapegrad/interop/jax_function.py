@@ -50,7 +50,7 @@ def jax(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) -> C
         shapes = package.ShapeDtypeStruct((), x.dtype), package.ShapeDtypeStruct(x.shape, x.dtype)
         return package.pure_callback(both, shapes, x, vmap_method="sequential")
 
-    @package.custom_vjp  # type: ignore[untyped-decorator]
+    @package.custom_vjp  # type: ignore[untyped-decorator]  # it is looked up by name
     def of_jax(x: Any) -> Any:
         return called(x)[0]
 

@@ -19,7 +19,7 @@ from tapegrad.transforms.compiled import Compiled
 _CONSTANTS: list[Compiled] = []  # machine code has their addresses, and nobody knows how long it lasts
 
 
-class CompiledType(types.Type):  # type: ignore[misc]
+class CompiledType(types.Type):  # type: ignore[misc]  # Numba has no types
     """The type of compiled functions whose arguments and results have these dtypes and numbers of dimensions."""
 
     def __init__(self, inputs: tuple[Any, ...], results: tuple[Any, ...]) -> None:
@@ -47,7 +47,7 @@ def _kind(view: View) -> tuple[Any, int]:
 
 
 @register_model(CompiledType)
-class CompiledModel(models.PrimitiveModel):  # type: ignore[misc]
+class CompiledModel(models.PrimitiveModel):  # type: ignore[misc]  # the same
     """The address of a handle."""
 
     def __init__(self, dmm: Any, fe_type: Any) -> None:

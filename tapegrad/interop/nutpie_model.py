@@ -131,7 +131,7 @@ def _model_class() -> Any:
     index = needed("pandas", "nutpie").Index
 
     @dataclass(frozen=True)
-    class Model(sample.CompiledModel):  # type: ignore[misc, name-defined]
+    class Model(sample.CompiledModel):  # type: ignore[misc, name-defined]  # nutpie is imported late
         density: CFunction
         expansion: CFunction
         variables: dict[str, tuple[int, ...]]

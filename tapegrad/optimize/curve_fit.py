@@ -132,8 +132,8 @@ class CurveFits:
 def curve_fit(
     model: Callable[..., Any],
     t: Any,
-    Y: Any,  # noqa: N803
-    P0: Any,  # noqa: N803
+    Y: Any,  # noqa: N803  a matrix
+    P0: Any,  # noqa: N803  a matrix
     sigma: Any = None,
     absolute_sigma: bool = False,
     **options: Any,

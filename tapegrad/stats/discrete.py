@@ -160,7 +160,7 @@ class Discrete:
         >>> tg.stats.bernoulli.logcdf([0, 1], 0.5)
         Tensor([-0.69314718,  0.        ])
         """
-        return log(self._probability("cdf", k, args, kwds, 0.0))  # type: ignore[no-any-return]
+        return log(self._probability("cdf", k, args, kwds, 0.0))  # type: ignore[no-any-return]  # functions of the frontend take Any
 
     def logsf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
         """Compute the logarithm of `sf`.
@@ -184,7 +184,7 @@ class Discrete:
         Tensor([  -0.69314718, -693.14718056])
         """
         if self.log_survival is None:
-            return log(self._probability("sf", k, args, kwds, 1.0))  # type: ignore[no-any-return]
+            return log(self._probability("sf", k, args, kwds, 1.0))  # type: ignore[no-any-return]  # functions of the frontend take Any
         z, shapes = self._standard(k, args, kwds, "logsf")
         return self._inside(z, shapes, self.log_survival(floor(z), *shapes), 0.0, -math.inf)
 

@@ -53,7 +53,7 @@ class _Dirichlet:
         column = reshape(weights - 1.0, (-1,) + (1,) * (shares.ndim - 1))
         normalizer = sum(gammaln(weights)) - gammaln(sum(weights))
         density = where(outside, -math.inf, sum(xlogy(column, shares), 0) - normalizer)
-        return valid_or_nan(density, smallest(weights) > 0)  # type: ignore[no-any-return]
+        return valid_or_nan(density, smallest(weights) > 0)  # type: ignore[no-any-return]  # functions of the frontend take Any
 
     def pdf(self, x: Any, alpha: Any) -> Tensor:
         """Compute the density.

@@ -153,7 +153,7 @@ def _of_math(name: str) -> Callable[..., Any]:
     here = _RENAMED.get(name, name)
     ours = FUNCTIONS.get(here) or SPECIAL.get(here)
     if ours is None:
-        return plain  # type: ignore[no-any-return]
+        return plain  # type: ignore[no-any-return]  # Numba has no types
 
     @functools.wraps(plain)
     def call(*args: Any) -> Any:

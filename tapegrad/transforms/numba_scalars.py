@@ -64,7 +64,7 @@ def _inside_of(names: tuple[str, ...], function: ast.stmt) -> ast.Module:
     outer: Any = ast.parse("def _tapegrad_outer():\n    pass")
     bound = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in names]
     outer.body[0].body = [*bound, function]
-    return outer  # type: ignore[no-any-return]
+    return outer  # type: ignore[no-any-return]  # Numba has no types
 
 
 def _code_named(name: str, code: types.CodeType) -> types.CodeType:

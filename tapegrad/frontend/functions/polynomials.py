@@ -32,7 +32,7 @@ def coefficients_of(p: Any, name: str) -> Tensor:
     return x.reshape(-1)
 
 
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:  # noqa: N803
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:  # noqa: N803  NumPy's name
     """Return a Vandermonde matrix, whose columns are powers of a line.
 
     Parameters
