@@ -186,6 +186,12 @@ def test_later_formats_and_damaged_files_are_refused(tmp_path: Path) -> None:
         path.write_bytes(content[:end])
         with pytest.raises(ValueError, match="no compiled function that can be loaded"):
             tg.load(path)
+    (inside,) = header["arguments"]["structure"]["tuple"]
+    for structure in (inside, {"list": [inside]}):
+        other = {**header, "arguments": {**header["arguments"], "structure": structure}}
+        path.write_bytes(container.written(other, arrays))
+        with pytest.raises(ValueError, match="the arguments are no tuple"):
+            tg.load(path)
     constant = next(name for name in arrays if name.startswith("constant"))
     path.write_bytes(container.written(header, {**arrays, constant: arrays[constant][::-1]}))
     with pytest.raises(ValueError, match="SHA-256"):

@@ -72,6 +72,7 @@ class StoredFunction:
         header, arrays = container.read(content)
         self.name = field(header, "name", str)
         self.arguments = Tree(field(header, "arguments", dict), "arguments")
+        refuse_unless(self.arguments.is_tuple, "the arguments are no tuple")
         self.results = Tree(field(header, "results", dict), "results")
         constants = constants_of(header, arrays)
         ways = field(header, "ways", list)

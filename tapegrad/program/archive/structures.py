@@ -91,6 +91,11 @@ class Tree:
         refuse_unless(sorted(numbers) == list(range(len(self._leaves))), f"{what}: leaves {numbers}")
         self.looks = [(leaf.shape, leaf.engine_dtype) for leaf in self._leaves if leaf.dtype is not None]
 
+    @property
+    def is_tuple(self) -> bool:
+        """Whether it is a tuple, as the arguments of a call are."""
+        return type(self._structure) is dict and self._structure.keys() == {"tuple"}
+
     def with_arrays(self, arrays: Sequence[np.ndarray]) -> Any:
         """The structure with these numbers, each of its own type and dtype."""
         left = iter(arrays)
