@@ -232,7 +232,7 @@ class Grad(UnlessNested, Transform):
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the gradient for any arguments."""
-        value, gradient = self._both(*args, **kwargs)
+        value, gradient = self._both._general(args, kwargs)  # the short way has been tried, and may be due
         if self._both._fast is not self._of:
             self._of = self._both._fast
             self._fast = None if self._of is None else without_value(self._of)

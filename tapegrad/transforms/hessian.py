@@ -229,7 +229,9 @@ class Hessian(UnlessNested, Transform):
         """Compute the Hessian for any arguments."""
         selection = select(args, self._argnums)
         if selection.definitions == [LEAF] and not isinstance(self._argnums, tuple):
-            found = self._of_one(*args, **kwargs)
+            found = self._of_one._general(
+                args, kwargs
+            )  # the short way of both has been tried, and may be due
             self._fast = self._of_one._fast
             return found
         found = self._of_all(*args, **kwargs)

@@ -22,7 +22,7 @@ from tapegrad.engine.runtime import cache
 from tapegrad.engine.tape_view import read_tape
 from tapegrad.frontend.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
-from tapegrad.program.fusion import policy
+from tapegrad.program.fusion import policy, recipes
 from tapegrad.program.fusion.accesses import ADD, READ, WRITE, Access, Row, Span
 from tapegrad.program.fusion.background import worker
 from tapegrad.program.fusion.segments import Description
@@ -434,6 +434,19 @@ def test_a_function_is_fused_when_that_pays() -> None:
 
 
 @pytest.mark.usefixtures("eager_to_fuse")
+@pytest.mark.parametrize("transform", [tg.jit, tg.grad, tg.value_and_grad, tg.jacobian, tg.hessian, tg.hvp])
+def test_somebody_is_asked_whatever_the_transform(transform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short way that is due goes all the way to who asks, also where one transform calls another one."""
+    asked = []
+    monkeypatch.setattr(policy.Waiting, "ask", lambda self: len(asked) if asked.append(self) else 0)
+    monkeypatch.setattr(recipes, "may_know", lambda streams: False)
+    f = transform(tg.jit(_wave))
+    for _ in range(8):
+        f(*(X, X)[: 2 if transform is tg.hvp else 1])
+    assert asked
+
+
+@pytest.mark.usefixtures("eager_to_fuse")
 @pytest.mark.parametrize(("fuse", "chosen"), [(False, ""), (False, "1"), (None, "0")])
 def test_a_function_is_never_fused(fuse: Any, chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAPEGRAD_FUSE", chosen)
@@ -490,7 +503,7 @@ print(len(made), program.fused)
 """
 ENDING = """
 import numpy as np, os, tapegrad as tg
-from tapegrad.program.fusion import policy
+from tapegrad.program.fusion import policy, recipes
 policy._COMPILING = 1.0
 def f(x):
     for k in range(20):

@@ -54,6 +54,16 @@ def _several_tangents(stream: InstructionStream) -> np.ndarray:
     return found
 
 
+def seed_counts(stream: InstructionStream) -> np.ndarray:
+    """How many tangents each row computes; 1 of a row that computes none."""
+    found = np.ones(len(stream), np.int64)
+    several = _several_tangents(stream)
+    found[several] = [
+        pointed_words(address, 1)[0] for address in stream.frames[several, word.PARAMS].tolist()
+    ]
+    return found
+
+
 def further_tangents(stream: InstructionStream) -> list[int]:
     """The addresses of all tangents that the frames of rows with several of them do not name."""
     found = []

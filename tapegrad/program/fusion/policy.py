@@ -16,6 +16,7 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.layout import BROADCAST_SUM, ELEMENTWISE, NONE, OP_KIND
 from tapegrad.program.fusion.background import worker
+from tapegrad.program.fusion.nests import seed_counts
 from tapegrad.program.spec import IF_KNOWN, NEVER, NOW
 from tapegrad.program.stream import InstructionStream
 
@@ -39,7 +40,7 @@ def saving(stream: InstructionStream) -> float:
     able = (stream.op != NONE) & ((kinds == ELEMENTWISE) | (kinds == BROADCAST_SUM))
     if able.sum() < 2:
         return 0.0
-    return float(_ROW * able.sum() + _ELEMENT * stream.elements[able].sum())
+    return float(_ROW * able.sum() + _ELEMENT * (stream.elements * seed_counts(stream))[able].sum())
 
 
 class Waiting:
