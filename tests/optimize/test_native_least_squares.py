@@ -39,7 +39,11 @@ def problems() -> dict[str, tg.optimize.Residuals]:
     }
 
 
-@pytest.mark.parametrize("options", [{}, {"solver": "normal"}], ids=["qr", "normal equations"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"solver": "normal"}, {"steps": "geodesic"}],
+    ids=["qr", "normal equations", "geodesic steps"],
+)
 def test_all_fits_of_nist_agree_to_six_digits(
     problems: dict[str, tg.optimize.Residuals], options: dict[str, Any]
 ) -> None:
@@ -52,14 +56,47 @@ def test_all_fits_of_nist_agree_to_six_digits(
             assert 2 * result.cost == pytest.approx(problem.rss, rel=1e-6, abs=1e-20)
 
 
-def test_starts_around_the_certified_values_lead_back(problems: dict[str, tg.optimize.Residuals]) -> None:
+def starts_around(certified: np.ndarray, spread: float, draws: np.random.Generator) -> np.ndarray:
+    """Three starts, drawn within a part of the certified values."""
+    starts: np.ndarray = certified * (1 + spread * draws.uniform(-1, 1, (3, len(certified))))
+    return starts
+
+
+@pytest.mark.parametrize("steps", ["plain", "geodesic"])
+def test_starts_around_the_certified_values_lead_back(
+    problems: dict[str, tg.optimize.Residuals], steps: str
+) -> None:
     draws = np.random.default_rng(0)
     for name, residuals in problems.items():
         certified = nist.load(name).certified
-        for _ in range(3):
-            start = certified * (1 + 0.03 * draws.standard_normal(len(certified)))
-            result = tg.optimize.least_squares(residuals, start, **TIGHT)
+        for start in starts_around(certified, 0.05, draws):
+            result = tg.optimize.least_squares(residuals, start, steps=steps, **TIGHT)
             assert nist.agreeing_digits(result.x, certified) >= 6, name
+
+
+@pytest.mark.parametrize("steps", ["plain", "geodesic"])
+def test_starts_farther_away_lead_back_or_to_another_minimum(
+    problems: dict[str, tg.optimize.Residuals], steps: str
+) -> None:
+    draws, elsewhere = np.random.default_rng(0), 0
+    for name, residuals in problems.items():
+        problem = nist.load(name)
+        for start in starts_around(problem.certified, 0.1, draws):
+            result = tg.optimize.least_squares(residuals, start, steps=steps, **TIGHT)
+            if nist.agreeing_digits(result.x, problem.certified) < 6:
+                elsewhere += 1
+                check_minimum(problem, result)
+    assert elsewhere <= 3
+
+
+def check_minimum(problem: nist.Problem, result: Any) -> None:
+    """Check that the slopes are zero where a fit ended, and all curvatures positive."""
+    lengths = np.linalg.norm(result.jac, axis=0)
+    slopes = result.grad / (lengths * np.linalg.norm(result.fun))
+    np.testing.assert_allclose(slopes, 0.0, atol=1e-6, err_msg=problem.name)
+    cost = tg.optimize.objective(lambda b: 0.5 * tg.sum(problem.residuals(b) ** 2), result.x)
+    curvatures = cost.hess(result.x) / np.outer(lengths, lengths)
+    assert np.linalg.eigvalsh(curvatures)[0] > 0, problem.name
 
 
 def test_geodesic_steps_go_along_narrow_valleys(problems: dict[str, tg.optimize.Residuals]) -> None:
@@ -82,7 +119,7 @@ def test_losses_and_bounds_are_scipys(loss: str, bounds: Any) -> None:
     common = {"loss": loss, "f_scale": 0.1, "ftol": 1e-12, "xtol": 1e-12, "gtol": 1e-12}
     if bounds is not None:
         common["bounds"] = bounds
-    start = np.array([2.4, 1.6, 0.7])
+    start = np.array([2.4, 1.4, 0.6])
     residuals = tg.optimize.residuals(misfit, start)
     expected = scipy_least_squares(residuals.fun, start, residuals.jac, **common)
     found = tg.optimize.least_squares(residuals, start, method="native", **common)
@@ -159,6 +196,14 @@ def test_branches_are_recorded_on_the_way() -> None:
 
     fit = tg.optimize.least_squares(model, np.array([-5.0]), method="native", ftol=1e-14, xtol=1e-14)
     assert fit.x[0] == pytest.approx(3.0, abs=1e-3)
+
+
+def test_branches_are_recorded_where_a_geodesic_step_looks_ahead() -> None:
+    def model(p: Any) -> Any:
+        return (p - 3.0) if p[0] < 0.05 or p[0] > 0.15 else p**2 - 3.0
+
+    fit = tg.optimize.least_squares(model, np.zeros(1), method="native", steps="geodesic")
+    assert fit.x[0] == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("many", [3, 80], ids=["columns", "rows"])

@@ -104,7 +104,7 @@ def _block(n: int, x0: np.ndarray, settings: FitSettings) -> Block:
         "geodesic": int(settings.geodesic),
         "bounded": int(settings.bounded),
     }
-    counts = np.zeros(word.ACCELERATED + 1, np.int64)
+    counts = np.zeros(word.FACTORED + 1, np.int64)
     counts[word.MAX_NFEV] = settings.most
     arrays = {
         "trial": x0.copy(),

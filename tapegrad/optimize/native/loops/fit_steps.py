@@ -13,7 +13,7 @@ from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.optimize.native.loops import damped
 from tapegrad.optimize.native.loops.box import list_free, project
 from tapegrad.optimize.native.loops.evaluation import copy_columns, evaluate_trial
-from tapegrad.optimize.native.loops.fit_words import ACCELERATED, DAMPING, FACTORED, PREDICTED
+from tapegrad.optimize.native.loops.fit_words import DAMPING, FACTORED, PREDICTED
 from tapegrad.optimize.native.loops.radius import step_within_radius
 from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot
 
@@ -143,8 +143,11 @@ def propose(fit):
 
 
 @inline_njit
-def _second_derivative(fit):
-    """Write that of the residuals along the step, a difference of derivatives; the status of their evaluation."""
+def look_ahead(fit):
+    """Write the second derivative of the residuals along the step, a difference of derivatives.
+
+    Return the status of their evaluation. The trial is left where they are evaluated.
+    """
     for j in range(fit.k):
         store_f64(fit.scratch, j, load_f64(fit.trial, j) - load_f64(fit.x, j))
         store_f64(fit.trial, j, load_f64(fit.x, j) + _BEND * load_f64(fit.scratch, j))
@@ -154,33 +157,37 @@ def _second_derivative(fit):
         copy_scaled(fit.right_side, -1.0 / _BEND, fit.along, fit.n)
         for j in range(fit.k):
             add_scaled(fit.right_side, load_f64(fit.scratch, j) / _BEND, fit.work + 8 * j * fit.n, fit.n)
-    for j in range(fit.k):
-        store_f64(fit.trial, j, load_f64(fit.x, j) + load_f64(fit.scratch, j))
     return status
 
 
 @inline_njit
-def bend(fit):
-    """Add the second-order part to the trial, where it is short and finite. Return a status of the evaluation."""
-    status = _second_derivative(fit)
-    store_i64(fit.counts, FACTORED, 0)
-    first = scaled_length(fit, fit.scratch)
-    if status != 0 or not math.isfinite(dot(fit.right_side, fit.right_side, fit.n)):
-        return status
+def _half_acceleration(fit):
+    """Write the second-order part of the step, scaled; its length, or 0 where it is not determined."""
     memcpy(fit.values, fit.right_side, 8 * fit.n)
     for j in range(fit.k):
         store_i64(fit.free, j, j)
     damping = load_f64(fit.settings, DAMPING)
     rank = factor_free(fit, fit.k, fit.values)
     if rank < fit.k and damping == 0.0:
-        return 0
+        return 0.0
     damped.damped_triangle(fit.triangle, fit.right, damping, fit.damped, fit.damped_right, fit.row, fit.k)
     copy_scaled(fit.step, -0.5, fit.damped_right, fit.k)
     damped.solve_upper(fit.damped, fit.step, fit.step, fit.k)
-    if 2.0 * math.sqrt(dot(fit.step, fit.step, fit.k)) <= _MOST_BENT * first:
+    return math.sqrt(dot(fit.step, fit.step, fit.k))
+
+
+@inline_njit
+def bend(fit, computed):
+    """Write the trial anew, with the second-order part of the step where there is one; whether that is short."""
+    store_i64(fit.counts, FACTORED, 0)
+    for j in range(fit.k):
+        store_f64(fit.trial, j, load_f64(fit.x, j) + load_f64(fit.scratch, j))
+    if not (computed and math.isfinite(dot(fit.right_side, fit.right_side, fit.n))):
+        return True
+    length = _half_acceleration(fit)
+    if length > 0.0:
         for c in range(fit.k):
             j = load_i64(fit.free, c)
             moved = load_f64(fit.trial, j) + load_f64(fit.step, c) / load_f64(fit.scale, j)
             store_f64(fit.trial, j, moved)
-        store_i64(fit.counts, ACCELERATED, load_i64(fit.counts, ACCELERATED) + 1)
-    return 0
+    return 2.0 * length <= _MOST_BENT * scaled_length(fit, fit.scratch)

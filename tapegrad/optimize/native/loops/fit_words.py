@@ -77,7 +77,7 @@ class Fit(NamedTuple):
     bounded: int
 
 
-PHASE, STATUS, NFEV, NJEV, MAX_NFEV, FACTORED, ACCELERATED = range(7)  # counts
+PHASE, STATUS, NFEV, NJEV, MAX_NFEV, FACTORED = range(6)  # counts
 COST, RADIUS, DAMPING, FTOL, XTOL, GTOL, F_SCALE, OPTIMALITY, PREDICTED = range(9)  # settings
 
 STARTING, TRYING, PROPOSED, FINISHED = range(4)  # phases

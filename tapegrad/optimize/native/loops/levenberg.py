@@ -17,7 +17,7 @@ from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.optimize.native.loops.box import steepness
 from tapegrad.optimize.native.loops.evaluation import are_finite, copy_columns, evaluate_trial, is_for_python
 from tapegrad.optimize.native.loops.fit_covariance import write_covariance
-from tapegrad.optimize.native.loops.fit_steps import bend, propose, scaled_length
+from tapegrad.optimize.native.loops.fit_steps import bend, look_ahead, propose, scaled_length
 from tapegrad.optimize.native.loops.fit_words import (
     BY_BOTH,
     BY_FTOL,
@@ -49,6 +49,7 @@ from tapegrad.optimize.native.loops.losses import LINEAR, rescale
 from tapegrad.optimize.native.loops.vectors import dot, multiply
 
 _EPS = 2.220446049250313e-16
+_FIRST_RADIUS = 0.3  # as a part of the length of the starting point, as in the GNU Scientific Library
 
 
 # --- a point that is accepted ------------------------------------------------------------------------------------
@@ -106,7 +107,7 @@ def _begin(fit):
     for j in range(fit.k):
         if load_f64(fit.scale, j) == 0.0:
             store_f64(fit.scale, j, 1.0)
-    radius = scaled_length(fit, fit.x)
+    radius = _FIRST_RADIUS * scaled_length(fit, fit.x)
     store_f64(fit.settings, RADIUS, radius if radius > 0.0 else 1.0)
     store_i64(fit.counts, PHASE, TRYING)
     _finish_if_flat(fit)
@@ -174,14 +175,20 @@ def _assess(fit, computed):
 
 @inline_njit
 def _prepare(fit):
-    """Write the next trial, if there is none yet; a status on which Python has to act, or 0."""
+    """Write the next trial, if there is none yet; a status on which Python has to act, or 0.
+
+    A step that bends too much is to be proposed anew, within a shorter radius.
+    """
     if load_i64(fit.counts, PHASE) != TRYING:
         return 0
     propose(fit)
     if fit.geodesic != 0:
-        status = bend(fit)
+        status = look_ahead(fit)
         if is_for_python(status):
             return status
+        if not bend(fit, status == 0):
+            _move_radius(fit, 0.0, scaled_length(fit, fit.scratch))
+            return 0
     store_i64(fit.counts, PHASE, PROPOSED)
     return 0
 
@@ -190,8 +197,9 @@ def _prepare(fit):
 def _advance(fit):
     """Evaluate the next point, and go on from there; a status on which Python has to act, or 0."""
     status = _prepare(fit)
-    if status == 0:
-        status = evaluate_trial(fit)
+    if status != 0 or load_i64(fit.counts, PHASE) == TRYING:
+        return status
+    status = evaluate_trial(fit)
     if is_for_python(status):
         return status
     if load_i64(fit.counts, PHASE) == PROPOSED:
