@@ -144,7 +144,8 @@ def curve_fit(
     ----------
     model : callable
         Takes `t`, then each parameter as an argument of its own, as for `scipy.optimize.curve_fit`; returns what a row
-        of `Y` looks like. It is recorded once.
+        of `Y` looks like. It is recorded, and the eight models that were used last are kept for further calls with an
+        equal `t`: what they see beside it is watched as by `jit`.
     t : array_like or anything
         Handed to the model as it is, the same for all fits.
     Y : array_like, shape (m, ...)

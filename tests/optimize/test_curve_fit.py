@@ -1,5 +1,6 @@
 """`curve_fit`: each of many fits is SciPy's, whatever becomes of the others."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,78 @@ def test_branches_are_recorded_on_the_way() -> None:
         model, T, np.outer([1.0, 7.0, 1.5, 23.0], T), [[1.8], [1.9], [3.0], [2.5]], threads=1
     )
     np.testing.assert_allclose(fits.x[:, 0], [1, 3, 1.5, 5], rtol=1e-6)
+
+
+def test_a_model_is_recorded_once_for_all_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    def model(t: Any, a: Any, b: Any) -> Any:
+        print("recorded")
+        return a + b * t["x"] ** t["power"]
+
+    def was_recorded(power: int, start: float) -> bool:
+        given = {"x": np.arange(5.0), "power": power}
+        fits = tg.optimize.curve_fit(model, given, np.ones((20, 5)), [start, 0.5])
+        np.testing.assert_allclose(fits.x, np.tile([1.0, 0.0], (20, 1)), atol=1e-8)
+        return "recorded" in capsys.readouterr().out
+
+    assert was_recorded(2, 0.0)
+    assert not was_recorded(2, 1.0)
+    assert was_recorded(3, 1.0)
+    assert not was_recorded(2, 2.0)
+
+
+class Scaled:
+    """A model with what it reads: all that may change between two calls."""
+
+    by_class = 1.0
+
+    def __init__(self) -> None:
+        self.by_attribute, self.by_entry, self.by_array = 1.0, {"value": 1.0}, np.ones(1)
+
+    def __call__(self, t: Any, a: Any) -> Any:
+        read_by_numpy = float(np.sqrt(self.by_array[0]) ** 2)
+        return a * t * self.by_attribute * self.by_entry["value"] * self.by_class * read_by_numpy * FACTORS[0]
+
+    def method(self, t: Any, a: Any) -> Any:
+        return self(t, a)
+
+
+FACTORS = [1.0]
+
+
+@pytest.mark.parametrize("count", [1, 20])
+@pytest.mark.parametrize(
+    "change",
+    ["by_attribute", "by_entry", "by_class", "by_array", "global", "t in place", "another t"],
+)
+def test_what_a_kept_model_reads_may_change(change: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    scaled, t, rows = Scaled(), np.arange(1.0, 5.0), np.tile(np.arange(1.0, 5.0), (count, 1))
+    for model in (scaled, scaled.method):
+        assert tg.optimize.curve_fit(model, t, rows, [0.3]).x == pytest.approx(1.0)
+    if change == "by_entry":
+        scaled.by_entry["value"] = 2.0
+    elif change == "by_array":
+        scaled.by_array[0] = 2.0
+    elif change == "global":
+        monkeypatch.setitem(globals(), "FACTORS", [2.0])
+    elif change == "t in place":
+        t *= 2
+    elif change == "another t":
+        t = 2 * t
+    else:
+        monkeypatch.setattr(Scaled if change == "by_class" else scaled, change, 2.0)
+    for model in (scaled, scaled.method):
+        assert tg.optimize.curve_fit(model, t, rows, [0.3]).x == pytest.approx(0.5)
+
+
+def test_what_a_model_is_handed_may_be_anything() -> None:
+    def model(at: Any, a: Any) -> Any:
+        return a * at.points
+
+    handed = SimpleNamespace(points=np.arange(1.0, 5.0))
+    for factor in (1.0, 2.0):
+        handed.points = factor * np.arange(1.0, 5.0)
+        fits = tg.optimize.curve_fit(model, handed, [np.arange(1.0, 5.0)], [0.3])
+        assert fits.x == pytest.approx(1 / factor)
 
 
 def test_fits_that_take_another_way_are_done_by_themselves() -> None:

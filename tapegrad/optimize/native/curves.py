@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import name_of
 from tapegrad.optimize.executors import Blocks, blocks_of, packed
 from tapegrad.optimize.native.arguments import (
     TOLERANCE,
@@ -20,10 +19,8 @@ from tapegrad.optimize.native.arguments import (
 )
 from tapegrad.optimize.native.loops.losses import LOSSES
 from tapegrad.optimize.native.many_fits import FIRST_DAMPING, Found, Task, fit_all
-from tapegrad.optimize.native.recorded import Recorded, example_of
+from tapegrad.optimize.native.models import of_vector, record
 from tapegrad.optimize.native.sharing import checked_threads, reporter
-from tapegrad.optimize.objective import residuals
-from tapegrad.transforms.jit import jit
 
 _MANY = 200  # fits from which on it pays to compile the model's segments
 
@@ -53,12 +50,12 @@ def fit(
     task = _task(data, starts, weights, absolute_sigma, options)
     found = Found(count, size)
     fused = True if count >= _MANY else None
-    predict = jit(_OfVector(model, t, size), fuse=fused)
+    predict = of_vector(model, t, size, fused)
     if count and executor is not None:
         common = packed((model, t, size, data.shape[1:], fused), "curve_fit")
         _fit_elsewhere(executor, common, task, found, progress)
     elif count:
-        recorded = _recorded(predict, starts, data.shape[1:], model)
+        recorded = record(predict, starts, data.shape[1:], model)
         fit_all(recorded, task, found, threads, progress)
     return found, predict, data
 
@@ -88,7 +85,7 @@ def _fit_block(common: bytes, task: Task) -> dict[str, np.ndarray]:
     """Fit a block, in a worker."""
     predict, shape, model = _model_of(common)
     found = Found(*task.starts.shape)
-    fit_all(_recorded(predict, task.starts, shape, model), task, found, 1, None)
+    fit_all(record(predict, task.starts, shape, model), task, found, 1, None)
     return vars(found)
 
 
@@ -96,29 +93,7 @@ def _fit_block(common: bytes, task: Task) -> dict[str, np.ndarray]:
 def _model_of(common: bytes) -> tuple[Any, tuple[int, ...], Any]:
     """The model that is fitted; a worker keeps it, and what was recorded of it, for other blocks."""
     model, t, size, shape, fused = pickle.loads(common)  # sent by the process that it works for
-    return jit(_OfVector(model, t, size), fuse=fused), shape, model
-
-
-class _OfVector:
-    """A model as a function of the vector of its parameters."""
-
-    def __init__(self, model: Callable[..., Any], t: Any, size: int) -> None:
-        self.model, self.t, self.size = model, t, size
-        self.__name__ = self.__qualname__ = name_of(model)
-
-    def __call__(self, parameters: Any) -> Any:
-        return self.model(self.t, *(parameters[j] for j in range(self.size)))
-
-
-def _recorded(predict: Any, starts: np.ndarray, shape: tuple[int, ...], model: Any) -> Recorded:
-    """Record the model, with its result as one vector."""
-    example = example_of(predict, starts)
-    found = np.shape(predict(example))
-    if found != shape:
-        raise ValueError(
-            f"curve_fit: {name_of(model)} returned shape {found}, but a row of Y has shape {shape}"
-        )
-    return Recorded(residuals(predict, example).replayed, example)
+    return of_vector(model, t, size, fused), shape, model
 
 
 def _weights(shape: tuple[int, ...], sigma: Any, mask: Any) -> np.ndarray | None:

@@ -6,12 +6,12 @@ import numpy as np
 
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.optimize.native.loops import sessions
+from tapegrad.optimize.native.recorded import Recorded
 from tapegrad.program.lanes.job import LaneWorkspace
 from tapegrad.program.lanes.programs import LaneProgram, Port, lane_program
 from tapegrad.program.lanes.rules import widened
 from tapegrad.program.program import Program
 from tapegrad.program.spec import JACFWD, NOW, ProgramSpec
-from tapegrad.program.trace import Trace
 
 _MOST_LANES, _FEWEST_LANES = 128, 8
 _CACHE = 1 << 20  # bytes of the second-level cache of a core
@@ -26,9 +26,14 @@ def lanes_for(program: Program, points: int, fits: int) -> int:
     return lanes if lanes >= _FEWEST_LANES else 1
 
 
-def program_of(trace: Trace, lanes: int) -> LaneProgram:
-    """The model and its Jacobian over so many lanes."""
-    return lane_program(widened(trace.recording, trace.tape, (True,), lanes), _SPEC, NOW)
+def program_of(recorded: Recorded, lanes: int) -> LaneProgram:
+    """The model and its Jacobian over so many lanes, which are kept with the recording."""
+    found: LaneProgram | None = recorded.over_lanes.get(lanes)
+    if found is None:
+        trace = recorded.trace
+        made = lane_program(widened(trace.recording, trace.tape, (True,), lanes), _SPEC, NOW)
+        found = recorded.over_lanes.setdefault(lanes, made)
+    return found
 
 
 class LaneModel(Uncopied):

@@ -169,7 +169,7 @@ def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress
     if lanes == 1:
         run_shared(count, threads, lambda: Worker(recorded, task, found, example), progress)
         return
-    widened = program_of(recorded.trace, lanes)
+    widened = program_of(recorded, lanes)
     run_shared(count, threads, lambda: Worker(widened, task, found, example), progress)
     left = np.flatnonzero(found.out_status == word.NOT_IN_LANES)
     if len(left):

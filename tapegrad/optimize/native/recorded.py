@@ -65,10 +65,13 @@ class _Ways(Uncopied):
         What is evaluated; `None` until the first recording decides how a Jacobian is.
     handle
         Of all ways that are known.
+    over_lanes
+        Programs of the first way over lanes, by how many these are.
     """
 
     def __init__(self, function: Jit[..., Any], kind: Kind | None) -> None:
         self._function, self.kind = function, kind
+        self.over_lanes: dict[int, Any] = {}
         self._traces: list[Trace] = []
         self._lock = lock()
         self.handle: Handle | None = None
@@ -179,6 +182,11 @@ class Recorded(Uncopied):
     def trace(self) -> Trace:
         """The recording of the first way."""
         return self._ways.first
+
+    @property
+    def over_lanes(self) -> dict[int, Any]:
+        """Programs of the first way over lanes, by how many these are."""
+        return self._ways.over_lanes
 
     @property
     def has_columns(self) -> bool:
