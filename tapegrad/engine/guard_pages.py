@@ -77,7 +77,11 @@ def _let_numpy_use(addresses: list[int]) -> None:
 
 def fenced_pages(bytes_: int, fences: list[int]) -> np.ndarray:
     """Whole pages full of NaN; those that begin at the offsets `fences` cannot be touched."""
-    memory = np.frombuffer(mmap.mmap(-1, bytes_, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+    try:
+        pages = mmap.mmap(-1, bytes_, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"TAPEGRAD_GUARD_PAGES: mmap: {error}") from None
+    memory = np.frombuffer(pages, np.uint8)
     memory[...] = 0xFF
     protect = ctypes.CDLL(None, use_errno=True).mprotect
     for offset in fences:

@@ -42,6 +42,11 @@ class Source(NamedTuple):
     array: np.ndarray | None = None
     passed: int = -1
 
+    @property
+    def is_value(self) -> bool:
+        """Whether it is the output in the workspace."""
+        return self.binding < 0 and self.array is None and self.passed < 0
+
 
 class Way(NamedTuple):
     """A program, and where it has the results. A source that says nothing is the output in the workspace.

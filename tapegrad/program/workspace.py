@@ -1,5 +1,6 @@
 """A workspace: memory for one execution of a program at a time, and the frames that point into it."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -77,6 +78,15 @@ class Workspace(Uncopied):
         """An array on the workspace's memory."""
         start = self.base - self._memory.ctypes.data + offset
         return np.ndarray(view.shape, view.dtype, self._memory.data, start)
+
+    def run(self, given: Sequence[np.ndarray]) -> tuple[int, list[np.ndarray]]:
+        """Run the program on the arrays that the caller gives: its status, and new arrays of the results."""
+        bindings = self.program.bindings[self.program.given :]
+        results = [np.empty(binding.shape, binding.dtype) for binding in bindings]
+        arrays = (*given, *results)
+        # Looked up: the first call replaces it
+        status: int = getattr(replay, self.program.entry)(self.address, id(arrays))
+        return status, results
 
     @property
     def left(self) -> int:

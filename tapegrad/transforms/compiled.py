@@ -20,17 +20,21 @@ from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.handle import Handle, Source, Way
 from tapegrad.program.signature import has_tensor
 from tapegrad.program.spec import COLUMNS, NEVER, ProgramSpec
+from tapegrad.program.workspace import Workspace
 from tapegrad.transforms.argnums import checked_argnums, select
 from tapegrad.transforms.base import DerivativeTransform, Transform
+from tapegrad.transforms.called import UnlessNested
 from tapegrad.transforms.compiled_results import leaves_of, way_of
+from tapegrad.transforms.fast_path import Path as FastPath
 from tapegrad.transforms.frozen import Book, Recorded, frozen
 from tapegrad.transforms.grad import Grad
 from tapegrad.transforms.hessian import Hessian, HessianProduct
 from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.short_ways import ShortWays
 from tapegrad.transforms.stored import Stored
 
 
-class Compiled:
+class Compiled(UnlessNested):
     """A function with its programs; made by `compile`.
 
     Attributes
@@ -57,20 +61,24 @@ class Compiled:
         ways = [way for example in examples if (way := self._record(example)) is not None]
         self._book.open = False
         self._content = b""
-        self._take(_handle(self._call, ways))
+        workspaces = [recorded.trace.workspaces(recorded.spec) for recorded, _ in ways]
+        self._take(_handle(self._call, ways), workspaces, self._returned)
 
-    def _take(self, handle: Handle) -> None:
+    def _take(self, handle: Handle, workspaces: list[list[Workspace]], returned: list[Any]) -> None:
         self.handle, self.address = handle, handle.address
         self.inputs, self.results = handle.inputs, handle.results
+        self._fast: FastPath | None = None
+        self._short = ShortWays(handle, workspaces, returned)
 
     @classmethod
     def _of(cls, content: bytes) -> "Compiled":
         """Make one of a file's bytes."""
         made = cls.__new__(cls)
-        made.function = made._call = Stored(content)
+        stored = Stored(content)
+        made.function = made._call = stored
         made._content = content
-        made.__name__ = made.__qualname__ = made.function.__name__
-        made._take(made.function.handle)
+        made.__name__ = made.__qualname__ = stored.__name__
+        made._take(stored.handle, stored.workspaces, stored.returned)
         return made
 
     @restoring
@@ -153,11 +161,14 @@ class Compiled:
         ways = len(self.handle.ways)
         return f"<compiled {self.__name__}: ({inputs}) -> ({results}){f', {ways} ways' if ways > 1 else ''}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        mode = thread.mode
-        if mode.nested:
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call it with any arguments."""
+        if thread.mode.nested:
             return self._outside(args, kwargs)
-        return self._call(*args, **kwargs)
+        result = self._call(*args, **kwargs)
+        if not kwargs:
+            self._fast = self._short.path(args) or self._fast
+        return result
 
     @restoring
     def _outside(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -11,12 +11,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tapegrad.autodiff.custom.callbacks import failure
-from tapegrad.engine.runtime.array_calls import ArrayCall, fixed_of
+from tapegrad.engine.runtime.array_calls import ArrayCall, ArrayWay, fixed_of
+from tapegrad.engine.runtime.compiler import make_ready
 from tapegrad.engine.runtime.fast_calls import address_of
 from tapegrad.engine.sweep import replay
 from tapegrad.program.spec import ProgramSpec
 
-_TRACED = frozenset({np.ndarray, float, np.float64})
+TRACED = frozenset({np.ndarray, float, np.float64})
 Path = Callable[..., Any]
 _without_value: WeakKeyDictionary[Path, Path] = WeakKeyDictionary()
 
@@ -46,7 +47,9 @@ def without_value(path: Path) -> Path:
     """Return the fast path that does the same as another one, but does not return the value."""
     found = _without_value.get(path)
     if found is None:
-        found = _without_value[path] = fixed_of(path)._replace(valued=False).function()
+        call = fixed_of(path)
+        ways = [way._replace(valued=False) for way in call.ways]
+        found = _without_value[path] = call._replace(ways=ways).function()
     return found
 
 
@@ -55,20 +58,21 @@ def _path(
 ) -> Any:
     """Return the path that the trace keeps, or a new one: to make one takes as long as twenty calls of it."""
     kinds, holds = tuple(map(type, args)), function.captured.holds
-    if not _TRACED.issuperset(kinds):
+    if not TRACED.issuperset(kinds):
         return None
     key = spec, kinds, valued, together
     seen, path = trace.paths.get(key, (None, None))
     if seen is not holds:
-        path = _made(trace, spec, ArrayCall(0, kinds, [], [], holds, failure, valued, together))
+        program = trace.program(spec)
+        fits = program.given == len(kinds)
+        way = array_way(program, trace.workspaces(spec), valued=valued, together=together)
+        path = ArrayCall(kinds, [way], holds, failure).function() if fits else None
         trace.paths[key] = holds, path
     return path
 
 
-def _made(trace: Any, spec: ProgramSpec, call: ArrayCall) -> Path | None:
-    program = trace.program(spec)
-    if program.given != len(call.kinds):
-        return None
+def array_way(program: Any, workspaces: list[Any], *, valued: bool, together: bool) -> ArrayWay:
+    """What a fast path knows of a program whose results are all that its bindings are."""
     results = [(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
-    entry = address_of(getattr(replay, program.entry))
-    return call._replace(entry=entry, results=results, workspaces=trace.workspaces(spec)).function()
+    make_ready(getattr(replay, program.entry))  # which puts another function in its place
+    return ArrayWay(address_of(getattr(replay, program.entry)), results, workspaces, valued, together)

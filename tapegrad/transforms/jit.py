@@ -264,14 +264,11 @@ def execute(
         check(trace)
     spec = goal if isinstance(goal, ProgramSpec) else goal(trace)
     workspace = trace.take_workspace(spec)
-    program = workspace.program
-    results = [np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
-    arrays = (*arguments.arrays, *given, *results)
-    # Looked up: the first call replaces it
-    status = getattr(replay, program.entry)(workspace.address, id(arrays))
+    program, arrays = workspace.program, (*arguments.arrays, *given)
+    status, results = workspace.run(arrays)
     if status == replay.DUE:
         trace.is_due(spec, workspace)
-        status = getattr(replay, program.entry)(workspace.address, id(arrays))
+        status, results = workspace.run(arrays)
     stopped = program.guards.get(workspace.stopped_at, -1) if status == GUARD_FAILED else -1
     value = workspace.value
     if status == 0 and value is not None:

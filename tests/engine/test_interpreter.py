@@ -30,6 +30,20 @@ class Array(ctypes.Structure):
     )
 
 
+class Descr(ctypes.Structure):
+    """The head of ``PyArray_Descr``."""
+
+    _fields_ = (
+        ("head", ctypes.c_char * object.__basicsize__),
+        ("type", ctypes.c_void_p),
+        ("kind", ctypes.c_char),
+        ("letter", ctypes.c_char),
+        ("byteorder", ctypes.c_char),
+        ("flags", ctypes.c_char),
+        ("number", ctypes.c_int),
+    )
+
+
 class Ufunc(ctypes.Structure):
     """The head of ``PyUFuncObject``."""
 
@@ -51,6 +65,7 @@ OFFSETS = [
     (Array.strides, 8 * geometry.ARRAY_STRIDES),
     (Array.descr, 8 * geometry.ARRAY_DESCR),
     (Array.flags, 4 * geometry.ARRAY_FLAGS),
+    (Descr.kind, 8 * geometry.DESCR_KIND),
     (Ufunc.functions, library_loops._FUNCTIONS),
     (Ufunc.data, library_loops._DATA),
 ]
@@ -68,6 +83,9 @@ def test_the_c_structures_are_those_of_numpy():
     assert (head.ndim, head.extents[:3], head.strides[:3]) == (3, list(array.shape), list(array.strides))
     assert head.descr == id(array.dtype)
     assert head.flags & 0x501 == 0x500  # writeable, aligned, not contiguous
+    dtype = np.dtype(">f4")
+    descr = Descr.from_address(id(dtype))
+    assert (descr.kind, descr.letter, descr.byteorder, descr.number) == (b"f", b"f", b">", dtype.num)
     add = Ufunc.from_address(id(np.add))
     assert (add.nin, add.nout, add.nargs) == (2, 1, 3)
     assert (

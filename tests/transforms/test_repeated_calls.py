@@ -1,5 +1,6 @@
 """Calls like the last one take a short way; whatever is different about a call, it gives what the function gives."""
 
+import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -74,6 +75,20 @@ def test_several_arguments(transform):
             same(made(*args), expected)
 
 
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_several_arguments_of_compiled_functions(transform):
+    h = tg.compile(TRANSFORMS[transform](branching), (A, B), (-A, B), fuse=False)
+    for made in (h, pickle.loads(pickle.dumps(h))):
+        for args in [*CALLS.values()] * 2:
+            looks = [(np.shape(a), np.asarray(a).dtype.newbyteorder("=")) for a in args]
+            for _ in range(2):
+                if looks == [(A.shape, A.dtype)] * 2:
+                    same(made(*args), plainly(transform, args))
+                else:
+                    with pytest.raises(TypeError, match="was compiled for"):
+                        made(*args)
+
+
 def test_what_a_short_way_does_not_take():
     f = tg.jit(lambda a, b: tg.sum(a * b))
     for _ in range(3):
@@ -134,10 +149,18 @@ def _flat(found):
     return [part for each in found for part in _flat(each)] if isinstance(found, tuple) else [found]
 
 
+HOW = {
+    "replayed": lambda made, args: made,
+    "compiled": lambda made, args: tg.compile(made, args, fuse=False),
+    "loaded": lambda made, args: pickle.loads(pickle.dumps(tg.compile(made, args, fuse=False))),
+}
+
+
+@pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("name", ALONE)
-def test_each_transform_has_a_short_way(name):
+def test_each_transform_has_a_short_way(name, how):
     make, args = ALONE[name]
-    made = make(tg.jit(_line))
+    made = HOW[how](make(tg.jit(_line)), args)
     first = made(*args)
     assert made._fast is not None
     fast = made._fast(*args)
@@ -148,15 +171,17 @@ def test_each_transform_has_a_short_way(name):
     assert made._fast("no array") is made._fast() is made._fast(*args, *args) is None
 
 
+@pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("name", ALONE)
-def test_what_a_short_way_takes_it_gives_back(name):
+def test_what_a_short_way_takes_it_gives_back(name, how):
     make, args = ALONE[name]
-    made = make(tg.jit(_line))
+    made = HOW[how](make(tg.jit(_line)), args)
     made(*args)
     wrong = tuple(np.ones((2, 2)) for _ in args)
     shared = [*args, *wrong, made, None, np.dtype(np.float64), np.ndarray, float]
     call = made._fast.__self__[1]
-    shared += [call.workspaces[-1], call.holds, made._fast, *call.workspaces[-1].outputs]
+    workspaces = call.ways[0].workspaces
+    shared += [workspaces[-1], call.holds, made._fast, *workspaces[-1].outputs]
 
     def counts():
         return [sys.getrefcount(each) for each in shared]
@@ -167,9 +192,44 @@ def test_what_a_short_way_takes_it_gives_back(name):
     for _ in range(200):
         made(*args), made._fast(*wrong), made._fast("no array")
     assert max(abs(after - count) for after, count in zip(counts(), before, strict=True)) < 20
-    assert len(call.workspaces) == 1
+    assert len(workspaces) == 1
     found = made(*args)
     assert all(sys.getrefcount(part) <= 4 for part in _flat(found))
+
+
+@pytest.mark.parametrize("how", ["compiled", "loaded"])
+def test_the_short_way_tries_all_ways(how):
+    def turning(a):
+        if a[0] > 1:
+            return _line(a)
+        return _line(a) * 3 if a[1] > 1 else 5.0 * a[2]
+
+    points = [LINE + 1, LINE - 0.5 * (LINE < 1), LINE + 0.4, LINE - 1, LINE]
+    h = tg.compile(tg.value_and_grad(turning), *points[:4], fuse=False)
+    made = h if how == "compiled" else pickle.loads(pickle.dumps(h))
+    expected = [tg.value_and_grad(turning)(point) for point in points]
+    for point in points:
+        made(point)
+    short = made._fast
+    ways = short.__self__[1].ways
+    assert len(ways) == 3
+    before = [sys.getrefcount(each) for each in (*points, *[way.workspaces[-1] for way in ways])]
+    for _ in range(50):
+        for point, result in zip(points, expected, strict=True):
+            same(short(point), result)
+    assert short(LINE[:2]) is None
+    after = [sys.getrefcount(each) for each in (*points, *[way.workspaces[-1] for way in ways])]
+    assert after == before
+
+
+def test_an_array_from_another_process_has_a_short_way():
+    point = pickle.loads(pickle.dumps(LINE))
+    assert point.dtype is not LINE.dtype
+    made = tg.grad(tg.jit(_line))
+    np.testing.assert_array_equal(made(LINE), made._fast(point))
+    for other in (LINE.astype(np.float32), LINE.view(np.int64)):
+        assert made._fast(pickle.loads(pickle.dumps(other))) is None
+    assert made._fast(LINE.astype(">f8")) is None
 
 
 def test_directions_are_asked_for_as_before():
@@ -203,7 +263,7 @@ def test_what_is_raised_in_a_replay_is_raised_by_the_short_way():
                     made(LINE)
             else:
                 assert made(LINE)[0] == expected[0]
-    assert len(made._fast.__self__[1].workspaces) == 1
+    assert len(made._fast.__self__[1].ways[0].workspaces) == 1
 
 
 def test_modes_are_asked_for_before_a_short_way_is_taken():
@@ -220,8 +280,9 @@ def test_modes_are_asked_for_before_a_short_way_is_taken():
     np.testing.assert_allclose(tg.grad(nested)(LINE), tg.hvp(f)(LINE, LINE))
 
 
-def test_threads_take_the_short_way_at_once():
-    made = tg.value_and_grad(tg.jit(_line))
+@pytest.mark.parametrize("how", HOW)
+def test_threads_take_the_short_way_at_once(how):
+    made = HOW[how](tg.value_and_grad(tg.jit(_line)), (LINE,))
     points = [LINE + k for k in range(8)]
     expected = [made(point) for point in points]
     with ThreadPoolExecutor(4) as pool:

@@ -2,7 +2,8 @@
 
 Such a function takes arrays and floats, and returns new arrays. It asks whether the arguments are of the expected types
 and whether all else is as before, takes a workspace, makes arrays for the results, has them computed without the global
-lock, and puts the workspace back. For a call that does not fit it returns `None`, having done nothing.
+lock, and puts the workspace back. Where there are several ways to compute them, it begins with the one that served
+last. For a call that none of them serves it returns `None`, having done nothing.
 """
 
 import functools
@@ -15,19 +16,26 @@ from tapegrad.engine.kernels.status import CALL_FAILED
 from tapegrad.engine.runtime.fast_calls import python_function
 from tapegrad.engine.runtime.python_code import NULL, Code, Module, Outside, compiled, word
 
-# Words of what is fixed for such a function.
+# Words of such a function.
 (
-    ENTRY,  # address of the compiled function
     ARITY,  # number of arguments
-    RESULTS,  # number of results
-    FORM,  # how they are returned
-    WORKSPACES,  # a list of those that are not in use
     HOLDS,  # a Python function that says whether all else is as before
     FAILURE,  # a Python function that raises what was raised in a callback
     KINDS,  # address of the types of the arguments
+    WAYS,  # address of the words of its ways
+    WAY_COUNT,
+    LAST,  # number of the way that served last
+) = range(7)
+_WORDS = 7
+# Words of a way.
+(
+    ENTRY,  # address of the compiled function
+    RESULTS,  # number of results
+    FORM,  # how they are returned
+    WORKSPACES,  # a list of those that are not in use
     SHAPES,  # address of the descriptions of the results
-) = range(9)
-_WORDS = 9
+) = range(5)
+_WAY_WORDS = 5
 _DTYPE, _NDIM, _EXTENTS = range(3)  # words of a description
 _SHAPE_WORDS = 3
 # Forms, which are added up.
@@ -40,23 +48,17 @@ _OUTSIDE = Outside(
 )
 
 
-class ArrayCall(NamedTuple):
-    """What such a function does.
+class ArrayWay(NamedTuple):
+    """One of the ways to compute the results.
 
     Attributes
     ----------
     entry
         Address of the compiled function ``f(workspace, arrays)``, where `arrays` is the id of a tuple.
-    kinds
-        The types of the arguments: arrays, and what is a Python float inside.
     results
         Shapes and dtypes of the results.
     workspaces
         Those that are not in use, with an `address` and a `value`.
-    holds
-        Says whether all else is as before.
-    failure
-        Returns what was raised in a callback.
     valued
         Whether the value of the workspace is returned first.
     together
@@ -64,42 +66,51 @@ class ArrayCall(NamedTuple):
     """
 
     entry: int
-    kinds: tuple[type, ...]
     results: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]
     workspaces: list[Any]
-    holds: Callable[[], bool]
-    failure: Callable[[], BaseException]
     valued: bool = False
     together: bool = False
 
-    def function(self) -> Callable[..., Any]:
-        """The Python function."""
-        words, shapes = np.zeros(_WORDS, np.int64), np.zeros((len(self.results), _SHAPE_WORDS), np.int64)
-        kinds = np.array([id(kind) for kind in self.kinds], np.int64)
+    def words(self) -> tuple[list[int], Any]:
+        """Its words, and what has to live as long as they do."""
+        shapes = np.zeros((len(self.results), _SHAPE_WORDS), np.int64)
         extents = [np.array(shape, np.int64) for shape, _ in self.results]
         for row, (shape, dtype), sizes in zip(shapes, self.results, extents, strict=True):
             row[:] = id(dtype), len(shape), sizes.ctypes.data
+        form = _VALUED * self.valued + _TOGETHER * self.together
+        words = [self.entry, len(self.results), form, id(self.workspaces), int(shapes.ctypes.data)]
+        return words, (self, shapes, extents)
+
+
+class ArrayCall(NamedTuple):
+    """What such a function does.
+
+    Attributes
+    ----------
+    kinds
+        The types of the arguments: arrays, and what is a Python float inside.
+    ways
+        What it tries; none, or one, serves the arguments of a call.
+    holds
+        Says whether all else is as before.
+    failure
+        Returns what was raised in a callback.
+    """
+
+    kinds: tuple[type, ...]
+    ways: Sequence[ArrayWay]
+    holds: Callable[[], bool]
+    failure: Callable[[], BaseException]
+
+    def function(self) -> Callable[..., Any]:
+        """The Python function."""
+        rows, kept = zip(*(way.words() for way in self.ways), strict=True)
+        ways, kinds = np.array(rows, np.int64), np.array([id(kind) for kind in self.kinds], np.int64)
         raised = functools.partial(_raise, self.failure)
-        words[:] = (
-            self.entry,
-            len(self.kinds),
-            len(self.results),
-            _VALUED * self.valued + _TOGETHER * self.together,
-            id(self.workspaces),
-            id(self.holds),
-            id(raised),
-            kinds.ctypes.data,
-            shapes.ctypes.data,
-        )
-        fixed = (
-            int(words.ctypes.data),
-            self,
-            raised,
-            words,
-            shapes,
-            kinds,
-            extents,
-        )  # all that has to live on
+        words = np.zeros(_WORDS, np.int64)
+        words[[ARITY, HOLDS, FAILURE]] = len(self.kinds), id(self.holds), id(raised)
+        words[[KINDS, WAYS, WAY_COUNT]] = kinds.ctypes.data, ways.ctypes.data, len(ways)
+        fixed = (int(words.ctypes.data), self, raised, words, ways, kinds, kept)  # all that has to live on
         return python_function("replay", _address(), fixed)
 
 
@@ -130,6 +141,8 @@ def _define(module: Module) -> None:
         _packed,
         _run,
         _put_back,
+        _tried,
+        _others,
         _replayed,
     ):
         define(module)
@@ -204,9 +217,9 @@ def _released(module: Module) -> None:
 
 
 def _plugged(module: Module) -> None:
-    """``plugged(words, arguments, arrays)``: write the arrays to work on; null with an exception if there are none."""
-    code = Code(module, "plugged", 3)
-    words, arguments, arrays = code.arguments
+    """``plugged(words, way, arguments, arrays)``: write the arrays to work on; null with an exception without any."""
+    code = Code(module, "plugged", 4)
+    words, way, arguments, arrays = code.arguments
     given = code.load(words, ARITY)
 
     def put(array: Any, k: Any) -> None:
@@ -217,8 +230,8 @@ def _plugged(module: Module) -> None:
 
     with code.for_each(given) as k:
         put(code.call("as_array", code.load(arguments, k)), k)
-    shapes = code.load(words, SHAPES)
-    with code.for_each(code.load(words, RESULTS)) as k:
+    shapes = code.load(way, SHAPES)
+    with code.for_each(code.load(way, RESULTS)) as k:
         shape = code.builder.add(shapes, code.builder.mul(k, word(8 * _SHAPE_WORDS)))
         dtype = code.new_reference(code.load(shape, _DTYPE))
         ndim, extents = code.load(shape, _NDIM), code.load(shape, _EXTENTS)
@@ -227,13 +240,13 @@ def _plugged(module: Module) -> None:
 
 
 def _returned(module: Module) -> None:
-    """``returned(words, results)``: the results as Python gets them; one of no dimensions as a NumPy scalar."""
+    """``returned(way, results)``: the results as Python gets them; one of no dimensions as a NumPy scalar."""
     code = Code(module, "returned", 2)
-    words, results = code.arguments
-    together = code.builder.and_(code.load(words, FORM), word(_TOGETHER))
+    way, results = code.arguments
+    together = code.builder.and_(code.load(way, FORM), word(_TOGETHER))
     with code.where_null(together):
         code.ret(code.call("PyArray_Return", code.new_reference(code.load(results))))
-    count = code.load(words, RESULTS)
+    count = code.load(way, RESULTS)
     made = code.call("PyTuple_New", count)
     with code.where_null(made):
         code.ret(NULL)
@@ -247,11 +260,11 @@ def _returned(module: Module) -> None:
 
 
 def _packed(module: Module) -> None:
-    """``packed(words, results, workspace)``: the same with the value of the workspace, if that is wanted."""
+    """``packed(way, results, workspace)``: the same with the value of the workspace, if that is wanted."""
     code = Code(module, "packed", 3)
-    words, results, workspace = code.arguments
-    found = code.call("returned", words, results)
-    valued = code.builder.and_(code.load(words, FORM), word(_VALUED))
+    way, results, workspace = code.arguments
+    found = code.call("returned", way, results)
+    valued = code.builder.and_(code.load(way, FORM), word(_VALUED))
     with code.where(code.builder.or_(code.equal(valued, NULL), code.equal(found, NULL))):
         code.ret(found)
     value = code.call("PyObject_GetAttr", workspace, code.outside("value"))
@@ -273,29 +286,56 @@ def _packed(module: Module) -> None:
 
 
 def _run(module: Module) -> None:
-    """``run(words, arguments, workspace)``: the results; None if the call does not fit; null with an exception."""
-    code = Code(module, "run", 3)
-    words, arguments, workspace = code.arguments
+    """``run(words, way, arguments, workspace)``: the results; None if the call does not fit; null with an exception."""
+    code = Code(module, "run", 4)
+    words, way, arguments, workspace = code.arguments
     attribute = code.call("PyObject_GetAttr", workspace, code.outside("address"))
     with code.where_null(attribute):
         code.ret(NULL)
     address = code.call("PyLong_AsLongLong", attribute)
     code.drop(attribute)
     given = code.load(words, ARITY)
-    count = code.builder.add(given, code.load(words, RESULTS))
+    count = code.builder.add(given, code.load(way, RESULTS))
     arrays = code.room(count)
-    with code.where_null(code.call("plugged", words, arguments, arrays)):
+    with code.where_null(code.call("plugged", words, way, arguments, arrays)):
         code.ret(NULL)
-    status = code.call_compiled(code.load(words, ENTRY), address, code.tuple_around(arrays))
+    status = code.call_compiled(code.load(way, ENTRY), address, code.tuple_around(arrays))
     with code.where(code.differ(status, NULL)):
         code.call("released", arrays, count)
         with code.where(code.equal(status, word(CALL_FAILED))):
             code.ret(code.call("PyObject_CallNoArgs", code.load(words, FAILURE)))
         code.ret(code.new_reference(code.outside("none")))
     results = code.builder.add(arrays, code.builder.mul(given, word(8)))
-    found = code.call("packed", words, results, workspace)
+    found = code.call("packed", way, results, workspace)
     code.call("released", arrays, count)
     code.ret(found)
+
+
+def _tried(module: Module) -> None:
+    """``tried(words, number, arguments)``: what a way gives; None if it does not serve; null with an exception."""
+    code = Code(module, "tried", 3)
+    words, number, arguments = code.arguments
+    way = code.builder.add(code.load(words, WAYS), code.builder.mul(number, word(8 * _WAY_WORDS)))
+    workspaces = code.load(way, WORKSPACES)
+    workspace = code.call("taken", workspaces)
+    with code.where_null(workspace):
+        code.ret(code.new_reference(code.outside("none")))
+    found = code.call("run", words, way, arguments, workspace)
+    code.call("put_back", workspaces, workspace)
+    code.ret(found)
+
+
+def _others(module: Module) -> None:
+    """``others(words, last, arguments)``: the same of the ways but for the last one, until one serves."""
+    code = Code(module, "others", 3)
+    words, last, arguments = code.arguments
+    with code.for_each(code.load(words, WAY_COUNT)) as k, code.where(code.differ(k, last)):
+        found = code.call("tried", words, k, arguments)
+        with code.where(code.differ(found, code.outside("none"))):
+            code.store(k, words, LAST)
+            code.ret(found)
+        code.drop(found)
+    code.ret(code.new_reference(code.outside("none")))
 
 
 def _replayed(module: Module) -> None:
@@ -311,10 +351,9 @@ def _replayed(module: Module) -> None:
     code.drop(holds)
     with code.where(code.differ(holds, code.outside("true"))):
         code.ret(code.new_reference(code.outside("none")))
-    workspaces = code.load(words, WORKSPACES)
-    workspace = code.call("taken", workspaces)
-    with code.where_null(workspace):
-        code.ret(code.new_reference(code.outside("none")))
-    found = code.call("run", words, arguments, workspace)
-    code.call("put_back", workspaces, workspace)
+    last = code.load(words, LAST)
+    found = code.call("tried", words, last, arguments)
+    with code.where(code.equal(found, code.outside("none"))):
+        code.drop(found)
+        code.ret(code.call("others", words, last, arguments))
     code.ret(found)

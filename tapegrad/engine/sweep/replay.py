@@ -26,6 +26,7 @@ from tapegrad.engine.tape.geometry import (
     ARRAY_FLAGS,
     ARRAY_NDIM,
     ARRAY_STRIDES,
+    DESCR_KIND,
     array_data,
     tuple_items,
 )
@@ -54,7 +55,7 @@ PROGRAM_WORDS = 16
 
 # Words of a port.
 (
-    PORT_DESCR,  # address of the dtype object that the array must have
+    PORT_DESCR,  # address of a dtype object like which that of the array must be
     PORT_NDIM,
     PORT_EXTENTS,  # address of the extents
     PORT_ITEM,  # bytes of an element
@@ -74,10 +75,17 @@ _ALIGNED = 0x100  # among the flags of an array
 
 
 @inline_njit
+def _is_of_dtype(array, descr):
+    """Whether a NumPy array is of a dtype. An array from another process has a dtype object of its own."""
+    own = load_i64(array, ARRAY_DESCR)
+    return own == descr or load_i64(own, DESCR_KIND) == load_i64(descr, DESCR_KIND)
+
+
+@inline_njit
 def _fits(binding, array):
     """Whether a NumPy array has the dtype, the shape and the C order that a port expects."""
     ndim = load_i64(binding, PORT_NDIM)
-    if load_i64(array, ARRAY_DESCR) != load_i64(binding, PORT_DESCR) or load_i32(array, ARRAY_NDIM) != ndim:
+    if not _is_of_dtype(array, load_i64(binding, PORT_DESCR)) or load_i32(array, ARRAY_NDIM) != ndim:
         return False
     if load_i32(array, ARRAY_FLAGS) & _ALIGNED == 0:
         return False

@@ -17,6 +17,8 @@ ARRAY_EXTENTS = _HEAD + 2
 ARRAY_STRIDES = _HEAD + 3
 ARRAY_DESCR = _HEAD + 5
 ARRAY_FLAGS = 2 * (_HEAD + 6)  # in 32-bit words
+# The word of a dtype object (``PyArray_Descr``) with its kind, its letter, its byte order and the number of its type
+DESCR_KIND = _HEAD + 1
 _WRITEABLE = 0x400  # among the flags
 _TUPLE_ITEMS = tuple.__basicsize__  # where the objects of a tuple are named, one address behind the other
 
