@@ -5,7 +5,7 @@ Each works on a block of words, the fields of a NamedTuple: numbers, and address
     fit_words, levenberg           one least-squares problem: its state; its loop
     fit_steps, fit_covariance      its steps; the covariance of its parameters
     radius, damped                 the step in a trust region; least squares with damping
-    losses, box                    robust losses; bounds
+    losses, box, stopping          robust losses; bounds; when a fit ends
     batch_words, batch             many fits of one model: their state; their loop, over lanes
     batch_sums, lanes, covariance  sums over points; small systems of equations; covariances
     descent_words, descents        minimisations: their state; how they begin and end

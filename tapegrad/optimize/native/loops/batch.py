@@ -41,16 +41,14 @@ from tapegrad.optimize.native.loops.batch_words import (
 from tapegrad.optimize.native.loops.covariance import write_covariance
 from tapegrad.optimize.native.loops.evaluation import count, is_for_python
 from tapegrad.optimize.native.loops.fit_words import (
-    BY_BOTH,
-    BY_FTOL,
     BY_GTOL,
-    BY_XTOL,
+    GOES_ON,
     MOST_EVALUATIONS,
     NOT_FINITE,
 )
 from tapegrad.optimize.native.loops.lanes import damp, decompose, raise_to, solve, take_where
+from tapegrad.optimize.native.loops.stopping import reason_to_stop
 
-_EPS = 2.220446049250313e-16
 _LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e16
 
 
@@ -247,19 +245,11 @@ def _predicted(batch, lane):
 
 
 @inline_njit
-def _reason_to_stop(batch, lane, gained, finite):
-    """The status with which a lane ends after a step; -1: it goes on."""
+def _reason_to_stop(batch, lane, gained):
+    """The status with which a lane ends after a step."""
     predicted, length, size = _predicted(batch, lane)
     ftol, xtol = load_f64(batch.settings, FTOL), load_f64(batch.settings, XTOL)
-    cost = load_f64(batch.cost, lane)
-    flat = finite and abs(gained) <= ftol * cost and gained > 0.25 * predicted
-    flat |= finite and predicted <= 4.0 * _EPS * cost
-    short = length <= xtol * (xtol + size)
-    if flat and short:
-        return BY_BOTH
-    if flat:
-        return BY_FTOL
-    return BY_XTOL if short else -1
+    return reason_to_stop(ftol, xtol, gained, predicted, load_f64(batch.cost, lane), length, size)
 
 
 @inline_njit
@@ -271,21 +261,21 @@ def _change_damping(batch, lane, accepted):
 
 @inline_njit
 def _begin(batch, lane):
-    """Take a lane's starting point, or not; the status with which it ends there, or -1."""
+    """Take a lane's starting point, or not; the status with which it ends there, or GOES_ON."""
     if not is_finite(batch, lane):
         return NOT_FINITE
     store_f64(batch.accepted, lane, 1.0)
     store_i64(batch.states, lane, GOING)
     store_f64(batch.damping, lane, load_f64(batch.settings, FIRST_DAMPING))
-    return -1
+    return GOES_ON
 
 
 @inline_njit
 def _assess(batch, lane):
-    """See whether a lane's trial is accepted; the status with which it ends, or -1."""
+    """See whether a lane's trial is accepted; the status with which it ends, or GOES_ON."""
     store_f64(batch.accepted, lane, 0.0)
     if load_i64(batch.states, lane) == EMPTY:
-        return -1
+        return GOES_ON
     count(batch.evaluations, lane)
     if load_i64(batch.states, lane) == FRESH:
         return _begin(batch, lane)
@@ -294,7 +284,7 @@ def _assess(batch, lane):
     accepted = finite and gained > 0.0
     store_f64(batch.accepted, lane, 1.0 if accepted else 0.0)
     _change_damping(batch, lane, accepted)
-    return _reason_to_stop(batch, lane, gained, finite)
+    return _reason_to_stop(batch, lane, gained if finite else -math.inf)
 
 
 @inline_njit
@@ -304,9 +294,9 @@ def _end(batch, lane):
     arrived = load_f64(batch.accepted, lane) == 1.0
     if arrived and _steepness(batch, lane) < load_f64(batch.settings, GTOL):
         status = BY_GTOL
-    if status == -1 and load_i64(batch.evaluations, lane) >= load_i64(batch.counts, MAX_NFEV):
+    if status == GOES_ON and load_i64(batch.evaluations, lane) >= load_i64(batch.counts, MAX_NFEV):
         status = MOST_EVALUATIONS
-    if status != -1:
+    if status != GOES_ON:
         _finish(batch, lane, status)
 
 

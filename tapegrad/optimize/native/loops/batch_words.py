@@ -41,7 +41,7 @@ class Batch(NamedTuple):
     square, inverse, lengths
         Matrices of one lane; a number by parameter.
     accepted, outcomes
-        By lane: 1 where the trial is accepted; the status with which the fit ends, or -1.
+        By lane: 1 where the trial is accepted; the status with which the fit ends, or GOES_ON.
     all_data, all_weights, all_starts
         By problem. The step from one problem's weights to the next may be zero.
     out_x, out_covariance, out_cost, out_status, out_evaluations

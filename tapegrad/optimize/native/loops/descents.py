@@ -1,9 +1,13 @@
-"""What methods of minimisation share: where they begin and end, and the queue of starts."""
+"""What methods of minimisation share: the loop over trials and over starts, where they begin, and where they end.
+
+The loop is a machine of states: where Python has to act, it returns, and goes on when it is called again.
+"""
 
 import math
 
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, memcpy, store_f64, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
+from tapegrad.engine.sweep.handle_calls import evaluate
 from tapegrad.optimize.native.loops.box import steepness
 from tapegrad.optimize.native.loops.descent_words import (
     BY_FTOL,
@@ -12,6 +16,7 @@ from tapegrad.optimize.native.loops.descent_words import (
     FINISHED,
     FTOL,
     GTOL,
+    MAX_NFEV,
     MAX_NIT,
     MOST,
     NEWEST,
@@ -26,13 +31,16 @@ from tapegrad.optimize.native.loops.descent_words import (
     STARTING,
     STATUS,
     STORED,
+    TRYING,
+    TURNING,
     VALUE,
 )
+from tapegrad.optimize.native.loops.evaluation import count, is_for_python
 from tapegrad.optimize.native.loops.vectors import dot, fill
 
 
 @inline_njit
-def begin_next(run):
+def _begin_next(run):
     """Begin the next minimisation of the queue; whether there is one."""
     number = load_i64(run.counts, NEXT)
     if number >= load_i64(run.counts, END):
@@ -76,10 +84,10 @@ def is_finite(run):
 
 
 @inline_njit
-def begin(run, phase):
-    """Take the starting point, and go to a phase from there."""
+def _begin(run):
+    """Take the starting point."""
     take_trial(run)
-    store_i64(run.counts, PHASE, phase)
+    store_i64(run.counts, PHASE, TURNING)
     if not is_finite(run):
         finish(run, NOT_FINITE)
     elif steepness(run.x, run.gradient, run.lower, run.upper, run.k) <= load_f64(run.settings, GTOL):
@@ -87,7 +95,7 @@ def begin(run, phase):
 
 
 @inline_njit
-def give_up(run):
+def _give_up(run):
     """End a minimisation whose start could not be evaluated."""
     memcpy(run.x, run.trial, 8 * run.k)
     fill(run.gradient, math.nan, run.k)
@@ -106,3 +114,44 @@ def finish_if_converged(run, before):
         finish(run, BY_FTOL)
     elif load_i64(run.counts, NIT) >= load_i64(run.counts, MAX_NIT):
         finish(run, MOST)
+
+
+# --- the loop ----------------------------------------------------------------------------------------------------
+
+
+@inline_njit
+def _advance(run, turn, assess):
+    """Evaluate the next trial, and go on from there; a status on which Python has to act, or 0."""
+    if load_i64(run.counts, PHASE) == TURNING:
+        status = turn(run)
+        if status != 0:
+            return status
+        store_i64(run.counts, PHASE, TRYING)
+    status = evaluate(run.session)
+    if is_for_python(status):
+        return status
+    count(run.counts, NFEV)
+    if load_i64(run.counts, PHASE) == TRYING:
+        assess(run, status == 0)
+    elif status != 0:
+        _give_up(run)
+    else:
+        _begin(run)
+    return 0
+
+
+@inline_njit
+def go_on(run, turn, assess):
+    """Go on with the minimisations until they are finished, or Python has to act; the status of the last evaluation.
+
+    From a new point, `turn` writes the first trial; it returns a status. `assess` is told whether a trial could be
+    computed: it accepts it, or writes another one.
+    """
+    while load_i64(run.counts, PHASE) != FINISHED or _begin_next(run):
+        if load_i64(run.counts, NFEV) >= load_i64(run.counts, MAX_NFEV):
+            finish(run, MOST)
+            continue
+        status = _advance(run, turn, assess)
+        if status != 0:
+            return status
+    return 0

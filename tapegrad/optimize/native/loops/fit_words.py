@@ -85,3 +85,4 @@ STARTING, TRYING, PROPOSED, FINISHED = range(4)  # phases
 # How a fit ended, as SciPy numbers it; the negative ones from -3 on are ours.
 MOST_EVALUATIONS, BY_GTOL, BY_FTOL, BY_XTOL, BY_BOTH = range(5)
 NOT_FINITE, NOT_COMPUTED = -3, -4
+GOES_ON = -1

@@ -19,16 +19,14 @@ from tapegrad.optimize.native.loops.evaluation import are_finite, copy_columns, 
 from tapegrad.optimize.native.loops.fit_covariance import write_covariance
 from tapegrad.optimize.native.loops.fit_steps import bend, look_ahead, propose, scaled_length
 from tapegrad.optimize.native.loops.fit_words import (
-    BY_BOTH,
-    BY_FTOL,
     BY_GTOL,
-    BY_XTOL,
     COST,
     DAMPING,
     F_SCALE,
     FACTORED,
     FINISHED,
     FTOL,
+    GOES_ON,
     GTOL,
     MAX_NFEV,
     MOST_EVALUATIONS,
@@ -46,9 +44,9 @@ from tapegrad.optimize.native.loops.fit_words import (
     Fit,
 )
 from tapegrad.optimize.native.loops.losses import LINEAR, rescale
+from tapegrad.optimize.native.loops.stopping import reason_to_stop
 from tapegrad.optimize.native.loops.vectors import dot, multiply
 
-_EPS = 2.220446049250313e-16
 _FIRST_RADIUS = 0.3  # as a part of the length of the starting point, as in the GNU Scientific Library
 
 
@@ -137,17 +135,17 @@ def _length_of(x, k):
 
 
 @inline_njit
-def _reason_to_stop(fit, gained, predicted, ratio):
-    """The status with which the fit ends; -1: it does not."""
-    cost, xtol = load_f64(fit.settings, COST), load_f64(fit.settings, XTOL)
-    ftol = load_f64(fit.settings, FTOL)
-    flat = (abs(gained) < ftol * cost and ratio > 0.25) or (predicted <= 4.0 * _EPS * cost and ftol > 0.0)
-    short = _length_of(fit.scratch, fit.k) < xtol * (xtol + _length_of(fit.x, fit.k))
-    if flat and short:
-        return BY_BOTH
-    if flat:
-        return BY_FTOL
-    return BY_XTOL if short else -1
+def _reason_to_stop(fit, gained, predicted):
+    """The status with which the fit ends after the step in `scratch`."""
+    return reason_to_stop(
+        load_f64(fit.settings, FTOL),
+        load_f64(fit.settings, XTOL),
+        gained,
+        predicted,
+        load_f64(fit.settings, COST),
+        _length_of(fit.scratch, fit.k),
+        _length_of(fit.x, fit.k),
+    )
 
 
 @inline_njit
@@ -163,13 +161,13 @@ def _assess(fit, computed):
     accepted = math.isfinite(cost) and gained > 0.0 and _take_derivatives(fit)
     if not (math.isfinite(cost) and math.isfinite(ratio)):
         ratio = 0.0
-    stop = _reason_to_stop(fit, gained, predicted, ratio) if math.isfinite(cost) or length == 0.0 else -1
+    stop = _reason_to_stop(fit, gained, predicted) if math.isfinite(cost) or length == 0.0 else GOES_ON
     if accepted:
         store_f64(fit.settings, COST, cost)
     _move_radius(fit, ratio, length)
     if accepted:
         _finish_if_flat(fit)
-    if stop >= 0 and load_i64(fit.counts, PHASE) != FINISHED:
+    if stop != GOES_ON and load_i64(fit.counts, PHASE) != FINISHED:
         _finish(fit, stop)
 
 

@@ -12,7 +12,6 @@ import math
 
 from tapegrad.engine.kernels.raw_memory import (
     load_f64,
-    load_i64,
     load_record,
     memcpy,
     memset,
@@ -22,28 +21,21 @@ from tapegrad.engine.kernels.raw_memory import (
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.handle_calls import evaluate
 from tapegrad.optimize.native.loops.descent_words import (
-    FINISHED,
-    MAX_NFEV,
-    MOST,
     MOST_RADIUS,
-    NFEV,
     NHEV,
     NIT,
     NO_PROGRESS,
     PHASE,
     PREDICTED,
     RADIUS,
-    TRYING,
     TURNING,
     VALUE,
     Descent,
 )
 from tapegrad.optimize.native.loops.descents import (
-    begin,
-    begin_next,
     finish,
     finish_if_converged,
-    give_up,
+    go_on,
     is_finite,
     take_trial,
 )
@@ -164,36 +156,7 @@ def _assess(run, computed):
         finish(run, NO_PROGRESS)
 
 
-@inline_njit
-def _advance(run):
-    """Take the next step, evaluate there, and go on; a status on which Python has to act, or 0."""
-    if load_i64(run.counts, PHASE) == TURNING:
-        status = _turn(run)
-        if status != 0:
-            return status
-        store_i64(run.counts, PHASE, TRYING)
-    status = evaluate(run.session)
-    if is_for_python(status):
-        return status
-    count(run.counts, NFEV)
-    if load_i64(run.counts, PHASE) == TRYING:
-        _assess(run, status == 0)
-    elif status != 0:
-        give_up(run)
-    else:
-        begin(run, TURNING)
-    return 0
-
-
 @entry_point(nogil=True)
 def run_newton(words):
     """Go on with the minimisations until they are finished, or Python has to act; the status of the last evaluation."""
-    run = load_record(words, Descent)
-    while load_i64(run.counts, PHASE) != FINISHED or begin_next(run):
-        if load_i64(run.counts, NFEV) >= load_i64(run.counts, MAX_NFEV):
-            finish(run, MOST)
-            continue
-        status = _advance(run)
-        if status != 0:
-            return status
-    return 0
+    return go_on(load_record(words, Descent), _turn, _assess)

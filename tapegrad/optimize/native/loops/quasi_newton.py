@@ -1,7 +1,6 @@
 """Minimisation by limited-memory BFGS [1]_ with bounds, and a line search that bisects [2]_.
 
-Parameters that bounds hold do not move; the search goes along the projection of the direction on the box. The loop is
-a machine of states: where Python has to act, it returns, and goes on when it is called again.
+Parameters that bounds hold do not move; the search goes along the projection of the direction on the box.
 
 References
 ----------
@@ -21,17 +20,12 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
-from tapegrad.engine.sweep.handle_calls import evaluate
 from tapegrad.optimize.native.loops.box import is_held, project
 from tapegrad.optimize.native.loops.descent_words import (
-    FINISHED,
     LENGTH,
     LONGEST,
-    MAX_NFEV,
     MAX_SEARCH,
-    MOST,
     NEWEST,
-    NFEV,
     NIT,
     NO_PROGRESS,
     PHASE,
@@ -39,20 +33,18 @@ from tapegrad.optimize.native.loops.descent_words import (
     SHORTEST,
     SLOPE,
     STORED,
-    TRYING,
+    TURNING,
     VALUE,
     Descent,
 )
 from tapegrad.optimize.native.loops.descents import (
-    begin,
-    begin_next,
     finish,
     finish_if_converged,
-    give_up,
+    go_on,
     is_finite,
     take_trial,
 )
-from tapegrad.optimize.native.loops.evaluation import count, is_for_python
+from tapegrad.optimize.native.loops.evaluation import count
 from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot
 
 _EPS = 2.220446049250313e-16
@@ -116,8 +108,8 @@ def _turn(run):
 
 
 @inline_njit
-def _search_anew(run):
-    """Begin a line search."""
+def _begin_search(run):
+    """Begin a line search; 0."""
     _turn(run)
     length = 1.0
     if load_i64(run.counts, STORED) == 0:
@@ -127,6 +119,7 @@ def _search_anew(run):
     store_f64(run.settings, LONGEST, math.inf)
     store_i64(run.counts, SEARCHED, 0)
     _go(run)
+    return 0
 
 
 @inline_njit
@@ -203,10 +196,9 @@ def _accept(run):
     _keep_pair(run)
     before = load_f64(run.settings, VALUE)
     take_trial(run)
+    store_i64(run.counts, PHASE, TURNING)
     count(run.counts, NIT)
     finish_if_converged(run, before)
-    if load_i64(run.counts, PHASE) != FINISHED:
-        _search_anew(run)
 
 
 @inline_njit
@@ -216,7 +208,7 @@ def _give_up(run):
         finish(run, NO_PROGRESS)
     else:
         store_i64(run.counts, STORED, 0)
-        _search_anew(run)
+        store_i64(run.counts, PHASE, TURNING)
 
 
 @inline_njit
@@ -241,33 +233,7 @@ def _assess(run, computed):
         _give_up(run)
 
 
-@inline_njit
-def _advance(run):
-    """Evaluate the trial, and go on from there; a status on which Python has to act, or 0."""
-    status = evaluate(run.session)
-    if is_for_python(status):
-        return status
-    count(run.counts, NFEV)
-    if load_i64(run.counts, PHASE) == TRYING:
-        _assess(run, status == 0)
-    elif status != 0:
-        give_up(run)
-    else:
-        begin(run, TRYING)
-        if load_i64(run.counts, PHASE) != FINISHED:
-            _search_anew(run)
-    return 0
-
-
 @entry_point(nogil=True)
 def run_quasi_newton(words):
     """Go on with the minimisations until they are finished, or Python has to act; the status of the last evaluation."""
-    run = load_record(words, Descent)
-    while load_i64(run.counts, PHASE) != FINISHED or begin_next(run):
-        if load_i64(run.counts, NFEV) >= load_i64(run.counts, MAX_NFEV):
-            finish(run, MOST)
-            continue
-        status = _advance(run)
-        if status != 0:
-            return status
-    return 0
+    return go_on(load_record(words, Descent), _begin_search, _assess)
