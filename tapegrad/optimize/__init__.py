@@ -5,7 +5,8 @@ SciPy itself is imported when it is first needed. In reading order:
     minimize, least_squares        SciPy's functions, with gradients, Hessians and Jacobians
     curve_fit                      many fits of one model at once
     native                         optimisers in compiled code
-    objective                      these derivatives as functions of one vector
+    objective, residuals           these derivatives as functions of one vector
+    vector_function                what both of them share
     ravel, flat                    structures of arrays as one vector
     executors                      problems in blocks, for other processes and machines
     arguments, callbacks           SciPy's arguments and callbacks
@@ -18,6 +19,6 @@ from tapegrad.optimize.curve_fit import curve_fit as curve_fit
 from tapegrad.optimize.least_squares import least_squares as least_squares
 from tapegrad.optimize.minimize import minimize as minimize
 from tapegrad.optimize.objective import Objective as Objective
-from tapegrad.optimize.objective import Residuals as Residuals
 from tapegrad.optimize.objective import objective as objective
-from tapegrad.optimize.objective import residuals as residuals
+from tapegrad.optimize.residuals import Residuals as Residuals
+from tapegrad.optimize.residuals import residuals as residuals

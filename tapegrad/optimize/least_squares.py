@@ -5,7 +5,7 @@ from typing import Any
 
 from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on
-from tapegrad.optimize.objective import Residuals, residuals
+from tapegrad.optimize.residuals import Residuals, residuals
 
 
 def least_squares(

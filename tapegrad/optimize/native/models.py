@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad.errors import name_of
 from tapegrad.optimize.native.recorded import Recorded, example_of
-from tapegrad.optimize.objective import residuals
+from tapegrad.optimize.residuals import residuals
 from tapegrad.program.watch.places import Same, token
 from tapegrad.transforms.jit import Jit, jit
 
