@@ -101,20 +101,25 @@ def bounds_of_errors(truth: Array) -> Array:
     return bounds
 
 
-def scaled_errors(found: tg.optimize.CurveFits) -> Array:
-    """Return the errors of the fits that converged, in units of their bounds."""
+def errors_and_bounds(found: tg.optimize.CurveFits) -> tuple[Array, Array]:
+    """Return the errors of the fits that converged, in units of their bounds, and these."""
     truth = true_parameters(len(found))[found.success]
-    errors: Array = (found.x[found.success] - truth) / bounds_of_errors(truth)
-    return errors
+    bounds = bounds_of_errors(truth)
+    return (found.x[found.success] - truth) / bounds, bounds
 
 
 def report(found: tg.optimize.CurveFits, images: Array) -> Iterator[str]:
     """Yield how many fits converged, and by parameter how large their errors are beside the bounds."""
     yield f"{found.success.sum()} of {len(images)} fits converged, {found.nfev.mean():.1f} evaluations each"
-    errors, bounds = scaled_errors(found), bounds_of_errors(true_parameters(len(found))[found.success])
+    errors, bounds = errors_and_bounds(found)
     yield f"{'parameter':<10}  {'Cramér-Rao bound':>16}  {'error / bound':>13}  {'bias / bound':>12}"
     for name, bound, error in zip(TRUTH, np.median(bounds, axis=0), errors.T, strict=True):
         yield f"{name:<10}  {bound:16.4f}  {np.std(error):13.3f}  {np.mean(error):12.3f}"
+
+
+def _framed(image: Array) -> Array:
+    """Put an edge of nothing to the right and below."""
+    return np.pad(image, ((0, 1), (0, 1)), constant_values=np.nan)
 
 
 def draw(axes: "Axes", found: tg.optimize.CurveFits, images: Array) -> None:
@@ -123,12 +128,12 @@ def draw(axes: "Axes", found: tg.optimize.CurveFits, images: Array) -> None:
     axes.remove()
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.4))
     some = range(min(8, len(found)))
-    rows = [np.hstack([images[k], images_of(found.x[k : k + 1])[0]]) for k in some]
-    columns = [np.vstack(rows[k : k + 4]) for k in range(0, len(rows) - len(rows) % 4 or 1, 4)]
+    pairs = [_framed(np.hstack([_framed(images[k])[:-1], images_of(found.x[k : k + 1])[0]])) for k in some]
+    columns = [np.vstack(pairs[k : k + 4]) for k in range(0, len(pairs) - len(pairs) % 4 or 1, 4)]
     left.imshow(np.hstack(columns), cmap="magma")
-    left.set(xticks=[], yticks=[], title="images, each beside its fit")
+    left.set(xticks=[], yticks=[], title="images, each beside its fit", frame_on=False)
     z = np.linspace(-4.0, 4.0, 200)
-    for error, name in zip(scaled_errors(found).T, TRUTH, strict=True):
+    for error, name in zip(errors_and_bounds(found)[0].T, TRUTH, strict=True):
         right.hist(error, np.linspace(-4.0, 4.0, 65), density=True, histtype="step", label=name)
     right.plot(z, np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi), "--", color="black", label="bound")
     right.set(xlabel="error / Cramér-Rao bound", ylabel="density", xlim=(-4.0, 4.0))

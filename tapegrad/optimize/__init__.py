@@ -3,7 +3,7 @@
 SciPy itself is imported when it is first needed. In reading order:
 
     minimize, least_squares        SciPy's functions, with gradients, Hessians and Jacobians
-    curve_fit                      many fits of one model at once
+    curve_fit, curve_plots         many fits of one model at once; pictures of them
     native                         optimisers in compiled code
     objective, residuals           these derivatives as functions of one vector
     vector_function                what both of them share

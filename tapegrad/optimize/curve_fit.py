@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.optimize.curve_plots import Shown, draw
+
 
 class CurveFits:
     """Results of many fits; made by `curve_fit`.
@@ -37,10 +39,10 @@ class CurveFits:
     array([ True,  True])
     """
 
-    def __init__(self, found: Any, predict: Callable[[np.ndarray], np.ndarray], data: np.ndarray) -> None:
+    def __init__(self, found: Any, shown: Shown) -> None:
         self.x, self.cov, self.cost = found.out_x, found.out_covariance, found.out_cost
         self.status, self.nfev = found.out_status, found.out_evaluations
-        self._predict, self._data = predict, data
+        self._shown = shown
 
     def __len__(self) -> int:
         return len(self.x)
@@ -57,9 +59,7 @@ class CurveFits:
     @property
     def message(self) -> list[str]:
         """What the status of each fit means."""
-        from tapegrad.optimize.native.single_fit import MESSAGES
-
-        return [MESSAGES[status] for status in self.status.tolist()]
+        return [_message_of(status) for status in self.status.tolist()]
 
     def summary(self, names: Sequence[str] | None = None) -> np.ndarray:
         """Return the fits as a structured array, with a record for each.
@@ -94,12 +94,12 @@ class CurveFits:
         table["cost"], table["status"], table["nfev"] = self.cost, self.status, self.nfev
         return table
 
-    def plot(self, fits: Sequence[int], figure: Any = None) -> Any:
-        """Draw data and fitted curves of some of the fits, each in a panel; needs Matplotlib.
+    def plot(self, fits: int | Sequence[int], figure: Any = None) -> Any:
+        """Draw data and fitted curves of some of the fits; needs Matplotlib.
 
         Parameters
         ----------
-        fits : sequence of int
+        fits : int or sequence of int
             Numbers of the fits.
         figure : matplotlib.figure.Figure, optional
             What to draw in, by default a new figure.
@@ -107,7 +107,8 @@ class CurveFits:
         Returns
         -------
         matplotlib.figure.Figure
-            Points are drawn in their order; of images, one row after the other.
+            A panel for each fit: its points over `t`, where that has a number for each of them, with their standard
+            deviations if these were given. Of an image three panels: itself, what was fitted, and what is left.
 
         Examples
         --------
@@ -115,18 +116,25 @@ class CurveFits:
         >>> fits = tg.optimize.curve_fit(lambda t, a: a * t, np.arange(3.0), [[0.0, 1.0, 2.0]], [[2.0]])
         >>> fits.plot([0]).savefig("fits.png")  # doctest: +SKIP
         """
-        if figure is None:
-            from matplotlib.figure import Figure
+        numbers = np.atleast_1d(np.asarray(fits))
+        if numbers.dtype.kind not in "iu" or numbers.ndim > 1 or not numbers.size:
+            raise ValueError(f"plot: fits={fits!r}; they must be numbers of fits, at least one")
+        if not np.all((numbers >= -len(self)) & (numbers < len(self))):
+            raise IndexError(f"plot: fits={fits!r}, but there are {len(self)}")
+        chosen = [int(number) % len(self) for number in numbers]
+        return draw(self._shown, [(k, self.x[k], self._title(k)) for k in chosen], figure)
 
-            figure = Figure(layout="constrained")
-        panels = figure.subplots(len(fits), squeeze=False)[:, 0]
-        for panel, number in zip(panels, fits, strict=True):
-            panel.plot(self._data[number].ravel(), ".", color="0.5")
-            panel.plot(np.ravel(self._predict(self.x[number])), color="C0")
-            panel.set_title(
-                f"fit {number}, cost {self.cost[number]:.4g}, status {self.status[number]}", size="small"
-            )
-        return figure
+    def _title(self, number: int) -> str:
+        status = int(self.status[number])
+        if status > 0:
+            return f"fit {number}: cost {self.cost[number]:.4g}"
+        return f"fit {number}: {_message_of(status)}"
+
+
+def _message_of(status: int) -> str:
+    from tapegrad.optimize.native.single_fit import MESSAGES
+
+    return MESSAGES[status]
 
 
 def curve_fit(

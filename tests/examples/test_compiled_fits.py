@@ -24,7 +24,7 @@ def test_errors_of_spots_are_as_small_as_they_can_be() -> None:
     (images,) = spots.observe(2000)
     found = spots.fit(images)
     assert found.success.all()
-    errors = spots.scaled_errors(found)
+    errors = spots.errors_and_bounds(found)[0]
     np.testing.assert_allclose(np.std(errors, axis=0), 1.0, atol=0.07)
     np.testing.assert_allclose(np.mean(errors, axis=0), 0.0, atol=0.12)
     expected = np.sqrt(np.einsum("ijj->ij", found.cov))

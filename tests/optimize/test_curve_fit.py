@@ -269,14 +269,48 @@ def test_the_summary_is_a_table_with_names() -> None:
 
 def test_chosen_fits_are_drawn() -> None:
     noisy, starts = data()
-    figure = tg.optimize.curve_fit(peak, T, noisy, starts).plot([0, 3])
-    assert [len(axes.lines) for axes in figure.axes] == [2, 2]
+    starts[3] = np.nan
+    mask = np.zeros(noisy.shape, bool)
+    mask[0, 5:7] = True
+    fits = tg.optimize.curve_fit(peak, T, noisy, starts, 0.1, mask=mask)
+    figure = fits.plot([0, 3, 1, -1])
+    first, failed, *_ = figure.axes
+    lines = {line.get_label(): line.get_xydata() for line in first.lines}
+    np.testing.assert_array_equal(lines["left out"], np.column_stack([T[5:7], noisy[0, 5:7]]))
+    np.testing.assert_allclose(lines["fit"], np.column_stack([T, peak(T, *fits.x[0])]))
+    assert len(figure.axes) == 4
+    assert "not finite" in failed.get_title()
+    assert figure.axes[3].get_title().startswith(f"fit {COUNT - 1}: cost")
+    with pytest.raises(IndexError, match=f"there are {COUNT}"):
+        fits.plot(COUNT)
+    with pytest.raises(ValueError, match="numbers of fits"):
+        fits.plot([])
+
+
+def test_images_are_drawn_beside_what_was_fitted() -> None:
+    y, x = np.mgrid[:4.0, :5.0]
+    slopes = np.array([1.0, 2.0])
+    fits = tg.optimize.curve_fit(
+        lambda t, a: a * t[0] + t[1], (y, x), slopes[:, None, None] * y + x + 0.5, [1.5]
+    )
+    figure = fits.plot([1])
+    seen, fitted, left = (np.asarray(axes.images[0].get_array()) for axes in figure.axes[:3])
+    np.testing.assert_allclose(fitted, fits.x[1, 0] * y + x)
+    np.testing.assert_allclose(left, seen - fitted)
 
 
 def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     noisy, starts = data()
     tg.optimize.curve_fit(peak, T, noisy, starts, progress=True)
     assert f"{COUNT} of {COUNT}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_ends_with_all_once(threads: int) -> None:
+    noisy, starts = data()
+    told: list[tuple[int, ...]] = []
+    tg.optimize.curve_fit(peak, T, noisy, starts, threads=threads, progress=lambda *done: told.append(done))
+    assert told.index((COUNT, COUNT)) == len(told) - 1
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.optimize.curve_plots import Shown
 from tapegrad.optimize.executors import Blocks, blocks_of, packed
 from tapegrad.optimize.native.arguments import (
     TOLERANCE,
@@ -33,8 +34,8 @@ def fit(
     sigma: Any,
     absolute_sigma: bool,
     options: dict[str, Any],
-) -> tuple[Found, Callable[[np.ndarray], np.ndarray], np.ndarray]:
-    """Fit a model to many sets of data: the results, the model as a function of a vector, and the data as an array."""
+) -> tuple[Found, Shown]:
+    """Fit a model to many sets of data: the results, and what they are drawn of."""
     data, starts = np.asarray(y, np.float64, order="C"), np.asarray(p0, np.float64)
     if data.ndim < 1 or starts.ndim not in (1, 2) or starts.shape[-1] == 0:
         raise ValueError(
@@ -57,7 +58,7 @@ def fit(
     elif count:
         recorded = record(predict, starts, data.shape[1:], model)
         fit_all(recorded, task, found, threads, progress)
-    return found, predict, data
+    return found, Shown(predict, t, data, weights, sigma is not None)
 
 
 def _fit_elsewhere(executor: Any, common: bytes, task: Task, found: Found, progress: Any) -> None:

@@ -52,6 +52,11 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
         `True`, for a line on stderr, or a function of how many problems are done and how many there are.
     """
     report = reporter(progress)
+
+    def tell() -> None:
+        if chunks.done < count:  # the last line is written when all has been solved
+            report(chunks.done, count)
+
     chunk = min(max(count // (_CHUNKS * threads), 1), _MOST)
     chunks = _Chunks(count, chunk)
     threads = max(min(threads, -(-count // chunk)), 1)
@@ -61,9 +66,9 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
             stack.callback(worker.close)
         stack.callback(chunks.stop)
         if threads == 1:
-            _work(workers[0], chunks, lambda: report(chunks.done, count))
+            _work(workers[0], chunks, tell)
         else:
-            _work_together(workers, chunks, lambda: report(chunks.done, count))
+            _work_together(workers, chunks, tell)
     report(count, count)
 
 
@@ -131,6 +136,7 @@ class _Line:
 
     def __init__(self) -> None:
         self._begun = self._shown = time.perf_counter()
+        self._width = 0
 
     def show(self, done: int, count: int) -> None:
         """Show how many problems are done."""
@@ -138,6 +144,9 @@ class _Line:
         if now - self._shown < _SECONDS and done < count:
             return
         self._shown = now
-        rate = done / max(now - self._begun, 1e-9)
-        end = "\n" if done == count else ""
-        print(f"\r{done} of {count}, {rate:.0f} a second", end=end, file=sys.stderr, flush=True)
+        rate = max(done, 1) / max(now - self._begun, 1e-9)
+        left = f", {(count - done) / rate:.0f} s left" if done < count else f" in {now - self._begun:.1f} s"
+        text = f"{done} of {count}, {rate:.0f} a second{left}"
+        blank = " " * max(self._width - len(text), 0)
+        self._width = len(text)
+        print(f"\r{text}{blank}", end="\n" if done == count else "", file=sys.stderr, flush=True)

@@ -1,0 +1,120 @@
+"""Pictures of fits: points with their curve, or an image beside what was fitted and what is left of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_COLUMNS = 3
+_PANEL = (3.6, 2.6)  # inches
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a fit is drawn of.
+
+    Attributes
+    ----------
+    predict
+        The model as a function of the vector of its parameters.
+    t
+        What the model is handed.
+    data
+        A row, or an image, for each fit.
+    weights
+        By fit and point, or by point: one over the standard deviations, 0 where a point is left out; `None` where all
+        are one.
+    has_errors
+        Whether the weights are those of standard deviations.
+    """
+
+    predict: Callable[[np.ndarray], np.ndarray]
+    t: Any
+    data: np.ndarray
+    weights: np.ndarray | None
+    has_errors: bool
+
+    def is_left_out(self, number: int) -> np.ndarray:
+        """Which points of a fit do not count."""
+        shape = self.data.shape[1:]
+        return np.zeros(shape, bool) if self.weights is None else self._weights(number) == 0
+
+    def errors(self, number: int) -> np.ndarray | None:
+        """Standard deviations of the points of a fit; nan where they do not count."""
+        if not self.has_errors:
+            return None
+        weights = self._weights(number)
+        spread: np.ndarray = np.divide(1.0, weights, out=np.full(weights.shape, np.nan), where=weights > 0)
+        return spread
+
+    def _weights(self, number: int) -> np.ndarray:
+        assert self.weights is not None
+        weights = self.weights if self.weights.ndim == 1 else self.weights[number]
+        return weights.reshape(self.data.shape[1:])
+
+
+def draw(shown: Shown, fits: Sequence[tuple[int, np.ndarray, str]], figure: Any) -> Any:
+    """Draw fits, each given by its number, its parameters and its title, in a figure or a new one."""
+    images = shown.data.ndim == 3
+    columns = _COLUMNS if images else min(_COLUMNS, len(fits))
+    rows = len(fits) if images else -(-len(fits) // columns)
+    if figure is None:
+        from matplotlib.figure import Figure
+
+        figure = Figure(layout="constrained", figsize=(columns * _PANEL[0], rows * _PANEL[1]))
+    panels = figure.subplots(rows, columns, squeeze=False)
+    for k, (number, x, title) in enumerate(fits):
+        if images:
+            _draw_image(panels[k], shown, number, x, title)
+        else:
+            _draw_points(panels[k // columns, k % columns], shown, number, x, title)
+    for panel in [] if images else panels.ravel()[len(fits) :]:
+        panel.remove()
+    return figure
+
+
+def _places(shown: Shown) -> np.ndarray:
+    """Where the points of a row are drawn: at `t`, where that has a number for each of them."""
+    shape = shown.data.shape[1:]
+    given = shown.t if isinstance(shown.t, np.ndarray | list | tuple) else ()
+    try:
+        t = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        t = np.zeros(0)
+    return t if t.shape == shape and len(shape) == 1 else np.arange(np.prod(shape, dtype=int), dtype=float)
+
+
+def _draw_points(panel: Any, shown: Shown, number: int, x: np.ndarray, title: str) -> None:
+    t, values, out = _places(shown), shown.data[number].ravel(), shown.is_left_out(number).ravel()
+    errors = shown.errors(number)
+    order = np.argsort(t, kind="stable")
+    panel.errorbar(
+        t[~out],
+        values[~out],
+        None if errors is None else errors.ravel()[~out],
+        fmt=".",
+        color="0.5",
+        elinewidth=0.8,
+        label="data",
+    )
+    if out.any():
+        panel.plot(t[out], values[out], "x", color="0.75", label="left out")
+    panel.plot(t[order], np.ravel(shown.predict(x))[order], color="C0", label="fit")
+    panel.set_title(title, size="small", wrap=True)
+
+
+def _draw_image(panels: Any, shown: Shown, number: int, x: np.ndarray, title: str) -> None:
+    image = np.where(shown.is_left_out(number), np.nan, shown.data[number])
+    fitted = np.asarray(shown.predict(x))
+    both = np.concatenate([image[np.isfinite(image)], fitted[np.isfinite(fitted)]])
+    low, high = (both.min(), both.max()) if both.size else (0.0, 1.0)
+    left = image - fitted
+    most = np.nanmax(np.abs(left)) if np.isfinite(left).any() else 1.0
+    for panel, values, name in zip(panels, (image, fitted), (title, "fit"), strict=False):
+        panel.figure.colorbar(panel.imshow(values, "viridis", vmin=low, vmax=high), ax=panel)
+        panel.set_title(name, size="small", wrap=True)
+    panels[2].figure.colorbar(panels[2].imshow(left, "RdBu_r", vmin=-most, vmax=most), ax=panels[2])
+    panels[2].set_title("data - fit", size="small")
+    for panel in panels:
+        panel.set(xticks=[], yticks=[])
