@@ -2,7 +2,7 @@
 
 Two damped oscillations are seen as their sum. The misfit has a local minimum for nearly each pair of frequencies, so
 that the fit begins from hundreds of starts, and the best minimum counts. Each worker takes blocks of starts. With Dask
-(``pip install dask distributed``) the workers are those of a cluster: ``Client("scheduler:8786")``, in place of the
+(``pip install 'tapegrad[dask]'``) the workers are those of a cluster: ``Client("scheduler:8786")``, in place of the
 local one, reaches one that is running. Without it, they are processes of this machine.
 """
 

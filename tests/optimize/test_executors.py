@@ -2,17 +2,24 @@
 
 import functools
 import multiprocessing
-import os
-import signal
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import dask
+import loky
 import numpy as np
 import pytest
+from distributed import Client
 
 import tapegrad as tg
+from helpers.worker_functions import decay, dies, dies_once, rosenbrock
 
+# Where it can be, processes are forked from one that has imported all they need.
+METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+multiprocessing.set_forkserver_preload(["tapegrad.optimize", "pytest", "distributed"])
 T = np.linspace(0.0, 2.0, 12)
 RNG = np.random.default_rng(0)
 TRUTH = RNG.uniform([1.0, 0.5], [3.0, 2.0], (150, 2))
@@ -20,30 +27,31 @@ DATA = TRUTH[:, :1] * np.exp(-TRUTH[:, 1:] * T) + 0.01 * RNG.standard_normal((15
 STARTS = RNG.uniform(-2, 2, (100, 3))
 
 
-def decay(t: Any, amplitude: Any, rate: Any) -> Any:
-    return amplitude * tg.exp(-rate * t)
-
-
-def rosenbrock(x: Any) -> Any:
-    return tg.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
-
-
-def dies_once(mark: Path, x: Any) -> Any:
-    """Kill the first process that gets here."""
-    try:
-        mark.touch(exist_ok=False)
-    except FileExistsError:
-        return rosenbrock(x)
-    os.kill(os.getpid(), signal.SIGKILL)
-    return rosenbrock(x)
-
-
-def dies(x: Any) -> Any:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def pool(workers: int = 2) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    return ProcessPoolExecutor(workers, multiprocessing.get_context(METHOD))
+
+
+# One worker: an executor, and that or what makes another one when the worker is lost.
+Workers = Iterator[tuple[Executor, Any]]
+
+
+@contextmanager
+def process() -> Workers:
+    with pool(1) as one:
+        yield one, functools.partial(pool, 1)
+
+
+@contextmanager
+def process_of_loky() -> Workers:
+    yield loky.get_reusable_executor(1), functools.partial(loky.get_reusable_executor, 1)
+
+
+@contextmanager
+def worker_of_dask() -> Workers:
+    own = dask.config.set({"distributed.worker.multiprocessing-method": METHOD})
+    with own, Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        one = client.get_executor()
+        yield one, one
 
 
 def fits(executor: Any, **options: Any) -> Any:
@@ -51,9 +59,8 @@ def fits(executor: Any, **options: Any) -> Any:
     return tg.optimize.curve_fit(decay, T, DATA, [2.0, 1.0], sigma, executor=executor, **options)
 
 
-def minima(function: Any, executor: Any, **options: Any) -> Any:
-    x0 = {"a": np.zeros(3)} if "args" in options else np.zeros(3)
-    return tg.optimize.minimize(function, x0, method="native", starts=STARTS, executor=executor, **options)
+def minima(function: Any, executor: Any) -> Any:
+    return tg.optimize.minimize(function, np.zeros(3), method="native", starts=STARTS, executor=executor)
 
 
 def test_results_do_not_depend_on_the_workers() -> None:
@@ -71,11 +78,14 @@ def test_results_do_not_depend_on_the_workers() -> None:
     np.testing.assert_allclose(other.all_fun, minima(rosenbrock, None).all_fun, atol=1e-9)
 
 
-def test_blocks_of_a_worker_that_was_killed_are_solved_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [process, process_of_loky, worker_of_dask])
+def test_blocks_of_a_worker_that_was_killed_are_solved_again(workers: Any, tmp_path: Path) -> None:
     function = functools.partial(dies_once, tmp_path / "mark")
-    found = minima(function, functools.partial(pool, 1))
-    assert (tmp_path / "mark").exists()
-    np.testing.assert_array_equal(found.all_x, minima(rosenbrock, ThreadPoolExecutor(1)).all_x)
+    with workers() as (one, others), ThreadPoolExecutor(1) as thread:
+        np.testing.assert_array_equal(fits(one).x, fits(thread).x)
+        found = minima(function, others)
+        assert (tmp_path / "mark").exists()
+        np.testing.assert_array_equal(found.all_x, minima(rosenbrock, thread).all_x)
 
 
 def test_an_executor_that_dies_is_named() -> None:
