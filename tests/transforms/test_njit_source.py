@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.program.watch.leads import inside
 
 SCALE = 3.0
 
@@ -167,3 +168,8 @@ def test_what_python_cannot_trace_says_what_to_write() -> None:
 
     with pytest.raises(tg.TracedValueError, match="float"):
         tg.grad(f)(1.0)
+
+
+def test_what_numba_keeps_of_a_function_is_not_gone_through() -> None:
+    """It leads to all that Numba has compiled, which took half a minute after some thousand functions."""
+    assert list(inside(_soft)) == [_soft.py_func]

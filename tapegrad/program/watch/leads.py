@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.watch.origin import is_made_here
@@ -114,6 +115,8 @@ def inside(value: Any) -> Iterator[Any]:
         yield from _contents(value)
     elif is_made_here(value):
         yield getattr(value, "function", None)
+    elif isinstance(value, Dispatcher):  # the rest is Numba's, all that it has ever compiled
+        yield value.py_func
     elif not isinstance(value, types.ModuleType | type | types.FunctionType | np.ndarray):
         own = getattr(value, "__dict__", None)
         yield from own.values() if isinstance(own, dict) else ()
