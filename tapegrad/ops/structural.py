@@ -224,7 +224,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         writes=(0,),
         transpose="exchanged_back",
     ),
-    _of_matrices("inv", "lu", (("y",),), params.LuParams),
+    _of_matrices("inv", "inverses", (("y",),), params.LuParams),
     _of_matrices("det", "determinants", (("x0", "x1"), None), params.LuParams, factor=1),
     _of_matrices("slogdet", "determinants", (("x0", "x1"), None), params.LuParams, factor=1),
     # x0: triangles, x1: right sides

@@ -34,6 +34,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "inv": lambda xp, a: xp.linalg.inv(a),
     "det": lambda xp, a: xp.linalg.det(a),
     "slogdet": lambda xp, a: xp.linalg.slogdet(a)[1],
+    "signs": lambda xp, a: xp.linalg.slogdet(a)[0],
     "cholesky": lambda xp, a: xp.linalg.cholesky(a @ xp.swapaxes(a, -1, -2)),
     "eigenvalues": lambda xp, a: xp.linalg.eigh(a)[0],
     "eigenvectors": lambda xp, a: xp.linalg.eigh(a)[1],
@@ -120,6 +121,8 @@ def test_special_matrices_in_a_stack(name: str) -> None:
         np.testing.assert_allclose(factors[0] @ factors[1], SPECIAL[name], atol=1e-13 * size)
     np.testing.assert_allclose(u.data[2].T @ u.data[2], np.eye(4), atol=1e-13)
     np.testing.assert_array_equal(L.det(tg.tensor(a)).data[2], L.det(tg.tensor(SPECIAL[name])).data)
+    for of_stack, alone in zip(L.slogdet(tg.tensor(a)), L.slogdet(tg.tensor(SPECIAL[name])), strict=True):
+        np.testing.assert_array_equal(of_stack.data[[2, 8]], alone.data)
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -137,7 +140,13 @@ def test_one_bad_matrix_of_a_stack_is_an_error(count: int) -> None:
 def test_nan_of_a_matrix_is_its_own() -> None:
     a = positive(matrices(6, 3, np.float64))
     a[4, 1, 1] = np.nan
-    for function in (L.det, L.inv, lambda x: L.qr(x)[1]):
+    for function in (
+        L.det,
+        lambda x: L.slogdet(x)[0],
+        lambda x: L.slogdet(x)[1],
+        L.inv,
+        lambda x: L.qr(x)[1],
+    ):
         result = function(tg.tensor(a)).data
         assert np.isnan(result[4]).any()
         assert np.isfinite(np.delete(result, 4, 0)).all()

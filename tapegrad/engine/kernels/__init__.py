@@ -13,12 +13,15 @@ In reading order:
     cross                          products of vectors in space
     matmul, sparse                 matrix products; with sparse matrices
     lapack                         what kernels of matrices share: routines, copies, triangles
-    lanes                          numbers of several small matrices side by side in a register
-    lu_lanes, cholesky_lanes, qr_lanes, svd_lanes  stacks of small matrices, by lanes
+    lanes, lane_blocks             numbers of several small matrices side by side in a register; copies of them
+    lu_lanes, determinants_lanes   stacks of small matrices, by lanes
+    cholesky_lanes, qr_lanes, svd_lanes  the same
     tridiagonal_lanes, eigh_lanes  the same for eigenvalues
-    lu, lu_factor, determinants    LU factors and what is computed by them
+    lu, lu_factor                  LU factors, and systems by them
+    inverses, determinants         what else is computed by them
     triangular, cholesky           systems with triangles; Cholesky factors
-    eigh, eig, qr, svd, pinv       decompositions and pseudo-inverses
+    eigh, eig, qr                  eigenvalues; QR factors
+    singular, svd_ties, svd, pinv  singular values; pseudo-inverses
     expm, sylvester                exponentials; matrix equations and square roots
     determined                     values with a condition
     correlate                      sums of products along a line

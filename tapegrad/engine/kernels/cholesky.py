@@ -21,9 +21,9 @@ from tapegrad.engine.kernels.lapack import (
     at,
     by_rows,
     clear_triangle,
+    copy,
     info_word,
     libraries,
-    negate,
     part,
     put,
     substitute,
@@ -46,7 +46,7 @@ from tapegrad.engine.kernels.status import NOT_POSITIVE_DEFINITE, OUT_OF_MEMORY
 from tapegrad.ops.params import CholeskyParams
 
 LIBRARY = libraries(("cholesky",), "potrf")
-_BLOCK = 32  # columns whose factorisation is gone through backwards at once
+_BLOCK = 16  # columns whose factorisation is gone through backwards one by one
 
 
 # --- the factor of one matrix ----------------------------------------------------------------------------------
@@ -150,77 +150,117 @@ def _go_back(factor: Matrix, bar: Matrix, zero: Any) -> None:
 
 
 @noinline
-def _subtract_lower(source: Matrix, into: Matrix, zero: Any) -> None:
+def _copy_lower(source: Matrix, into: Matrix, zero: Any) -> None:
     for i in range(into.rows):
-        for j in range(i + 1):
-            put(into, i, j, at(into, i, j, zero) - at(source, i, j, zero), zero)
+        row = into.address + i * into.row_stride
+        memcpy(row, source.address + i * source.row_stride, (i + 1) * size_of(zero))
 
 
 @noinline
-def _symmetrize(a: Matrix, into: Matrix, zero: Any) -> None:
-    """Write ``a + a.T`` of a lower triangle."""
+def _write_negated_inverse(t: Matrix, into: Matrix, zero: Any) -> None:
+    """Write the inverse of a lower triangle with the other sign."""
+    for i in range(t.rows):
+        row, pivot = into.address + i * into.row_stride, at(t, i, i, zero)
+        memset(row, np.int32(0), t.rows * size_of(zero))
+        for j in range(i):
+            _subtract_multiple(at(t, i, j, zero), into.address + j * into.row_stride, row, j + 1, zero)
+        for j in range(i):
+            put(into, i, j, at(into, i, j, zero) / pivot, zero)
+        put(into, i, i, -1 / pivot, zero)
+
+
+@noinline
+def _write_negated_sum(a: Matrix, into: Matrix, zero: Any) -> None:
+    """Write ``-(a + a.T)`` of a lower triangle."""
     for i in range(a.rows):
         for j in range(i + 1):
-            value = at(a, i, j, zero)
+            value = -at(a, i, j, zero)
             put(into, i, j, value + value if i == j else value, zero)
             put(into, j, i, value + value if i == j else value, zero)
 
 
 @noinline
-def _back_by_blocks(loops: int, routines: Lapack, factor: Matrix, bar: Matrix, scratch: int) -> None:
-    """`_go_back` by blocks of columns: what lies outside of the blocks on the diagonal are products of matrices."""
-    n, zero, products, add = factor.rows, routines.zero, routines.products, np.int64(0)
-    end = n
+def _finish_columns(
+    loops: int,
+    routines: Lapack,
+    factor: Matrix,
+    bar: Matrix,
+    sums: Matrix,
+    first: int,
+    end: int,
+    scratch: int,
+) -> None:
+    """Go through some columns backwards, to which all that follow have added, and write them to `sums`."""
+    zero, products, width, below = routines.zero, routines.products, end - first, factor.rows - end
+    corner, corner_bar = part(factor, first, first, width, width), part(bar, first, first, width, width)
+    if below > 0:
+        under_bar, beside = part(bar, end, first, below, width), part(sums, first, end, width, below)
+        inverse = by_rows(scratch, width, width, zero)
+        _write_negated_inverse(corner, inverse, zero)
+        product(loops, products, transposed(inverse), transposed(under_bar), beside, np.int64(1))
+        product(loops, products, beside, part(factor, end, first, below, width), corner_bar, np.int64(0))
+        copy(transposed(beside), part(sums, end, first, below, width), zero)
+    _go_back(corner, corner_bar, zero)
+    _write_negated_sum(corner_bar, part(sums, first, first, width, width), zero)
+
+
+@noinline
+def _add_to_columns(
+    loops: int, products: Any, factor: Matrix, bar: Matrix, sums: Matrix, first: int, end: int, before: int
+) -> None:
+    """Add what finished columns give to as many before them."""
+    n, width, start, add = factor.rows, end - first, first - before, np.int64(0)
+    own, left = part(sums, first, first, width, n - first), part(factor, first, start, n - first, before)
+    product(loops, products, own, left, part(bar, first, start, width, before), add)
+    under, beside = part(sums, end, first, n - end, width), part(factor, first, start, width, before)
+    product(loops, products, under, beside, part(bar, end, start, n - end, before), add)
+
+
+@noinline
+def _back_by_blocks(
+    loops: int, routines: Lapack, factor: Matrix, bar: Matrix, sums: Matrix, scratch: int
+) -> None:
+    """Write ``-(S + S.T)`` of the cotangent S of the lower triangle, from that of the factor, which is lost.
+
+    Blocks of columns are gone through from the last one. What they give to the columns before them are products of
+    matrices. After 2, 4, 6, ... blocks these are due for the next two, after 4, 8, ... for four, and so on: the sweep
+    by halves, halves of these, ..., whose products are of large matrices.
+    """
+    n, done, end = factor.rows, 0, factor.rows
     while end > 0:
         first = max(0, end - _BLOCK)
-        width, below = end - first, n - end
-        corner, corner_bar = part(factor, first, first, width, width), part(bar, first, first, width, width)
-        left, left_bar = part(factor, first, 0, width, first), part(bar, first, 0, width, first)
-        under_bar, rest = part(bar, end, first, below, width), part(factor, end, 0, below, first)
-        square = by_rows(scratch, width, width, zero)
-        if below > 0:
-            substitute(loops, routines, transposed(corner), transposed(under_bar), np.int64(0), np.int64(0))
-            under = part(factor, end, first, below, width)
-            product(loops, products, transposed(under_bar), under, square, np.int64(1))
-            _subtract_lower(square, corner_bar, zero)
-        _go_back(corner, corner_bar, zero)
+        _finish_columns(loops, routines, factor, bar, sums, first, end, scratch)
+        done += 1
+        due = _BLOCK * (done & -done)
         if first > 0:
-            _symmetrize(corner_bar, square, zero)
-            negate(square, zero)
-            product(loops, products, square, left, left_bar, add)
-        if first > 0 and below > 0:
-            negate(under_bar, zero)
-            product(loops, products, under_bar, left, part(bar, end, 0, below, first), add)
-            product(loops, products, transposed(under_bar), rest, left_bar, add)
-            negate(under_bar, zero)
+            last, before = min(n, first + due), min(first, due)
+            _add_to_columns(loops, routines.products, factor, bar, sums, first, last, before)
         end = first
 
 
 @noinline
-def _add_symmetric(triangle: Matrix, into: Matrix, zero: Any) -> None:
-    """Add a lower triangle, half of it on each side of the diagonal."""
+def _subtract_half(source: Matrix, into: Matrix, store: int, zero: Any) -> None:
+    """Subtract half of a matrix, or write that with the other sign."""
     for i in range(into.rows):
-        put(into, i, i, at(into, i, i, zero) + at(triangle, i, i, zero), zero)
-        for j in range(i):
-            half = at(triangle, i, j, zero) / 2
-            put(into, i, j, at(into, i, j, zero) + half, zero)
-            put(into, j, i, at(into, j, i, zero) + half, zero)
+        for j in range(into.columns):
+            before = zero if store else at(into, i, j, zero)
+            put(into, i, j, before - at(source, i, j, zero) / 2, zero)
 
 
 @always_inline
 def _reverse(frame: int, loops: int, routines: Lapack) -> int:
     p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
     y_bar, x_bar, n, bytes_ = load_i64(frame, Y_BAR), load_i64(frame, X_BAR), p.n, p.n * p.n * size_of(zero)
-    if load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.matrices * bytes_)
-    address = malloc(bytes_ + _BLOCK * _BLOCK * size_of(zero))
+    store, scratch_bytes = load_i64(frame, STORE) & 1, _BLOCK * _BLOCK * size_of(zero)
+    address = malloc(scratch_bytes + (bytes_ if store else 2 * bytes_))
     if address == 0:
         return OUT_OF_MEMORY
-    bar = by_rows(address, n, n, zero)
+    bar, more = by_rows(address + scratch_bytes, n, n, zero), address + scratch_bytes + bytes_
     for _ in range(p.matrices):
-        memcpy(address, y_bar, bytes_)
-        _back_by_blocks(loops, routines, by_rows(y, n, n, zero), bar, address + bytes_)
-        _add_symmetric(bar, by_rows(x_bar, n, n, zero), zero)
+        into, sums = by_rows(x_bar, n, n, zero), by_rows(x_bar if store else more, n, n, zero)
+        _copy_lower(by_rows(y_bar, n, n, zero), bar, zero)
+        _back_by_blocks(loops, routines, by_rows(y, n, n, zero), bar, sums, address)
+        _subtract_half(sums, into, store, zero)
         y += bytes_
         y_bar += bytes_
         x_bar += bytes_

@@ -3,16 +3,15 @@
 from typing import Any
 
 from tapegrad.engine.kernels.inlining import noinline
+from tapegrad.engine.kernels.lane_blocks import gather, scatter_all
 from tapegrad.engine.kernels.lanes import (
     LANE_BYTES,
     anywhere,
     at_most,
-    gather,
     lane_count,
     lanes_at,
     put_lanes,
     roots,
-    scatter_all,
     spread,
 )
 from tapegrad.engine.kernels.raw_memory import free, malloc, size_of

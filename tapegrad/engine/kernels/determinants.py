@@ -9,11 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.kernels.determinants_lanes import (
+    LEAST_PRODUCT,
+    MOST_PRODUCT,
+    det_of_stack,
+    signs_and_products,
+)
 from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.inverses import invert
+from tapegrad.engine.kernels.lanes import LEAST, lane_count
 from tapegrad.engine.kernels.lapack import (
     F32,
     F64,
+    FEW,
     Lapack,
     at,
     by_columns,
@@ -26,7 +35,6 @@ from tapegrad.engine.kernels.lapack import (
 )
 from tapegrad.engine.kernels.library import entry
 from tapegrad.engine.kernels.library_calls import call_loop
-from tapegrad.engine.kernels.lu import invert
 from tapegrad.engine.kernels.matmul import Matrix, transposed
 from tapegrad.engine.kernels.raw_memory import (
     free,
@@ -52,7 +60,6 @@ LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
 _LOG, _COLUMN = entry("log"), 256  # determinants whose logarithms are taken at once
 _SCRATCH = 2 * _COLUMN
 _EPS, _SINGLE_EPS, _TINY = 2.0**-52, 2.0**-23, 1e-30
-_LEAST_PRODUCT, _MOST_PRODUCT = 2.0**-1000, 2.0**1000
 
 
 @noinline
@@ -90,7 +97,7 @@ def _product_of_pivots(t: Matrix, zero: Any) -> tuple[float, float]:
     for i in range(t.rows):
         pivot = abs(np.float64(at(t, i, i, zero)))
         following = float(product * pivot)
-        if not (_LEAST_PRODUCT < following < _MOST_PRODUCT):
+        if not (LEAST_PRODUCT < following < MOST_PRODUCT):
             total += np.log(product) + np.log(pivot)
             following = 1.0
         product = following
@@ -138,10 +145,16 @@ def _inner(a: Matrix, b: Matrix, zero: Any) -> Any:
     return total
 
 
+# --- forward ---------------------------------------------------------------------------------------------------
+
+
 @always_inline
 def _det_forward(frame: int, routines: Lapack) -> int:
     p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
+    if n <= FEW and p.matrices >= LEAST:
+        det_of_stack(factor, n, p.matrices, y, zero)
+        return 0
     for i in range(p.matrices):
         exchanges = factor + triangle_bytes(n, zero)
         store_at(y, i * size_of(zero), _det(by_columns(factor, n, n, zero), exchanges, zero), zero)
@@ -150,12 +163,8 @@ def _det_forward(frame: int, routines: Lapack) -> int:
 
 
 @noinline
-def _write_signs_and_logarithms(
-    loops: int, factor: int, n: int, count: int, y: int, apart: int, zero: Any
-) -> None:
-    """Write what is asked for of some determinants; the logarithms so many bytes behind the signs."""
-    totals = stack_words(_SCRATCH)
-    products = totals + 8 * _COLUMN
+def _write_signs(factor: int, n: int, count: int, y: int, totals: int, products: int, zero: Any) -> None:
+    """Write the signs of some determinants, and what `_product_of_pivots` says of each."""
     for i in range(count):
         t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
         store_at(y, i * size_of(zero), _sign(t, exchanges, zero), zero)
@@ -163,9 +172,24 @@ def _write_signs_and_logarithms(
         store_f64(totals, i, total)
         store_f64(products, i, product)
         factor += factor_bytes(n, zero)
+
+
+@noinline
+def _write_signs_and_logarithms(
+    loops: int, factor: int, n: int, count: int, y: int, apart: int, zero: Any
+) -> None:
+    """Write what is asked for of some determinants; the logarithms so many bytes behind the signs."""
+    totals, size = stack_words(_SCRATCH), size_of(zero)
+    products, in_lanes = totals + 8 * _COLUMN, size == 8 and n <= FEW and count >= LEAST
+    memset(totals, np.int32(0), 8 * _COLUMN)
+    most = lane_count(zero) if in_lanes else count
+    for first in range(0, count, most):
+        some, place, own = min(most, count - first), y + first * size, factor + first * factor_bytes(n, zero)
+        if not (in_lanes and signs_and_products(own, n, some - 1, place, products + 8 * first, zero)):
+            _write_signs(own, n, some, place, totals + 8 * first, products + 8 * first, zero)
     call_loop(loops, _LOG, count, (products, products))
     for i in range(count):
-        store_at(y, apart + i * size_of(zero), load_f64(totals, i) + load_f64(products, i), zero)
+        store_at(y, apart + i * size, load_f64(totals, i) + load_f64(products, i), zero)
 
 
 @always_inline
@@ -178,6 +202,9 @@ def _slogdet_forward(frame: int, loops: int, routines: Lapack) -> int:
         factors, place = factor + first * stride, y + first * size
         _write_signs_and_logarithms(loops, factors, n, count, place, p.matrices * size, zero)
     return 0
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
 
 
 @always_inline

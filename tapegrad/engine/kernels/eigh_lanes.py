@@ -9,20 +9,22 @@ not to change are kept by a choice. QR steps are QL steps of the mirrored matrix
 from typing import Any
 
 from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lane_blocks import (
+    exchange,
+    is_ordinary,
+    scatter_all,
+    turn,
+)
 from tapegrad.engine.kernels.lanes import (
     LANE_BYTES,
     anywhere,
     equal,
-    exchange,
-    is_ordinary,
     lanes_at,
     less,
     put_lanes,
     roots,
-    scatter_all,
     sizes,
     spread,
-    turn,
     unless,
     where,
     with_signs_of,

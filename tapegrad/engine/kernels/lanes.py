@@ -15,16 +15,11 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
-from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.inlining import always_inline
 from tapegrad.engine.kernels.llvm_types import f32, f64, i1, i8, i32, i64
 from tapegrad.engine.kernels.raw_memory import size_of
 
 LANE_BYTES = 64  # of a vector register
-_LEAST_SIZE, _MOST_SIZE = (
-    1e-130,
-    1e130,
-)  # of numbers whose squares, and roundings of them, are neither 0 nor infinite
-_LEAST_SINGLE, _MOST_SINGLE = 1e-10, 1e15
 LEAST = 4  # matrices of a stack that are not worked on one by one
 
 
@@ -178,12 +173,12 @@ def anywhere(typingctx, mask):
 # --- memory ----------------------------------------------------------------------------------------------------
 
 
-def _pointer(builder: Any, address: Any, offset: Any, kind: Any) -> Any:
+def pointer_to(builder: Any, address: Any, offset: Any, kind: Any) -> Any:
     first = builder.gep(builder.inttoptr(address, i8.as_pointer()), [offset])
     return builder.bitcast(first, kind.as_pointer())
 
 
-def _places(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
+def places_of(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
     """The offset of each lane's matrix; lanes behind the last matrix have that one."""
     numbers = [i64(lane) for lane in range(lanes.count)]
     inside = [builder.icmp_signed("<", number, last) for number in numbers]
@@ -200,8 +195,8 @@ def gathered(typingctx, address, stride, last, zero):
 
     def codegen(context, builder, signature, args):
         result = ir.Constant(lanes.vector, ir.Undefined)
-        for lane, place in enumerate(_places(builder, lanes, args[1], args[2])):
-            value = builder.load(_pointer(builder, args[0], place, lanes.vector.element))
+        for lane, place in enumerate(places_of(builder, lanes, args[1], args[2])):
+            value = builder.load(pointer_to(builder, args[0], place, lanes.vector.element))
             result = builder.insert_element(result, value, i32(lane))
         return result
 
@@ -213,9 +208,9 @@ def scatter(typingctx, address, stride, last, value):
     """Write an element of each matrix."""
 
     def codegen(context, builder, signature, args):
-        for lane, place in enumerate(_places(builder, value, args[1], args[2])):
+        for lane, place in enumerate(places_of(builder, value, args[1], args[2])):
             number = builder.extract_element(args[3], i32(lane))
-            builder.store(number, _pointer(builder, args[0], place, value.vector.element))
+            builder.store(number, pointer_to(builder, args[0], place, value.vector.element))
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, value), codegen
@@ -227,7 +222,7 @@ def load_lanes(typingctx, address, offset, zero):
     lanes = Lanes(zero)
 
     def codegen(context, builder, signature, args):
-        place = _pointer(builder, args[0], args[1], lanes.vector)
+        place = pointer_to(builder, args[0], args[1], lanes.vector)
         return builder.load(place, align=zero.bitwidth // 8)
 
     return lanes(types.int64, types.int64, zero), codegen
@@ -238,7 +233,7 @@ def store_lanes(typingctx, address, offset, value):
     """Write them."""
 
     def codegen(context, builder, signature, args):
-        place = _pointer(builder, args[0], args[1], value.vector)
+        place = pointer_to(builder, args[0], args[1], value.vector)
         builder.store(args[2], place, align=value.element.bitwidth // 8)
         return context.get_dummy_value()
 
@@ -257,96 +252,7 @@ def put_lanes(block: int, index: int, value: Any) -> None:
     store_lanes(block, index * LANE_BYTES, value)
 
 
-# --- vectors of a block ----------------------------------------------------------------------------------------
-
-
-@always_inline
-def turn(block: int, one: int, other: int, count: int, c: Any, s: Any, zero: Any) -> None:
-    """Turn vectors into each other."""
-    for r in range(count):
-        x, y = lanes_at(block, one + r, zero), lanes_at(block, other + r, zero)
-        put_lanes(block, one + r, c * x - s * y)
-        put_lanes(block, other + r, s * x + c * y)
-
-
-@always_inline
-def exchange(block: int, one: int, other: int, count: int, a: Any, b: Any, zero: Any) -> None:
-    """Exchange vectors where a is less than b."""
-    for r in range(count):
-        x, y = lanes_at(block, one + r, zero), lanes_at(block, other + r, zero)
-        put_lanes(block, one + r, where(less(a, b), y, x))
-        put_lanes(block, other + r, where(less(a, b), x, y))
-
-
-@always_inline
-def make_reflection(block: int, first: int, count: int, zero: Any) -> tuple[Any, Any]:
-    """Write the vector of the reflection that takes a vector to the first axis, but for its first number, which is 1.
-
-    What is left of the vector is returned, its first number, and the factor of the reflection.
-    """
-    none, one, head, rest = spread(0, zero), spread(1, zero), lanes_at(block, first, zero), spread(0, zero)
-    for r in range(1, count):
-        rest = rest + lanes_at(block, first + r, zero) * lanes_at(block, first + r, zero)
-    length = where(equal(rest, none), head, none - with_signs_of(roots(head * head + rest), head))
-    scale = one / where(equal(rest, none), one, head - length)
-    for r in range(1, count):
-        put_lanes(block, first + r, lanes_at(block, first + r, zero) * scale)
-    return length, where(equal(rest, none), none, (length - head) / length)
-
-
-# --- from stacks to blocks, and back ---------------------------------------------------------------------------
-
-
 @always_inline
 def lane_count(zero: Any) -> int:
     """Matrices of a block."""
     return LANE_BYTES // size_of(zero)
-
-
-@noinline
-def gather(source: int, count: int, stride: int, last: int, block: int, zero: Any) -> None:
-    """Copy numbers of each matrix that lie side by side into a block."""
-    for e in range(count):
-        put_lanes(block, e, gathered(source + e * size_of(zero), stride, last, zero))
-
-
-@noinline
-def gather_transposed(source: int, m: int, n: int, stride: int, last: int, block: int, zero: Any) -> None:
-    """Copy matrices in C order into a block, column by column."""
-    for i in range(m):
-        for j in range(n):
-            place = source + (i * n + j) * size_of(zero)
-            put_lanes(block, i + m * j, gathered(place, stride, last, zero))
-
-
-@noinline
-def scatter_all(block: int, count: int, into: int, stride: int, last: int, zero: Any) -> None:
-    """Copy numbers of a block to where they lie side by side for each matrix."""
-    for e in range(count):
-        scatter(into + e * size_of(zero), stride, last, lanes_at(block, e, zero))
-
-
-@noinline
-def scatter_transposed(block: int, m: int, n: int, into: int, stride: int, last: int, zero: Any) -> None:
-    """Copy matrices of a block, column by column there, to matrices in C order."""
-    for i in range(m):
-        for j in range(n):
-            scatter(into + (i * n + j) * size_of(zero), stride, last, lanes_at(block, i + m * j, zero))
-
-
-# --- bounds ----------------------------------------------------------------------------------------------------
-
-
-@noinline
-def is_ordinary(block: int, count: int, zero: Any) -> bool:
-    """Whether all numbers of a block are finite, and zero or of a size whose squares are no less exact."""
-    double = size_of(zero) == 8
-    least = spread(_LEAST_SIZE if double else _LEAST_SINGLE, zero)
-    most, none = spread(_MOST_SIZE if double else _MOST_SINGLE, zero), spread(0, zero)
-    highest, lowest = none, most
-    for e in range(count):
-        value = sizes(lanes_at(block, e, zero))
-        value_or_more = where(less(value, most), value, most + most)
-        highest = where(less(highest, value_or_more), value_or_more, highest)
-        lowest = where(less(none, value), where(less(value, lowest), value, lowest), lowest)
-    return not (anywhere(less(most, highest)) or anywhere(less(lowest, least)))

@@ -9,19 +9,17 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lane_blocks import gather, gather_transposed, scatter_all
 from tapegrad.engine.kernels.lanes import (
     LANE_BYTES,
     anywhere,
     equal,
-    gather,
-    gather_transposed,
     gathered,
     lane_count,
     lanes_at,
     less,
     put_lanes,
     scatter,
-    scatter_all,
     sizes,
     spread,
     where,
@@ -68,15 +66,15 @@ def _pivot_rows(block: int, n: int, k: int, zero: Any) -> Any:
 
 
 @always_inline
-def _exchange(block: int, n: int, k: int, found: Any, column: int, zero: Any) -> None:
-    """Exchange row k of a column with the rows that were found."""
-    before = lanes_at(block, k + column, zero)
-    after = before
+def _exchange(block: int, n: int, k: int, found: Any, first: int, columns: int, zero: Any) -> None:
+    """Exchange row k of columns, from the first one on, with the rows that were found."""
     for i in range(k + 1, n):
-        value = lanes_at(block, i + column, zero)
-        after = where(equal(found, spread(i, zero)), value, after)
-        put_lanes(block, i + column, where(equal(found, spread(i, zero)), before, value))
-    put_lanes(block, k + column, after)
+        here = equal(found, spread(i, zero))
+        for j in range(columns):
+            one, other = first + n * j + k, first + n * j + i
+            x, y = lanes_at(block, one, zero), lanes_at(block, other, zero)
+            put_lanes(block, one, where(here, y, x))
+            put_lanes(block, other, where(here, x, y))
 
 
 @always_inline
@@ -85,8 +83,7 @@ def _factorize(block: int, n: int, zero: Any) -> None:
     for k in range(n):
         found = _pivot_rows(block, n, k, zero)
         put_lanes(block, n * n + k, found)
-        for j in range(n):
-            _exchange(block, n, k, found, n * j, zero)
+        _exchange(block, n, k, found, 0, n, zero)
         pivot = lanes_at(block, k + n * k, zero)
         for i in range(k + 1, n):
             factor = lanes_at(block, i + n * k, zero)
@@ -98,17 +95,40 @@ def _factorize(block: int, n: int, zero: Any) -> None:
                 put_lanes(block, i + n * j, value)
 
 
+# A function for each number of rows: loops of one whose branches have them as constants are not written out.
+
+
+@noinline
+def _factorize_two(block: int, zero: Any) -> None:
+    _factorize(block, 2, zero)
+
+
+@noinline
+def _factorize_three(block: int, zero: Any) -> None:
+    _factorize(block, 3, zero)
+
+
+@noinline
+def _factorize_four(block: int, zero: Any) -> None:
+    _factorize(block, 4, zero)
+
+
+@noinline
+def _factorize_more(block: int, n: int, zero: Any) -> None:
+    _factorize(block, n, zero)
+
+
 @noinline
 def factorize_lanes(block: int, n: int, zero: Any) -> None:
     """Replace the matrices of a block by their triangles. Pivots of singular matrices are zero."""
     if n == 2:
-        _factorize(block, 2, zero)
+        _factorize_two(block, zero)
     elif n == 3:
-        _factorize(block, 3, zero)
+        _factorize_three(block, zero)
     elif n == 4:
-        _factorize(block, 4, zero)
+        _factorize_four(block, zero)
     else:
-        _factorize(block, n, zero)
+        _factorize_more(block, n, zero)
 
 
 @noinline
@@ -127,7 +147,7 @@ def has_zero_pivot(block: int, n: int, zero: Any) -> bool:
 def _solve(block: int, n: int, zero: Any) -> None:
     x = n * n + n
     for k in range(n):
-        _exchange(block, n, k, lanes_at(block, n * n + k, zero), x, zero)
+        _exchange(block, n, k, lanes_at(block, n * n + k, zero), x, 1, zero)
     for j in range(n):
         value = lanes_at(block, x + j, zero)
         for i in range(j + 1, n):
@@ -141,16 +161,36 @@ def _solve(block: int, n: int, zero: Any) -> None:
 
 
 @noinline
+def _solve_two(block: int, zero: Any) -> None:
+    _solve(block, 2, zero)
+
+
+@noinline
+def _solve_three(block: int, zero: Any) -> None:
+    _solve(block, 3, zero)
+
+
+@noinline
+def _solve_four(block: int, zero: Any) -> None:
+    _solve(block, 4, zero)
+
+
+@noinline
+def _solve_more(block: int, n: int, zero: Any) -> None:
+    _solve(block, n, zero)
+
+
+@noinline
 def solve_lanes(block: int, n: int, zero: Any) -> None:
     """Solve for the column of a block."""
     if n == 2:
-        _solve(block, 2, zero)
+        _solve_two(block, zero)
     elif n == 3:
-        _solve(block, 3, zero)
+        _solve_three(block, zero)
     elif n == 4:
-        _solve(block, 4, zero)
+        _solve_four(block, zero)
     else:
-        _solve(block, n, zero)
+        _solve_more(block, n, zero)
 
 
 # --- stacks ----------------------------------------------------------------------------------------------------

@@ -33,8 +33,14 @@ from tapegrad.engine.kernels.raw_memory import (
     memset,
     size_of,
 )
+from tapegrad.engine.kernels.singular import (
+    decompose,
+    left_vectors,
+    result_bytes,
+    right_vectors,
+    work_words,
+)
 from tapegrad.engine.kernels.status import NOT_CONVERGED, OUT_OF_MEMORY
-from tapegrad.engine.kernels.svd import decompose, left_vectors, result_bytes, right_vectors, work_words
 from tapegrad.ops.params import PinvParams, SvdParams
 
 LIBRARY = libraries(("pinv",), "gesdd")

@@ -7,15 +7,17 @@ of the reflections.
 from typing import Any
 
 from tapegrad.engine.kernels.inlining import always_inline, noinline
-from tapegrad.engine.kernels.lanes import (
-    LANE_BYTES,
+from tapegrad.engine.kernels.lane_blocks import (
     gather_transposed,
     is_ordinary,
-    lanes_at,
     make_reflection,
+    scatter_all,
+)
+from tapegrad.engine.kernels.lanes import (
+    LANE_BYTES,
+    lanes_at,
     put_lanes,
     scatter,
-    scatter_all,
     spread,
 )
 from tapegrad.engine.kernels.raw_memory import size_of

@@ -20,58 +20,43 @@ from tapegrad.engine.kernels.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline, noinline
 from tapegrad.engine.kernels.lanes import LEAST, lane_count
 from tapegrad.engine.kernels.lapack import (
-    ALL,
     F32,
     F64,
     FEW,
-    SOME,
     Lapack,
     at,
     by_columns,
     by_rows,
     copy,
-    info_word,
     libraries,
     put,
     write_identity,
 )
 from tapegrad.engine.kernels.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.raw_memory import (
-    call_by_reference,
     free,
     load_at,
-    load_i32,
     load_i64,
     load_record,
     malloc,
     memset,
     size_of,
-    stack_words,
+)
+from tapegrad.engine.kernels.singular import (
+    decompose,
+    left_count,
+    left_vectors,
+    result_bytes,
+    right_count,
+    right_vectors,
+    work_words,
 )
 from tapegrad.engine.kernels.status import NOT_CONVERGED, NOT_DIFFERENTIABLE, OUT_OF_MEMORY
 from tapegrad.engine.kernels.svd_lanes import block_bytes, decompose_block
+from tapegrad.engine.kernels.svd_ties import are_zero, clear_zeros, closest, ties_stay, zeros_are_out
 from tapegrad.ops.params import SvdParams
 
 LIBRARY = libraries(("svd",), "gesdd")
-_UNBLOCKED = 32  # rows that LAPACK goes through one by one
-
-
-@always_inline
-def _left(p: Any) -> int:
-    """Columns of U."""
-    return p.m if p.full else min(p.m, p.n)
-
-
-@always_inline
-def _right(p: Any) -> int:
-    """Rows of V^T."""
-    return p.n if p.full else min(p.m, p.n)
-
-
-@always_inline
-def result_bytes(p: Any, zero: Any) -> int:
-    """Bytes of the result for a matrix."""
-    return (min(p.m, p.n) + p.m * _left(p) + p.n * _right(p)) * size_of(zero)
 
 
 @always_inline
@@ -80,49 +65,7 @@ def _values(address: int, p: Any, zero: Any) -> Matrix:
     return by_rows(address, min(p.m, p.n), 1, zero)
 
 
-@always_inline
-def left_vectors(address: int, p: Any, zero: Any) -> Matrix:
-    """The columns of U that belong to singular values."""
-    k = min(p.m, p.n)
-    return by_columns(address + k * size_of(zero), p.m, k, zero)
-
-
-@always_inline
-def right_vectors(address: int, p: Any, zero: Any) -> Matrix:
-    """The columns of V that belong to singular values: the rows of V^T, which has its own leading dimension."""
-    k, size = min(p.m, p.n), size_of(zero)
-    return Matrix(address + (k + p.m * _left(p)) * size, p.n, k, _right(p) * size, size)
-
-
 # --- forward ---------------------------------------------------------------------------------------------------
-
-
-@noinline
-def decompose(
-    loops: int, routines: Lapack, a: int, y: int, work: int, words: int, integers: int, p: Any
-) -> int:
-    """Decompose a matrix in Fortran's order, which is lost, or for -1 words ask how many are needed; LAPACK's info."""
-    m, n, k, size, info = np.int32(p.m), np.int32(p.n), min(p.m, p.n), size_of(routines.zero), info_word()
-    u = y + k * size
-    v = u + p.m * _left(p) * size
-    job = ALL if p.full else SOME
-    right = np.int32(max(1, _right(p)))
-    call_by_reference(
-        loops,
-        routines.gesdd,
-        (job, m, n, a, m, y, u, m, v, right, work, np.int32(words), integers, info),
-    )
-    return int(load_i32(info, 0))
-
-
-@noinline
-def work_words(loops: int, routines: Lapack, x: int, y: int, p: Any) -> int:
-    """Numbers that LAPACK needs room for. For small matrices it is not asked, as that takes as long as the work."""
-    least, most, answer = min(p.m, p.n), max(p.m, p.n), stack_words(1)
-    if most <= _UNBLOCKED:
-        return 4 * least * least + 7 * least + most
-    decompose(loops, routines, x, y, answer, np.int64(-1), answer, p)
-    return int(load_at(answer, 0, routines.zero)) + 1
 
 
 @noinline
@@ -147,8 +90,8 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
     zero, size, status = routines.zero, size_of(routines.zero), 0
     if min(p.m, p.n) == 0:
         for _ in range(p.matrices):
-            write_identity(by_columns(y, p.m, _left(p), zero), zero)
-            write_identity(by_columns(y + p.m * _left(p) * size, _right(p), p.n, zero), zero)
+            write_identity(by_columns(y, p.m, left_count(p), zero), zero)
+            write_identity(by_columns(y + p.m * left_count(p) * size, right_count(p), p.n, zero), zero)
             y += result_bytes(p, zero)
         return 0
     words = work_words(loops, routines, x, y, p)
@@ -169,64 +112,7 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
     return status
 
 
-# --- ties ------------------------------------------------------------------------------------------------------
-
-
-@always_inline
-def _closest(s: Matrix, p: Any, zero: Any) -> float:
-    """The distance up to which singular values are equal, or zero."""
-    return 8 * max(p.m, p.n) * eps_of(zero) * largest(s, zero)
-
-
-@noinline
-def _without_zeros(diagonal: Matrix, s: Matrix, close: float, zero: Any) -> None:
-    for i in range(s.rows):
-        if at(s, i, 0, zero) <= close:
-            put(diagonal, i, i, zero, zero)
-
-
-@noinline
-def _are_zero(columns: Matrix, s: Matrix, close: float, slack: float, zero: Any) -> bool:
-    """Whether the columns that belong to singular values of zero are zero."""
-    for j in range(s.rows):
-        if at(s, j, 0, zero) <= close:
-            for i in range(columns.rows):
-                if abs(at(columns, i, j, zero)) > slack:
-                    return False
-    return True
-
-
-@noinline
-def _zeros_are_out(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, zero: Any) -> bool:
-    """Whether the function does not see several singular values of zero, nor which vectors they have."""
-    slack = 1e4 * s.rows * eps_of(zero)
-    of_values, of_vectors = slack * largest(g, zero), slack * max(largest(j_, zero), largest(k_, zero))
-    for j in range(s.rows - 1, 0, -1):
-        if at(s, j - 1, 0, zero) > close:
-            return True
-        if max(abs(at(g, j, j, zero)), abs(at(g, j - 1, j - 1, zero))) > of_values:
-            return False
-        for i in range(j):
-            of_u, of_v = at(j_, i, j, zero) - at(j_, j, i, zero), at(k_, i, j, zero) - at(k_, j, i, zero)
-            if at(s, i, 0, zero) <= close and max(abs(of_u), abs(of_v)) > of_vectors:
-                return False
-    return True
-
-
-@noinline
-def _ties_stay(m: Matrix, s: Matrix, close: float, zero: Any) -> bool:
-    """Whether equal singular values move alike, and those of zero not at all, and their vectors not into each other."""
-    slack = 1e4 * s.rows * eps_of(zero) * largest(m, zero)
-    for i in range(s.rows):
-        for j in range(i + 1, s.rows):
-            if abs(at(s, j, 0, zero) - at(s, i, 0, zero)) > close:
-                break
-            even, odd = at(m, i, j, zero) + at(m, j, i, zero), at(m, i, j, zero) - at(m, j, i, zero)
-            if max(abs(even), abs(at(m, i, i, zero) - at(m, j, j, zero))) > slack:
-                return False
-            if at(s, i, 0, zero) <= close and max(abs(odd), abs(at(m, i, i, zero))) > slack:
-                return False
-    return True
+# --- reverse ---------------------------------------------------------------------------------------------------
 
 
 @noinline
@@ -234,9 +120,6 @@ def _sum(a: Matrix, b: Matrix, into: Matrix, zero: Any) -> None:
     for i in range(into.rows):
         for j in range(into.columns):
             put(into, i, j, at(a, i, j, zero) + at(b, i, j, zero), zero)
-
-
-# --- reverse ---------------------------------------------------------------------------------------------------
 
 
 @noinline
@@ -274,7 +157,7 @@ def _outside(
     for i in range(into.rows):
         for j in range(into.columns):
             put(into, i, j, at(values, i, j, zero) - at(into, i, j, zero), zero)
-    if not _are_zero(into, s, close, 1e4 * into.rows * eps_of(zero) * largest(values, zero), zero):
+    if not are_zero(into, s, close, 1e4 * into.rows * eps_of(zero) * largest(values, zero), zero):
         return False
     for j in range(into.columns):
         value = at(s, j, 0, zero)
@@ -299,7 +182,7 @@ def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, s
     j_, k_ = by_rows(scratch, k, k, zero), by_rows(scratch + k * k * size, k, k, zero)
     g, close, side = (
         by_rows(scratch + 2 * k * k * size, k, k, zero),
-        _closest(s, p, zero),
+        closest(s, p, zero),
         scratch + 3 * k * k * size,
     )
     product(loops, products, transposed(u), u_bar, j_, write)
@@ -310,11 +193,11 @@ def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, s
     for i in range(k):
         put(g, i, i, load_at(y_bar, i * size, zero), zero)
     if p.vectors:
-        if not (is_determined(g, both, s, close, zero) and _zeros_are_out(j_, k_, g, s, close, zero)):
+        if not (is_determined(g, both, s, close, zero) and zeros_are_out(j_, k_, g, s, close, zero)):
             return False
     else:
         share(g, s, close, zero)
-        _without_zeros(g, s, close, zero)
+        clear_zeros(g, s, close, zero)
     _inner_cotangent(j_, k_, g, s, close, zero)
     outer = by_rows(side, p.m, k, zero)
     product(loops, products, u, g, outer, write)
@@ -384,7 +267,7 @@ def _tangent_of(
     m, of_u = by_rows(scratch, k, k, zero), by_rows(scratch + k * k * size, k, k, zero)
     of_v, close, side = (
         by_rows(scratch + 2 * k * k * size, k, k, zero),
-        _closest(s, p, zero),
+        closest(s, p, zero),
         scratch + 3 * k * k * size,
     )
     memset(y_dot, np.int32(0), result_bytes(p, zero))
@@ -393,8 +276,8 @@ def _tangent_of(
     product(loops, products, transposed(u), moved, m, write)
     if p.vectors == 0:
         share(m, s, close, zero)
-        _without_zeros(m, s, close, zero)
-    elif not _ties_stay(m, s, close, zero):
+        clear_zeros(m, s, close, zero)
+    elif not ties_stay(m, s, close, zero):
         return False
     for i in range(k):
         put(by_rows(y_dot, k, 1, zero), i, 0, at(m, i, i, zero), zero)

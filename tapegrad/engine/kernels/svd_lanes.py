@@ -9,23 +9,25 @@ A block has the columns, which become the vectors of the longer side, then those
 from typing import Any
 
 from tapegrad.engine.kernels.inlining import always_inline, noinline
-from tapegrad.engine.kernels.lanes import (
-    LANE_BYTES,
-    anywhere,
-    at_most,
+from tapegrad.engine.kernels.lane_blocks import (
     exchange,
     gather,
     gather_transposed,
     is_ordinary,
+    scatter_all,
+    scatter_transposed,
+    turn,
+)
+from tapegrad.engine.kernels.lanes import (
+    LANE_BYTES,
+    anywhere,
+    at_most,
     lanes_at,
     less,
     put_lanes,
     roots,
-    scatter_all,
-    scatter_transposed,
     sizes,
     spread,
-    turn,
     where,
     with_signs_of,
 )

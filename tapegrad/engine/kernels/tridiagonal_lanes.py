@@ -7,11 +7,11 @@ reflections, a vector, and the state of the lanes, which `eigh_lanes` uses.
 from typing import Any
 
 from tapegrad.engine.kernels.inlining import always_inline, noinline
+from tapegrad.engine.kernels.lane_blocks import make_reflection
 from tapegrad.engine.kernels.lanes import (
     LANE_BYTES,
     gathered,
     lanes_at,
-    make_reflection,
     put_lanes,
     spread,
 )
