@@ -1,8 +1,8 @@
 """Problems in blocks, solved by the workers of an executor: other processes, or other machines."""
 
 import pickle
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 _BLOCKS = 64  # so many, or more
 _LARGEST = 4096  # problems in a block
 _TRIES = 3
+_PATIENCE = 1.0  # seconds after which one looks whether blocks were cancelled
+_LOST = (BrokenExecutor, CancelledError)  # its workers have died, or it was shut down
 
 
 def blocks_of(count: int) -> list[slice]:
@@ -45,13 +47,10 @@ class Blocks:
     """
 
     def __init__(self, executor: Any, work: Callable[..., Any], who: str) -> None:
-        is_one = hasattr(executor, "submit") and not isinstance(executor, type)
-        self._make = None if is_one else executor
-        if self._make is not None and not callable(self._make):
-            raise TypeError(
-                f"{who}: executor={executor!r}; it must be an Executor, or a function that makes one"
-            )
         self._executor, self._work, self._who = executor, work, who
+        self._make = None if _is_executor(executor) else executor
+        if self._make is not None and not callable(self._make):
+            raise self._no_executor(executor)
         self._own: Executor | None = None
 
     def solve(self, arguments: Sequence[tuple[Any, ...]], tell: Callable[[int], Any]) -> list[Any]:
@@ -65,8 +64,8 @@ class Blocks:
                     return [results[number] for number in range(len(arguments))]
                 if self._make is None:
                     raise RuntimeError(
-                        f"{self._who}: the executor lost its workers ({lost}), with {len(results)} of {len(arguments)}"
-                        " blocks done, and takes no more work; given a function that makes an executor,"
+                        f"{self._who}: the executor lost its workers ({str(lost) or type(lost).__name__}), with"
+                        f" {len(results)} of {len(arguments)} blocks done; given a function that makes an executor,"
                         f" {self._who} makes a new one and goes on"
                     ) from lost
             raise RuntimeError(
@@ -81,22 +80,21 @@ class Blocks:
         left: list[int],
         results: dict[int, Any],
         tell: Callable[[int], Any],
-    ) -> BrokenExecutor | None:
+    ) -> Exception | None:
         """Solve the blocks that are left; return how workers were lost, if they were."""
         executor, waiting, lost = self._fresh(), dict[Future[Any], int](), None
         try:
             try:
                 for number in left:
                     waiting[executor.submit(self._work, *arguments[number])] = number
-            except BrokenExecutor as error:
+            except _LOST as error:
                 lost = error
             while waiting:
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
+                for future in _done(waiting):
                     number = waiting.pop(future)
                     try:
                         results[number] = future.result()
-                    except BrokenExecutor as error:
+                    except _LOST as error:
                         lost = error
                 tell(len(results))
         finally:
@@ -108,10 +106,27 @@ class Blocks:
         if self._make is None:
             return self._executor
         self._shut_down()
-        self._own = self._make()
-        return self._own
+        made = self._make()
+        if not _is_executor(made):
+            raise self._no_executor(made)
+        self._own = made
+        return made
+
+    def _no_executor(self, given: Any) -> TypeError:
+        what = f"executor={self._executor!r}" + ("" if given is self._executor else f" made {given!r}")
+        return TypeError(f"{self._who}: {what}; it must be an Executor, or a function that makes one")
 
     def _shut_down(self) -> None:
         if self._own is not None:
             self._own.shutdown(wait=True)
             self._own = None
+
+
+def _is_executor(given: Any) -> bool:
+    return hasattr(given, "submit") and not isinstance(given, type)
+
+
+def _done(waiting: Collection[Future[Any]]) -> set[Future[Any]]:
+    """Wait for some that are done; for a while, for `wait` is not told of those that are cancelled."""
+    done, rest = wait(waiting, _PATIENCE, FIRST_COMPLETED)
+    return done | {future for future in rest if future.cancelled()}

@@ -95,6 +95,28 @@ def test_an_executor_that_dies_is_named() -> None:
         minima(rosenbrock, Losing)
 
 
+class ShutDown(Executor):
+    """An executor that is shut down after a number of blocks, and cancels the others."""
+
+    def __init__(self, blocks: int) -> None:
+        self._left = blocks
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if self._left:
+            self._left -= 1
+            future.set_result(fn(*args, **kwargs))
+        else:
+            future.cancel()
+        return future
+
+
+@pytest.mark.parametrize("blocks", [0, 2])
+def test_an_executor_that_is_shut_down_in_the_middle_is_named(blocks: int) -> None:
+    with pytest.raises(RuntimeError, match=rf"\(CancelledError\), with {blocks} of 50 blocks done"):
+        fits(ShutDown(blocks))
+
+
 class Losing(Executor):
     """An executor whose workers are lost with each block."""
 
@@ -118,6 +140,7 @@ def test_errors_of_functions_and_of_arguments_are_told() -> None:
             minima(raises, thread)
         with pytest.raises(ValueError, match="returned shape"):
             tg.optimize.curve_fit(constant, T, DATA, [1.0], executor=thread)
-    with pytest.raises(TypeError, match="it must be an Executor"):
-        fits(3)
+    for wrong in (3, lambda: 3):
+        with pytest.raises(TypeError, match="must be an Executor, or a function that makes one"):
+            fits(wrong)
     assert len(tg.optimize.curve_fit(decay, T, DATA[:0], [2.0, 1.0], executor=thread)) == 0
