@@ -7,7 +7,10 @@ In reading order, which is the way that a row of the table takes:
     bound                          the same for rows of which binding knows all that a kernel would ask
     tangents, several_tangents     tangent kernels, of one and of several
     accumulation                   the kernel of sums, broadcasts and copies
-    segment, segment_rows, segment_kernels, segment_loops  many rows over the same elements in one kernel
+    segment, segment_kernels       many rows over the same elements, and their one kernel
+    segment_loops, segment_rows    its outer loops; its rows as values
+    short_segments, long_segments  lines of one vector; lines of many
+    segment_places, nan_checks     their elements at one place; whether hasty ones are right
     stages, expressions            a text cut at calls of libraries; what is left as values
     loops, blocks, lines           loops over vectors of adjacent elements, over blocks of others; moving these
     memory, sums, library          loads and stores; sums into one element; calls of NumPy's and SciPy's loops

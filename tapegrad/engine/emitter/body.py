@@ -64,7 +64,7 @@ class Value:
 
     def __neg__(self) -> "Value":
         if self.type.is_float:
-            return self.body.emit(self.type, f"fneg {self}")
+            return self.body.combined(f"fneg {self}", self)
         return 0 - self
 
     def __invert__(self) -> "Value":
@@ -100,6 +100,7 @@ class Body:
         self._lines = [f"{head} {{", "entry:"]
         self._stack: list[str] = []
         self._known: dict[str, Value] = {}
+        self._terms: dict[str, tuple[Value, ...]] = {}
         self._block = "entry"
         self._count = 0
 
@@ -186,7 +187,19 @@ class Body:
 
     def arithmetic(self, name: str, a: Operand, b: Operand) -> Value:
         x, y = self._lifted(a, b)
-        return self.emit(x.type, f"{'f' if x.type.is_float else ''}{name} {x}, {y.text}")
+        if x.type.is_float:
+            return self.combined(f"f{name} {x}, {y.text}", x, y)
+        return self.emit(x.type, f"{name} {x}, {y.text}")
+
+    def combined(self, instruction: str, *terms: Value) -> Value:
+        """The value of an instruction that is NaN in each lane in which one of its terms is."""
+        value = self.emit(terms[0].type, instruction)
+        self._terms[value.text] = terms
+        return value
+
+    def terms(self, value: Value) -> tuple[Value, ...]:
+        """Values of which is known that where one of them is NaN, so is this one."""
+        return self._terms.get(value.text, ())
 
     def compare(self, name: str, a: Operand, b: Operand) -> Value:
         """Truth values; of integers with signs. All but "ne" are false where a float is NaN."""

@@ -175,7 +175,7 @@ def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], b
     return _opaque(described.name, words, blocks, _READ[direction])
 
 
-def _known(described: Any, dtype: str, way: str, words: list[int], nest: "Nest") -> Row | None:
+def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -> Row | None:
     count, stored = words[word.COUNT], words[word.STORE]
     if isinstance(described, Op) and is_emitted(described, way):
         seeds, *steps = seeds_of(way, words)

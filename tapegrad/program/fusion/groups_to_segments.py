@@ -11,7 +11,7 @@ from typing import Any
 
 from tapegrad.engine.emitter.blocks import BLOCK
 from tapegrad.engine.emitter.segment import REVERSE
-from tapegrad.engine.emitter.segment_kernels import lanes
+from tapegrad.engine.emitter.segment_places import lanes
 from tapegrad.engine.emitter.target import host
 from tapegrad.ops import GUARDS, ROWS
 from tapegrad.program.fusion.accesses import READ, WRITE, Access, Blocks, Row

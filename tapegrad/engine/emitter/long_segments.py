@@ -1,0 +1,190 @@
+"""Segments of longer lines: a loop over whole vectors first, then over what is left under masks.
+
+Each count has masks of its own. With sums the loop goes in blocks, as the kernels of rows do, for the order of
+additions is part of the result. Contributions to overlapping lines stay in registers: what belongs to later elements
+is handed on to the next turn, so that each element is written once.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tapegrad.engine.emitter.blocks import BLOCK
+from tapegrad.engine.emitter.body import Body, Turn, Value
+from tapegrad.engine.emitter.memory import Cotangent, Line, word
+from tapegrad.engine.emitter.segment import REVERSE, SUM, Segment
+from tapegrad.engine.emitter.segment_places import Place, Shape
+from tapegrad.engine.emitter.segment_rows import tainted
+from tapegrad.engine.emitter.sums import PARTS, Total, bring_to, in_lanes, nothing
+from tapegrad.engine.emitter.types import Type
+from tapegrad.engine.kernels.segment_frame import COUNTS, START, STOP, word_of
+
+
+class _Sum(NamedTuple):
+    """A sum that a row takes: the element that it is for, and whether it is written there, or added."""
+
+    line: int
+    stored: bool
+
+
+class _LongPlace(Place):
+    """The values that a turn was handed on by the one before, and those for the next one, in the order of their use.
+
+    Parameters
+    ----------
+    hasty
+        Whether zero times inf may be NaN.
+    """
+
+    def __init__(
+        self,
+        shape: "Long",
+        turn: Turn,
+        masks: list[Value | None],
+        written: Value | None = None,
+        hasty: bool = False,
+    ) -> None:
+        super().__init__(shape, turn.index, masks, written)
+        self._before = list(turn.values)
+        self._sums, self._shifts = 0, len(shape.sums)
+        self._tainted = shape.tainted
+        self.following = list(turn.values)
+        self.values.update(shape.singles)
+        shape.rows.emit(self, hasty)
+
+    def add_sum(self, line: int, value: Value, stored: bool) -> None:
+        if line in self._tainted:
+            self.to_look_at.append(value)
+        self.following[self._sums] = in_lanes(self._before[self._sums], value)
+        self._sums += 1
+
+    def previous(self, value: Value) -> Value:
+        before = self._before[self._shifts]
+        self.to_look_at.append(value)
+        self.following[self._shifts] = value
+        self._shifts += 1
+        return before
+
+
+class Long(Shape):
+    """A loop over vectors."""
+
+    def __init__(self, body: Body, segment: Segment) -> None:
+        super().__init__(body, segment)
+        self.sums = self._find_sums()
+        self._shifted = self._find_shifted()
+        self.tainted = tainted(segment)
+        self._start, self._stop = word(self.frame, word_of(START)), word(self.frame, word_of(STOP))
+        self._counts = [word(self.frame, word_of(COUNTS + k)) for k in range(len(segment.counts))]
+        self._whole = self._whole_vectors()
+
+    def _whole_vectors(self) -> Value:
+        """Where the last vector ends that all lines have."""
+        shortest = self._counts[0]
+        for each in self._counts[1:]:
+            shortest = self._smaller(each, shortest)
+        return shortest & -self.lanes
+
+    def _targets(self) -> list[tuple[int, int, bool]]:
+        """What rows add to, in their order: count, line, and whether it is written."""
+        return [
+            (row.count, line, bool(row.stored & 1 << j))
+            for row in self.segment.rows
+            if row.way in (SUM, REVERSE)
+            for j, line in enumerate(row.seconds[:3])
+            if line >= 0
+        ]
+
+    def _find_sums(self) -> list[_Sum]:
+        return [
+            _Sum(line, stored)
+            for count, line, stored in self._targets()
+            if count >= 0 > self.segment.lines[line].count
+        ]
+
+    def _find_shifted(self) -> list[Value]:
+        """For each contribution to a later element the vector that does not change anything."""
+        found = [
+            line
+            for _, line, stored in self._targets()
+            if not stored and line in self.region_of and self.region_of[line][1]
+        ]
+        return [self.body.constant(self.type_of(line), -0.0) for line in found]
+
+    def emit(self) -> None:
+        for number, line in enumerate(self.segment.lines):
+            if line.address >= 0:
+                self.address(number)  # read here, and not in each turn
+        self._load_singles()
+        shifted = self._shifted
+        first = self._start
+        if shifted:  # what the turn before hands on has to be computed once more
+            first = self.body.either(self._start.equal(0), self._start, self._start - self.lanes)
+        if not self.sums:
+            self._over(first, self._stop, shifted)
+            return
+        totals = [value for _ in self.sums for value in nothing(self.body)]
+        with self.body.carrying(self._start, self._stop, BLOCK, [*totals, *shifted]) as turn:
+            begin = self.body.either(turn.index.equal(self._start), first, turn.index)
+            end = self._smaller(turn.index + BLOCK, self._stop)
+            parts = [self.body.constant(PARTS, 0.0)] * len(self.sums)
+            last = self._over(begin, end, [*parts, *turn.values[len(totals) :]])
+            before = _pairs(turn.values[: len(totals)])
+            raised = [total.raised(block) for total, block in zip(before, last, strict=False)]
+            turn.following = [*(value for total in raised for value in total), *last[len(parts) :]]
+        for each, total in zip(self.sums, _pairs(turn.values[: len(totals)]), strict=True):
+            self._write_sum(each, total.value)
+
+    def _smaller(self, a: Value, b: Value) -> Value:
+        return self.body.either(a < b, a, b)
+
+    def _load_singles(self) -> None:
+        """Load single elements before the loop."""
+        summed = {each.line for each in self.sums}
+        self.singles = {
+            number: self.single(number)
+            for number, line in enumerate(self.segment.lines)
+            if line.count < 0 and line.address >= 0 and number not in summed
+        }
+
+    def _over(self, first: Value, end: Value, carried: list[Value]) -> list[Value]:
+        """Emit the loop over vectors; what the last turn hands on.
+
+        A turn is hasty where all lanes have elements, and is done once more with care if a result is NaN.
+        """
+        body = self.body
+        with body.carrying(first, end, self.lanes, carried) as turn:
+            hasty, careful = body.fresh("hasty"), body.fresh("careful")
+            is_hasty = turn.index < self._whole
+            begun = (turn.index >= self._start) if self._shifted else None
+            body.do(f"br {is_hasty if begun is None else begun & is_hasty}, label %{hasty}, label %{careful}")
+            body.begin(hasty)
+            with body.scope():
+                self._emit_hasty(turn, careful)
+            body.begin(careful)
+            place = _LongPlace(self, turn, self._masks(turn.index), begun)
+            place.end()
+            turn.following = place.following
+        return turn.values
+
+    def _emit_hasty(self, turn: Turn, careful: str) -> None:
+        body = self.body
+        place = _LongPlace(self, turn, [None] * len(self._counts), hasty=True)
+        has_nan = place.has_nan(self.tainted)
+        if has_nan is not None:
+            right = body.fresh("right")
+            body.do(f"br {has_nan}, label %{careful}, label %{right}")
+            body.begin(right)
+        place.end()
+        turn.again(place.following)
+
+    def _masks(self, index: Value) -> list[Value | None]:
+        numbers = self.body.lane_numbers(self.lanes)
+        return [numbers < self.body.splat(count - index, self.lanes) for count in self._counts]
+
+    def _write_sum(self, each: _Sum, total: Value) -> None:
+        line = Line(self.address(each.line), self._start, Type(self.type_of(each.line).element))
+        bring_to(Cotangent(line, self.body.constant(Type("i1"), each.stored)), total)
+
+
+def _pairs(values: Sequence[Value]) -> list[Total]:
+    return [Total(*values[k : k + 2]) for k in range(0, len(values), 2)]

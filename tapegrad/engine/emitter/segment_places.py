@@ -1,0 +1,174 @@
+"""What segments of one vector and those of many have in common: lines in memory, and their elements at one place."""
+
+from collections.abc import Collection
+
+from tapegrad.engine.emitter.body import Body, Value
+from tapegrad.engine.emitter.memory import POINTER, element_at, load, pointer_word, store
+from tapegrad.engine.emitter.nan_checks import nans_of
+from tapegrad.engine.emitter.operations import select, shuffled
+from tapegrad.engine.emitter.segment import Region, Segment
+from tapegrad.engine.emitter.segment_rows import Rows
+from tapegrad.engine.emitter.sums import PARTS, widened
+from tapegrad.engine.emitter.target import Target
+from tapegrad.engine.emitter.types import Type
+from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
+
+_ELEMENTS = {"f64": "double", "f32": "float", "b8": "i8"}
+
+
+def lanes(target: Target) -> int:
+    """Elements of a vector in a segment: at least as many as a sum has parts."""
+    return max(target.lanes, PARTS.lanes)
+
+
+class Shape:
+    """What both forms have in common."""
+
+    def __init__(self, body: Body, segment: Segment) -> None:
+        self.body, self.segment = body, segment
+        self.lanes = lanes(body.target)
+        self.rows = Rows(body, segment, self.lanes)
+        self.frame = body.named(POINTER, "%frame")
+        self.region_of: dict[int, tuple[Region, int]] = {
+            line: (region, shift)
+            for region in segment.regions
+            for line, shift in (*region.shifts, (region.whole, 0))
+        }
+
+    def type_of(self, line: int) -> Type:
+        return Type(_ELEMENTS[self.segment.lines[line].dtype], self.lanes)
+
+    def address(self, line: int) -> Value:
+        number = COUNTS + len(self.segment.counts) + self.segment.lines[line].address
+        return pointer_word(self.frame, word_of(number))
+
+    def single(self, line: int) -> Value:
+        """The element of a single line in memory, in every lane."""
+        type_ = self.type_of(line)
+        value = self.body.splat(load(self.address(line), Type(type_.element)), self.lanes)
+        return value.unequal(0) if type_.element == "i8" else value
+
+    def store_single(self, line: int, value: Value) -> None:
+        element = Type(value.type.element)
+        store(self.body.emit(element, f"extractelement {value}, i32 0"), self.address(line))
+
+
+class Place:
+    """The elements at one index.
+
+    Parameters
+    ----------
+    masks
+        For each count the lanes that there are elements for, `None` for all.
+    written
+        Whether what is computed here counts, and is not only handed on; `None` where it does.
+    """
+
+    def __init__(
+        self, shape: "Shape", index: Value, masks: list[Value | None], written: Value | None = None
+    ) -> None:
+        self.shape, self.index, self.masks = shape, index, masks
+        self.body, self.segment = shape.body, shape.segment
+        self._written = written
+        self.values: dict[int, Value] = {}
+        self.to_look_at: list[Value] = []  # what is not kept, and may be NaN by haste
+        self._contributions: dict[int, list[Value]] = {}
+
+    def _mask(self, count: int) -> Value | None:
+        return None if count < 0 else self.masks[count]
+
+    def _mask_of_result(self, count: int) -> Value | None:
+        mask = self._mask(count)
+        if self._written is None or mask is None:
+            return mask
+        return mask & self.body.splat(self._written, self.shape.lanes)
+
+    def read(self, line: int) -> Value:
+        if self._contributions.get(line):
+            self._bring(line)
+        if line not in self.values:
+            self.values[line] = self._initial(line)
+        return self.values[line]
+
+    def write(self, line: int, value: Value) -> None:
+        self._contributions.pop(line, None)
+        self.values[line] = value
+
+    def add(self, line: int, value: Value, count: int, stored: bool) -> None:
+        if count >= 0 > self.segment.lines[line].count:
+            self.add_sum(line, widened(value, self._mask_of_result(count)), stored)
+        elif line in self.shape.region_of:
+            self._contribute(line, value, count, stored)
+        else:
+            self.values[line] = value if stored else self.read(line) + value
+
+    def add_sum(self, line: int, value: Value, stored: bool) -> None:
+        """Add all lanes to a single element."""
+        raise NotImplementedError
+
+    def previous(self, value: Value) -> Value:
+        """What the contribution `value` was one turn before; nothing, which is -0.0, in the first one."""
+        raise NotImplementedError
+
+    def _contribute(self, line: int, value: Value, count: int, stored: bool) -> None:
+        """Add to a part of a region. What lies beyond the part adds -0.0, which changes nothing."""
+        region, shift = self.shape.region_of[line]
+        if stored:
+            self.write(region.whole, value)
+            return
+        mask = self._mask(count)
+        value = value if mask is None else select(mask, value, -0.0)
+        if shift:
+            before = self.previous(value)
+            value = shuffled(before, value, range(self.shape.lanes - shift, 2 * self.shape.lanes - shift))
+        self._contributions.setdefault(region.whole, []).append(value)
+
+    def _bring(self, whole: int) -> None:
+        """Add the contributions to a region, in the order of the rows."""
+        total = self.values[whole] if whole in self.values else self._initial(whole)
+        for value in self._contributions.pop(whole):
+            total = total + value
+        self.values[whole] = total
+
+    def _place(self, line: int) -> Value:
+        element = Type(self.shape.type_of(line).element)
+        return element_at(self.shape.address(line), element, self.index)
+
+    def _initial(self, line: int) -> Value:
+        described, type_ = self.segment.lines[line], self.shape.type_of(line)
+        if line in self.segment.cleared:
+            return self.body.constant(type_, 0.0)
+        if described.count < 0:
+            return self.shape.single(line)
+        value = load(self._place(line), type_, self._mask(described.count))
+        return value.unequal(0) if type_.element == "i8" else value
+
+    def results(self) -> dict[int, Value]:
+        """What is kept of lines."""
+        return {line: self.read(line) for line in self.segment.kept}
+
+    def has_nan(self, tainted: Collection[int]) -> Value | None:
+        """Whether a result that is computed hastily is NaN; `None` where there is none."""
+        values = list(self.to_look_at)
+        for line, value in self.results().items():
+            if line in tainted:
+                mask = self._mask(self.segment.lines[line].count)
+                values.append(value if mask is None else select(mask, value, 0.0))
+        found = list(nans_of(values))
+        if not found:
+            return None
+        total, *others = found
+        for mask in others:
+            total = total | mask
+        return self.body.any(total)
+
+    def end(self) -> None:
+        """Write what is kept."""
+        for line, value in self.results().items():
+            count = self.segment.lines[line].count
+            if value.type.element == "i1":
+                value = self.body.convert("zext", value, "i8")
+            if count < 0:
+                self.shape.store_single(line, value)
+            else:
+                store(value, self._place(line), self._mask_of_result(count))
