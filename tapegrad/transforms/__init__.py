@@ -22,6 +22,7 @@ In reading order:
     lane_op                        the same of Tensors, as one instruction
     called                         base classes of what is called without Python
     fast_path                      replays of calls with arrays and floats, in half a microsecond
+    known_paths                    the same where calls alternate
 
 It imports the rooms up to `program`.
 """

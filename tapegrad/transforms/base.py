@@ -9,8 +9,8 @@ from tapegrad.frontend.copying import OfFunction
 from tapegrad.frontend.modes import thread
 from tapegrad.program.signature import has_tensor
 from tapegrad.transforms.called import UnlessNested
-from tapegrad.transforms.fast_path import Path
 from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.known_paths import KnownPaths
 from tapegrad.transforms.njit_source import python_of
 
 Result = TypeVar("Result")
@@ -80,14 +80,14 @@ class Derivative(ABC, Generic[Result]):
         """Compute it by running the function."""
 
 
-class DerivativeTransform(UnlessNested, Derivative[Any], Transform):
-    """A transform that computes a derivative, with a fast path for calls with arrays like the last ones."""
+class DerivativeTransform(UnlessNested, KnownPaths, Derivative[Any], Transform):
+    """A transform that computes a derivative, with fast paths for calls with arrays like earlier ones."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._fast: Path | None = None
+        Transform.__init__(self, function)
+        KnownPaths.__init__(self)
 
-    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the derivative for any arguments."""
         return self.compute(self.function, has_tensor(args, kwargs), args, kwargs)
 

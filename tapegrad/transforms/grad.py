@@ -20,6 +20,7 @@ from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.called import UnlessNested
 from tapegrad.transforms.fast_path import Path, gradient_path, without_value
 from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.known_paths import KnownPaths
 from tapegrad.transforms.nested import NestedCall, new_leaf
 
 _FORWARD = ProgramSpec(FORWARD)
@@ -172,7 +173,7 @@ class ValueAndGrad(DerivativeTransform):
             return _with_aux(selection, trace, arguments, results)
         value, *gradients = results
         if not kwargs and value.ndim == 0:
-            self._fast = gradient_path(function, trace, spec, args, self._argnums)
+            self._keep(gradient_path(function, trace, spec, args, self._argnums))
         return value[()], selection.unflatten_results([numpy_scalar(g) for g in gradients])
 
     @restoring
@@ -214,28 +215,28 @@ def _with_aux(selection: Selection, trace: Trace, arguments: Arguments, results:
     return pair, selection.unflatten_results([numpy_scalar(g) for g in results[count:]])
 
 
-class Grad(UnlessNested, Transform):
+class Grad(UnlessNested, KnownPaths, Transform):
     """Function made by `grad`."""
 
     def __init__(
         self, function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
     ) -> None:
-        super().__init__(function)
+        Transform.__init__(self, function)
+        KnownPaths.__init__(self)
         self._both = ValueAndGrad(function, argnums, has_aux)
         self._has_aux = has_aux
-        self._fast: Path | None = None
         self._of: Path | None = None  # the path with the value that it was made of
 
     @property
     def settings(self) -> tuple[Any, ...]:
         return self._both.settings
 
-    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the gradient for any arguments."""
-        value, gradient = self._both._general(args, kwargs)  # the short way has been tried, and may be due
+        value, gradient = self._both._by_python(args, kwargs)
         if self._both._fast is not self._of:
             self._of = self._both._fast
-            self._fast = None if self._of is None else without_value(self._of)
+            self._keep(None if self._of is None else without_value(self._of))
         return (gradient, value[1]) if self._has_aux else gradient
 
 

@@ -21,10 +21,11 @@ from tapegrad.transforms import jvp
 from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.called import UnlessNested
-from tapegrad.transforms.fast_path import Path, result_path
+from tapegrad.transforms.fast_path import result_path
 from tapegrad.transforms.grad import Grad
 from tapegrad.transforms.jacobian import Jacobian
 from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.known_paths import KnownPaths
 
 
 def hvp(function: Callable[..., Any], argnums: Argnums | list[int] = 0) -> "HessianProduct":
@@ -121,7 +122,7 @@ class HessianProduct(DerivativeTransform):
     def settings(self) -> tuple[Any, ...]:
         return (self._argnums,)
 
-    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) < 2:
             raise TypeError("hvp: call it with the function's arguments and, last, the direction")
         selection = select(args[:-1], self._argnums)
@@ -174,7 +175,7 @@ class HessianProduct(DerivativeTransform):
         spec = ProgramSpec(JVP, selection.inputs(arguments))
         trace, results = function.run(arguments, spec, check_forward_rules, given=directions)
         if not kwargs and isinstance(self._argnums, int):
-            self._fast = result_path(function, trace, spec, (*selection.args, *directions), self._argnums)
+            self._keep(result_path(function, trace, spec, (*selection.args, *directions), self._argnums))
         return trace.tangents(arguments.arrays, results)
 
 
@@ -207,17 +208,17 @@ class AlongDirection(_OfGradient):
         return functools.reduce(elementwise.FUNCTIONS["add"], terms)
 
 
-class Hessian(UnlessNested, Transform):
+class Hessian(UnlessNested, KnownPaths, Transform):
     """Function made by `hessian`."""
 
     def __init__(
         self, function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
     ) -> None:
-        super().__init__(function)
+        Transform.__init__(self, function)
+        KnownPaths.__init__(self)
         self._argnums = checked_argnums(argnums)
         self._has_aux = has_aux
         # Of a square Jacobian "auto" takes the columns, unless an op has no forward mode.
-        self._fast: Path | None = None
         self._of_one = Jacobian(Grad(function, argnums, has_aux), argnums, "auto", has_aux)
         self._of_all = Jacobian(FlatGradient(function, argnums, has_aux), argnums, "auto", has_aux)
 
@@ -225,14 +226,12 @@ class Hessian(UnlessNested, Transform):
     def settings(self) -> tuple[Any, ...]:
         return self._argnums, self._has_aux
 
-    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the Hessian for any arguments."""
         selection = select(args, self._argnums)
         if selection.definitions == [LEAF] and not isinstance(self._argnums, tuple):
-            found = self._of_one._general(
-                args, kwargs
-            )  # the short way of both has been tried, and may be due
-            self._fast = self._of_one._fast
+            found = self._of_one._by_python(args, kwargs)
+            self._keep(self._of_one._fast)
             return found
         found = self._of_all(*args, **kwargs)
         columns, definition = flatten(found[0] if self._has_aux else found)

@@ -165,7 +165,7 @@ class Jacobian(DerivativeTransform):
         choose = functools.partial(self.choose_spec, selection.inputs(arguments))
         trace, results = function.run(arguments, choose)
         if not kwargs and not self._has_aux and trace.only_output >= 0:
-            self._fast = result_path(function, trace, choose(trace), args, self._argnums)
+            self._keep(result_path(function, trace, choose(trace), args, self._argnums))
         return self._to_output(selection, trace, arguments, results)
 
     def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

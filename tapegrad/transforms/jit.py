@@ -25,6 +25,7 @@ from tapegrad.program.trace_cache import MEMORY, Signature, TraceCache
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.called import UnlessObserved
 from tapegrad.transforms.fast_path import Path, results_path
+from tapegrad.transforms.known_paths import KnownPaths
 from tapegrad.transforms.njit_source import python_of
 
 _FORWARD = ProgramSpec()
@@ -34,7 +35,7 @@ R = TypeVar("R")
 _NoTensor = float | np.number[Any] | np.ndarray | list[Any] | tuple[Any, ...] | dict[Any, Any]
 
 
-class Jit(UnlessObserved, OfFunction, Generic[P, R]):
+class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
     """Function that is recorded once for each signature and replayed after; made by `jit`."""
 
     def __init__(
@@ -45,6 +46,7 @@ class Jit(UnlessObserved, OfFunction, Generic[P, R]):
         derived: bool = False,
         fuse: bool | None = None,
     ) -> None:
+        super().__init__()
         self.function = function
         self.fuse = fuse
         # To transforms, Tensors in closures are constants; called itself, a recorded function keeps their gradient.
@@ -53,7 +55,6 @@ class Jit(UnlessObserved, OfFunction, Generic[P, R]):
         self.traces = TraceCache(MEMORY) if traces is None else traces
         self._lock = lock()
         self.derived: dict[Any, Jit[..., Any]] = {}  # recorded transforms of this function, by their key
-        self._fast: Path | None = None
         self.direction: Path | None = None  # the fast path of its jvp
         self.loops: dict[Any, Any] = {}  # what compiled loops know of it, by signature
         self.captured: CapturedState | None = None  # from its last recording
@@ -84,7 +85,7 @@ class Jit(UnlessObserved, OfFunction, Generic[P, R]):
             results = [value.data_or_traced()[()] if is_tensor(value) else value for value in results]
         return unflatten(definition, results)
 
-    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the results for any arguments."""
         mode = thread.mode
         if mode.anomaly is not None:
@@ -98,7 +99,7 @@ class Jit(UnlessObserved, OfFunction, Generic[P, R]):
             return self.function(*args, **kwargs)
         keeps = self._check is not None and trace.recording.closes_over_leaf
         if not kwargs and not keeps:
-            self._fast = results_path(self, trace, args)
+            self._keep(results_path(self, trace, args))
         return trace.result(arguments.arrays, outputs)
 
     def tape(self, *args: Any, **kwargs: Any) -> RecordedTape:

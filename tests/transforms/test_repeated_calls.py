@@ -1,13 +1,16 @@
 """Calls like the last one take a short way; whatever is different about a call, it gives what the function gives."""
 
+import gc
 import pickle
 import sys
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.transforms.jit import Jit
 
 A, B = np.array([0.5, 2.0, 1.5]), np.array([1.0, -1.0, 3.0])
 TRANSFORMS = {
@@ -169,6 +172,41 @@ def test_each_transform_has_a_short_way(name, how):
         np.testing.assert_array_equal(found, expected)
     assert type(fast) is type(first)
     assert made._fast("no array") is made._fast() is made._fast(*args, *args) is None
+
+
+def _never(*args, **kwargs):
+    raise AssertionError("not by a short way")
+
+
+@pytest.mark.parametrize("name", [name for name, (_, args) in ALONE.items() if np.ndim(args[0])])
+def test_calls_that_alternate_between_shapes_have_short_ways(name, monkeypatch):
+    make, short = ALONE[name]
+    made, long = make(tg.jit(_line)), tuple(np.repeat(each, 2) for each in short)
+    expected = {id(args): _flat(made(*args)) for args in (short, long, short, long)}
+    monkeypatch.setattr(Jit, "run", _never)
+    for args in (short, long, long, short, long, short):
+        for found, each in zip(_flat(made(*args)), expected[id(args)], strict=True):
+            np.testing.assert_array_equal(found, each)
+
+
+def test_calls_that_alternate_between_branches_have_short_ways(monkeypatch):
+    made = tg.value_and_grad(tg.jit(lambda a: tg.sum(a * a) if a[0] > 0 else tg.sum(a)))
+    expected = {sign: made(sign * A)[0] for sign in (1, -1, 1, -1)}
+    monkeypatch.setattr(Jit, "run", _never)
+    for sign in (1, -1, -1, 1, -1, 1):
+        assert made(sign * A)[0] == expected[sign]
+
+
+def test_short_ways_keep_no_recordings_that_were_let_go():
+    made = tg.jit(_line)
+    made(LINE)
+    first = weakref.ref(made._fast)
+    made(np.repeat(LINE, 2))
+    assert first() is not None
+    made.traces.drop(made)
+    gc.collect()
+    assert first() is None
+    made(LINE)
 
 
 @pytest.mark.parametrize("how", HOW)
