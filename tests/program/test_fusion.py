@@ -16,6 +16,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
+from helpers.segments import BOTH, WAYS, assert_same, segments_alike
 from tapegrad.engine.emitter.segment import FORWARD, REVERSE
 from tapegrad.engine.emitter.segment_rows import is_emitted
 from tapegrad.engine.runtime import cache
@@ -23,8 +24,8 @@ from tapegrad.engine.tape_view import read_tape
 from tapegrad.frontend.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
 from tapegrad.program.fusion import policy, recipes
-from tapegrad.program.fusion.accesses import ADD, READ, WRITE, Access, Row, Span
 from tapegrad.program.fusion.background import worker
+from tapegrad.program.fusion.rows import ADD, READ, WRITE, Access, Row, Span
 from tapegrad.program.fusion.segments import Description
 from tapegrad.program.kinds import make_program
 from tapegrad.program.signature import flatten_args
@@ -33,52 +34,6 @@ from tapegrad.program.trace import Trace
 
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e300, -1e300, 1.0, -1.0, 0.5)
 DTYPES = (np.float64, np.float32)
-BOTH = (0, 1)
-
-
-def bits(array: np.ndarray) -> np.ndarray:
-    """The bits of an array's elements, one pattern for all that are not numbers."""
-    integers = np.ascontiguousarray(array).view(f"i{array.itemsize}")
-    return np.where(np.isnan(array), -1, integers)
-
-
-def assert_same(first: Any, second: Any, message: Any = "") -> None:
-    if isinstance(first, tuple | list):
-        for a, b in zip(first, second, strict=True):
-            assert_same(a, b, message)
-        return
-    a, b = np.asarray(first), np.asarray(second)
-    assert (a.shape, a.dtype) == (b.shape, b.dtype)
-    np.testing.assert_array_equal(bits(a), bits(b), err_msg=str(message))
-
-
-def along(f: Any) -> Callable[..., Any]:
-    """The tangents of a function along some direction."""
-    return lambda *inputs: tg.jvp(f, inputs, tuple(np.cos(x).astype(np.asarray(x).dtype) for x in inputs))
-
-
-def product(f: Any) -> Callable[..., Any]:
-    """The Hessian by the first argument times some direction."""
-    return lambda x, *others: tg.hvp(f)(x, *others, np.cos(x).astype(x.dtype))
-
-
-WAYS: dict[str, Callable[[Any], Callable[..., Any]]] = {
-    "value": lambda f: f,
-    "gradient": lambda f: tg.value_and_grad(f, BOTH),
-    "tangent": along,
-    "jacobian": lambda f: tg.jacobian(f, BOTH),
-    "hessian": lambda f: tg.hessian(f, BOTH),
-    "product": product,
-}
-
-
-def segments_alike(function: Any, inputs: list[tuple[Any, ...]], ways: tuple[str, ...]) -> None:
-    """Compare a function's rows with its segments."""
-    rows, fused = (tg.jit(function, fuse=fuse) for fuse in (False, True))
-    for way in ways:
-        first, second = WAYS[way](rows), WAYS[way](fused)
-        for each in inputs:
-            assert_same(first(*each), second(*each), (way, *each))
 
 
 # --- every op ------------------------------------------------------------------------------------------------------

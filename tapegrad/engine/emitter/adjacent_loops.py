@@ -1,14 +1,13 @@
 """Loops over adjacent float64 for kernels written by hand: ``void loop(n, ...)``, then the address of each line."""
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 from tapegrad.engine.emitter.blocks import Elements, adjacent, over_vectors
 from tapegrad.engine.emitter.body import Body
+from tapegrad.engine.emitter.exponentials import share, with_exponential
 from tapegrad.engine.emitter.functions import call
 from tapegrad.engine.emitter.memory import POINTER, Line
-from tapegrad.engine.emitter.operations import select
 from tapegrad.engine.emitter.target import Target
 from tapegrad.engine.emitter.types import I64, Type
 
@@ -26,17 +25,14 @@ def _function(name: str) -> _Loop:
 def _add_exponentials(elements: Elements) -> None:
     """Add ``exp(x - centre)`` to a total; where x is the centre, count it."""
     x, centre, total, ties = map(elements.read, ("x", "centre", "total", "ties"))
-    tied = x.equal(centre)
-    elements.write("total", total + select(tied, 0.0, call("exp", x - centre)))
-    elements.write("ties", select(tied, ties + 1.0, ties))
+    total, ties = with_exponential(total, ties, x, centre)
+    elements.write("total", total)
+    elements.write("ties", ties)
 
 
 def _write_shares(elements: Elements) -> None:
-    """Write ``exp(x - centre)*weight``; of -inf it is zero whatever the centre is, and zero times anything is zero."""
-    x, centre, weight = map(elements.read, ("x", "centre", "weight"))
-    share = select(x.equal(centre), 1.0, call("exp", x - centre))
-    none = x.equal(-math.inf) | share.equal(0.0) | weight.equal(0.0)
-    elements.write("y", select(none, 0.0, share * weight))
+    """Write ``exp(x - centre)*weight``."""
+    elements.write("y", share(*map(elements.read, ("x", "centre", "weight"))))
 
 
 # Those that `kernels.library` names.

@@ -6,24 +6,16 @@ is handed on to the next turn, so that each element is written once.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tapegrad.engine.emitter.blocks import BLOCK
 from tapegrad.engine.emitter.body import Body, Turn, Value
 from tapegrad.engine.emitter.memory import Cotangent, Line, word
-from tapegrad.engine.emitter.segment import REVERSE, SUM, Segment
+from tapegrad.engine.emitter.segment import Segment
 from tapegrad.engine.emitter.segment_places import Place, Shape
 from tapegrad.engine.emitter.segment_rows import tainted
 from tapegrad.engine.emitter.sums import PARTS, Total, bring_to, in_lanes, nothing
 from tapegrad.engine.emitter.types import Type
 from tapegrad.engine.kernels.segment_frame import COUNTS, START, STOP, word_of
-
-
-class _Sum(NamedTuple):
-    """A sum that a row takes: the element that it is for, and whether it is written there, or added."""
-
-    line: int
-    stored: bool
 
 
 class _LongPlace(Place):
@@ -70,7 +62,7 @@ class Long(Shape):
 
     def __init__(self, body: Body, segment: Segment) -> None:
         super().__init__(body, segment)
-        self.sums = self._find_sums()
+        self.sums = [each for each in segment.additions if segment.sums_up(each)]
         self._shifted = self._find_shifted()
         self.tainted = tainted(segment)
         self._start, self._stop = word(self.frame, word_of(START)), word(self.frame, word_of(STOP))
@@ -84,28 +76,11 @@ class Long(Shape):
             shortest = self._smaller(each, shortest)
         return shortest & -self.lanes
 
-    def _targets(self) -> list[tuple[int, int, bool]]:
-        """What rows add to, in their order: count, line, and whether it is written."""
-        return [
-            (row.count, line, bool(row.stored & 1 << j))
-            for row in self.segment.rows
-            if row.way in (SUM, REVERSE)
-            for j, line in enumerate(row.seconds[:3])
-            if line >= 0
-        ]
-
-    def _find_sums(self) -> list[_Sum]:
-        return [
-            _Sum(line, stored)
-            for count, line, stored in self._targets()
-            if count >= 0 > self.segment.lines[line].count
-        ]
-
     def _find_shifted(self) -> list[Value]:
         """For each contribution to a later element the vector that does not change anything."""
         found = [
             line
-            for _, line, stored in self._targets()
+            for _, line, stored in self.segment.additions
             if not stored and line in self.region_of and self.region_of[line][1]
         ]
         return [self.body.constant(self.type_of(line), -0.0) for line in found]
@@ -114,6 +89,7 @@ class Long(Shape):
         for number, line in enumerate(self.segment.lines):
             if line.address >= 0:
                 self.address(number)  # read here, and not in each turn
+        addresses = [self.word_of_address(number) for number in self.segment.sums]
         self._load_singles()
         shifted = self._shifted
         first = self._start
@@ -131,8 +107,11 @@ class Long(Shape):
             before = _pairs(turn.values[: len(totals)])
             raised = [total.raised(block) for total, block in zip(before, last, strict=False)]
             turn.following = [*(value for total in raised for value in total), *last[len(parts) :]]
-        for each, total in zip(self.sums, _pairs(turn.values[: len(totals)]), strict=True):
-            self._write_sum(each, total.value)
+        found = _pairs(turn.values[: len(totals)])
+        for each, address, total in zip(self.sums, addresses, found, strict=True):
+            element = Type(self.type_of(each.line).element)
+            to = Line(address, self._start, element)
+            bring_to(Cotangent(to, self.body.constant(Type("i1"), each.stored)), total.value)
 
     def _smaller(self, a: Value, b: Value) -> Value:
         return self.body.either(a < b, a, b)
@@ -180,10 +159,6 @@ class Long(Shape):
     def _masks(self, index: Value) -> list[Value | None]:
         numbers = self.body.lane_numbers(self.lanes)
         return [numbers < self.body.splat(count - index, self.lanes) for count in self._counts]
-
-    def _write_sum(self, each: _Sum, total: Value) -> None:
-        line = Line(self.address(each.line), self._start, Type(self.type_of(each.line).element))
-        bring_to(Cotangent(line, self.body.constant(Type("i1"), each.stored)), total)
 
 
 def _pairs(values: Sequence[Value]) -> list[Total]:

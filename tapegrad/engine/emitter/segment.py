@@ -12,6 +12,7 @@ from tapegrad.engine.kernels.frame import WORDS
 from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
 
 SUM, FORWARD, REVERSE, TANGENT = "sum", "forward", "reverse", "tangent"
+EXPONENTIALS, SHARES = "exponentials", "shares"
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,14 @@ class SegmentRow:
     op, dtype
         The row of the table and the dtype of its kernel.
     way
-        FORWARD, REVERSE or TANGENT for a row of the emitter's; SUM for what adds a line to another one.
+        FORWARD, REVERSE or TANGENT for a row of the emitter's; SUM for what adds a line to another one; EXPONENTIALS
+        for the logarithm of the sum of the exponentials of several lines, SHARES for its derivative by one of them.
     count
         Number of its count; -1 for a single element.
     primals, seconds
         Lines of x0, x1, x2 and y, and of their cotangents or tangents; -1 where there is none. Of SUM the line that
-        is added to is the cotangent of x0, the one that is added that of y.
+        is added to is the cotangent of x0, the one that is added that of y. EXPONENTIALS has as many operands as
+        there are lines, and the result behind them.
     stored
         Bit j: the cotangent of operand j is written, otherwise it is added to.
     """
@@ -56,9 +59,17 @@ class SegmentRow:
     dtype: str
     way: str
     count: int
-    primals: tuple[int, int, int, int]
+    primals: tuple[int, ...]
     seconds: tuple[int, int, int, int]
     stored: int
+
+
+class Addition(NamedTuple):
+    """What a row adds to: a line, for so many elements as a count of this number says; it may be written instead."""
+
+    number: int
+    line: int
+    stored: bool
 
 
 class Region(NamedTuple):
@@ -93,6 +104,8 @@ class Segment:
         How many outer loops there are. All lines are adjacent elements, or a single one, at each step of them.
     by_steps
         Whether a part of it is some steps of the first loop, instead of some elements of the lines.
+    sums
+        The number of the address that each of its rows' sums goes to; in one that is short a sum is a line.
     """
 
     rows: tuple[SegmentRow, ...]
@@ -104,11 +117,27 @@ class Segment:
     cleared: tuple[int, ...]
     loops: int = 0
     by_steps: bool = False
+    sums: tuple[int, ...] = ()
+
+    @property
+    def additions(self) -> list[Addition]:
+        """What rows add to, in their order."""
+        return [
+            Addition(row.count, line, bool(row.stored & 1 << j))
+            for row in self.rows
+            if row.way in (SUM, REVERSE, SHARES)
+            for j, line in enumerate(row.seconds[:3])
+            if line >= 0
+        ]
+
+    def sums_up(self, addition: Addition) -> bool:
+        """Whether all elements are added to a single one."""
+        return addition.number >= 0 > self.lines[addition.line].count
 
     @property
     def addresses(self) -> int:
         """How many addresses the frame has."""
-        return 1 + max((line.address for line in self.lines), default=-1)
+        return 1 + max((*(line.address for line in self.lines), *self.sums), default=-1)
 
     @property
     def words(self) -> int:

@@ -39,8 +39,10 @@ class Shape:
         return Type(_ELEMENTS[self.segment.lines[line].dtype], self.lanes)
 
     def address(self, line: int) -> Value:
-        number = COUNTS + len(self.segment.counts) + self.segment.lines[line].address
-        return pointer_word(self.frame, word_of(number))
+        return self.word_of_address(self.segment.lines[line].address)
+
+    def word_of_address(self, number: int) -> Value:
+        return pointer_word(self.frame, word_of(COUNTS + len(self.segment.counts) + number))
 
     def single(self, line: int) -> Value:
         """The element of a single line in memory, in every lane."""

@@ -7,16 +7,31 @@ from typing import Protocol
 
 from tapegrad.engine.emitter.body import Body, Value
 from tapegrad.engine.emitter.case import ELEMENTS
+from tapegrad.engine.emitter.exponentials import log_of_sum, share
 from tapegrad.engine.emitter.expressions import Expressions, functions_in, is_library_call, parse
 from tapegrad.engine.emitter.mathematics import MATHEMATICS
 from tapegrad.engine.emitter.rows import primal_of
-from tapegrad.engine.emitter.segment import FORWARD, REVERSE, SUM, TANGENT, Segment, SegmentRow
+from tapegrad.engine.emitter.segment import (
+    EXPONENTIALS,
+    FORWARD,
+    REVERSE,
+    SHARES,
+    SUM,
+    TANGENT,
+    Segment,
+    SegmentRow,
+)
 from tapegrad.engine.emitter.several_tangents import total_of
 from tapegrad.engine.emitter.types import Type
 from tapegrad.ops import CODES, ROWS, Op
 
 _NAMES = ("x0", "x1", "x2", "y")
 _ROW, _CALL = 0.025, 1.0  # nanoseconds
+_FIXED = {  # functions that rows call which have no text
+    SUM: frozenset[str](),
+    EXPONENTIALS: frozenset({"exp", "log1p"}),
+    SHARES: frozenset({"exp"}),
+}
 
 
 class Lines(Protocol):
@@ -75,8 +90,8 @@ def joins_sine_and_cosine(segment: Segment) -> bool:
 @functools.cache
 def _functions(op: str, way: str) -> frozenset[str]:
     """The functions that a row calls."""
-    if way == SUM:
-        return frozenset()
+    if way in _FIXED:
+        return _FIXED[way]
     return frozenset(name for text in texts(op_of(op), way) for name in functions_in(parse(text)))
 
 
@@ -92,13 +107,13 @@ def tainted(segment: Segment) -> set[int]:
     whole = {line: region.whole for region in segment.regions for line, _ in region.shifts}
     for row in segment.rows:
         primals, seconds = row.primals, row.seconds
-        if row.way == FORWARD:
-            read, written = {*primals[:3]}, {primals[3]}
+        if row.way in (FORWARD, EXPONENTIALS):
+            read, written = {*primals[:-1]}, {primals[-1]}
         elif row.way == TANGENT:
             read, written = {*primals, *seconds[:3]}, {seconds[3]}
         else:
             read, written = {*primals, seconds[3]}, {*seconds[:3]}
-        if row.way in (REVERSE, TANGENT) or read & found:
+        if row.way in (REVERSE, TANGENT, SHARES) or read & found:
             found |= {whole.get(line, line) for line in written - {-1}}
     return found
 
@@ -156,10 +171,20 @@ class Rows:
             value = value + 0.0  # a sum of one element is never -0.0
         lines.add(row.seconds[0], value, row.count, bool(row.stored & 1))
 
+    def exponentials(self, row: SegmentRow, lines: Lines) -> None:
+        *operands, result = row.primals
+        lines.write(result, log_of_sum([lines.read(x) for x in operands]))
+
+    def shares(self, row: SegmentRow, lines: Lines) -> None:
+        x, y, bar = lines.read(row.primals[0]), lines.read(row.primals[3]), lines.read(row.seconds[3])
+        lines.add(row.seconds[0], share(x, y, bar), row.count, bool(row.stored & 1))
+
 
 _WAYS: dict[str, Callable[[Rows, SegmentRow, Lines], None]] = {
     FORWARD: Rows.forward,
     REVERSE: Rows.reverse,
     TANGENT: Rows.tangent,
     SUM: Rows.sum,
+    EXPONENTIALS: Rows.exponentials,
+    SHARES: Rows.shares,
 }

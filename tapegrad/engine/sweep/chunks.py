@@ -6,7 +6,7 @@ from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.bind import OUTER_WORDS
 from tapegrad.engine.sweep.control_words import ITEM_SHIFT, TANGENT
 from tapegrad.engine.sweep.execute import copy_frame, move, move_along, run_nested
-from tapegrad.engine.sweep.segment_chunks import CELL, MOST_SUMS, add_up, run_part
+from tapegrad.engine.sweep.segment_chunks import CELL, add_up, run_part, sums_of
 
 # Words of a launch.
 KERNEL, FRAME, LIBRARY, TOTAL, LENGTH, SPLIT, CELLS = range(7)
@@ -82,7 +82,8 @@ def run_chunk(launch, c):
         call_kernel(kernel, frame, c)
         return
     if split == SEGMENT:
-        run_part(kernel, frame, loops, start, start + count, load_i64(launch, CELLS) + MOST_SUMS * c * CELL)
+        cells = load_i64(launch, CELLS) + sums_of(frame) * c * CELL
+        run_part(kernel, frame, loops, start, start + count, cells)
         return
     copy_frame(frame, local)
     if split == INNER:

@@ -1,7 +1,16 @@
 """The parallel driver: one kernel over chunks of a frame, on all threads."""
 
 from tapegrad.engine.kernels.frame import COUNT, OUTER, STRIDE, X_BAR
-from tapegrad.engine.kernels.raw_memory import call_kernel, load_i64, memset, stack_words, store_i64
+from tapegrad.engine.kernels.raw_memory import (
+    call_kernel,
+    free,
+    load_i64,
+    malloc,
+    memset,
+    stack_words,
+    store_i64,
+)
+from tapegrad.engine.kernels.status import OUT_OF_MEMORY
 from tapegrad.engine.kernels.strided import reach
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.sweep.chunks import (
@@ -24,10 +33,10 @@ from tapegrad.engine.sweep.chunks import (
 )
 from tapegrad.engine.sweep.execute import elements, run_nested
 from tapegrad.engine.sweep.pool import MOST_CHUNKS, share
-from tapegrad.engine.sweep.segment_chunks import BY_STEPS, CELL, IS_SEGMENT, MOST_SUMS, gather, sums_of
+from tapegrad.engine.sweep.segment_chunks import BY_STEPS, CELL, IS_SEGMENT, elements_of, gather, sums_of
 
 _CHUNKS_PER_GRAIN = 8  # chunks of the smallest instruction that runs on several threads
-_SUM_WORDS = MOST_SUMS * MOST_CHUNKS * CELL // 8
+_BLOCK = 256  # elements whose sum is taken at once, by every kernel
 SUMS_THRESHOLD = 32_768  # elements from which sums into one element are taken in chunks, whatever is summed
 
 
@@ -132,13 +141,31 @@ def _extent(frame, split):
 
 
 @inline_njit
+def _most(n):
+    """Steps of a loop in each of as many chunks as there can be."""
+    return (n + MOST_CHUNKS - 1) // MOST_CHUNKS
+
+
+@inline_njit
+def _in_blocks(length):
+    """Steps of a chunk, so many that a sum begins each chunk with a block of its own."""
+    return (length + _BLOCK - 1) & -_BLOCK
+
+
+def chunk_of_sums(n: int) -> int:
+    """The elements of a chunk of a sum over `n` elements; 0 where it is taken as a whole."""
+    least = SUMS_THRESHOLD // _CHUNKS_PER_GRAIN
+    return 0 if n < SUMS_THRESHOLD else int(_in_blocks.py_func(max(least, _most.py_func(n))))
+
+
+@inline_njit
 def _length(frame, split, parallel_threshold):
     """Steps of the loop in a chunk: a matter of the instruction alone, so that sums do not depend on the threads."""
-    n = _extent(frame, split)
+    n = elements_of(frame) if split == SEGMENT else _extent(frame, split)
     least = max(abs(parallel_threshold) // _CHUNKS_PER_GRAIN * n // elements(frame), 1)
-    length = max(least, (n + MOST_CHUNKS - 1) // MOST_CHUNKS)
+    length = max(least, _most(n))
     in_steps = split == OUTERMOST or (split == SEGMENT and parallel_threshold & BY_STEPS != 0)
-    return length if in_steps else (length + 255) & ~255
+    return length if in_steps else _in_blocks(length)
 
 
 @inline_njit
@@ -150,9 +177,11 @@ def _has_sums(frame):
 @inline_njit
 def _run_in_cells(control, launch, chunks, sums):
     """Run the chunks of a launch in whatever order, each with zeros in cells of its own for so many sums."""
-    cells = stack_words(_SUM_WORDS)
-    if sums > 0:
-        memset(cells, 0, sums * CELL * chunks)
+    bytes_ = sums * CELL * chunks
+    cells = malloc(bytes_) if bytes_ > 0 else 0
+    if cells == 0 and bytes_ > 0:
+        return OUT_OF_MEMORY
+    memset(cells, 0, bytes_)
     store_i64(launch, CELLS, cells)
     if not share(control, launch, chunks):
         for chunk in range(chunks):
@@ -161,6 +190,7 @@ def _run_in_cells(control, launch, chunks, sums):
         gather(load_i64(launch, FRAME), cells, chunks)
     else:
         gather_sums(load_i64(launch, FRAME), cells, chunks)
+    free(cells)
     return 0
 
 
@@ -187,7 +217,7 @@ def parallel_driver(kernel, frame, loops, control, parallel_threshold):
     store_i64(launch, LENGTH, length)
     store_i64(launch, SPLIT, split)
     if split == SEGMENT:
-        return _run_in_cells(control, launch, chunks, MOST_SUMS if sums_of(frame) > 0 else 0)
+        return _run_in_cells(control, launch, chunks, sums_of(frame))
     if split == INNER and _has_sums(frame):
         return _run_in_cells(control, launch, chunks, 3)
     return 0 if share(control, launch, chunks) else _run_serial(kernel, frame, loops)

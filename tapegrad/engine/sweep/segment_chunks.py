@@ -4,8 +4,8 @@ A segment goes through part of its elements, or of its first outer loop, where i
 elements of their own, but for sums over all elements: each part has cells of its own for these, which are added up in
 the order of the parts.
 
-A segment's frame leads to ``[words of the frame, sums, (word with the address, bytes of the element, whether it is
-written instead of added to) of each sum]``.
+A segment's frame leads to ``[words of the frame, elements that the length of parts is found from, sums, (word with the
+address, bytes of the element, whether it is written instead of added to) of each sum]``.
 """
 
 import numba
@@ -24,21 +24,19 @@ from tapegrad.engine.kernels.segment_frame import SHARED, START, STOP
 from tapegrad.engine.runtime.compiler import inline_njit
 
 CELL = 64  # bytes between two private sums: a cache line
-MOST_SUMS = 8
-MOST_WORDS = 128
+MOST_WORDS = 2048  # of a frame: more than all operands of as many rows as a segment has can need
 IS_SEGMENT, BY_STEPS = (
     1,
     2,
 )  # bits of a parallel threshold; parts are of any number of steps, or of 256 elements
-_WORDS, _SUMS, _FIRST = range(3)
+_WORDS, _ELEMENTS, _SUMS, _FIRST = range(4)
 _WORD, _BYTES, _STORED, _EACH = range(4)
 
 
-def description(words: int, sums: list[tuple[int, int, bool]]) -> list[int]:
-    """What a frame leads to; empty where threads cannot share the segment."""
-    if words > MOST_WORDS or len(sums) > MOST_SUMS:
-        return []
-    return [words, len(sums), *(int(number) for each in sums for number in each)]
+def description(words: int, elements: int, sums: list[tuple[int, int, bool]]) -> list[int]:
+    """What a frame leads to."""
+    assert words <= MOST_WORDS
+    return [words, elements, len(sums), *(int(number) for each in sums for number in each)]
 
 
 @inline_njit
@@ -74,6 +72,12 @@ def add_up(cells, step, parts, target, double, stored):
 
 
 @inline_njit
+def elements_of(frame):
+    """How many elements the length of a segment's parts is found from."""
+    return load_i64(load_i64(frame, SHARED), _ELEMENTS)
+
+
+@inline_njit
 def sums_of(frame):
     """How many sums a segment has."""
     return load_i64(load_i64(frame, SHARED), _SUMS)
@@ -82,9 +86,9 @@ def sums_of(frame):
 @inline_njit
 def gather(frame, cells, parts):
     """Add up the cells in the order of the parts, so that the result does not depend on the threads."""
-    shared = load_i64(frame, SHARED)
-    for k in range(load_i64(shared, _SUMS)):
+    shared, sums = load_i64(frame, SHARED), sums_of(frame)
+    for k in range(sums):
         first = _FIRST + _EACH * k
         target = load_i64(frame, load_i64(shared, first + _WORD))
         double, stored = load_i64(shared, first + _BYTES) == 8, load_i64(shared, first + _STORED) != 0
-        add_up(cells + k * CELL, MOST_SUMS * CELL, parts, target, double, stored)
+        add_up(cells + k * CELL, sums * CELL, parts, target, double, stored)

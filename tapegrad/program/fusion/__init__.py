@@ -2,9 +2,11 @@
 
 In reading order, which is the way that a stream takes:
 
+    rows                           what is known of a row
     nests                          the loops around a row
     accesses                       what rows read and write, by address
     spaces                         the same loops for rows over the same elements
+    columns                        short loops written out around sums of exponentials
     dependences                    which rows stay in order
     grouping                       rows over one iteration space brought together
     repeats                        unrolled loops, whose groups are to be alike

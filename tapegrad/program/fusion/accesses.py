@@ -4,10 +4,8 @@ A stream is bound on virtual memory, in which no two buffers share an address. S
 rows that depend on each other, whatever they came from.
 """
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.emitter.expressions import functions_in, parse
@@ -17,136 +15,13 @@ from tapegrad.engine.emitter.segment_rows import is_emitted, primals_read
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.fill import zero_fill
 from tapegrad.ops import Op
+from tapegrad.program.fusion.columns import sum_of_exponentials
 from tapegrad.program.fusion.nests import MOST_SEEDS, WAYS, Nest, nest_of, seeds_of
+from tapegrad.program.fusion.rows import ADD, BYTES, CLEAR, PLACES, READ, WRITE, Access, Blocks, Row, Span
 from tapegrad.program.stream import MADE_UP, InstructionStream
 
-READ, WRITE, ADD = range(3)
-BYTES = {"f64": 8, "f32": 4, "b8": 1}  # of an element
 _READ = (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6)  # places that a kernel of each way does not write
-_CLEAR = "clear"
 _Y, _X_DOT = 3, 4
-PLACES = 8  # of a row, and of each further tangent
-
-
-class Span(NamedTuple):
-    """Elements in memory: a line of adjacent ones, or a single one, at each step of outer loops.
-
-    Attributes
-    ----------
-    start, stop
-        The bytes, in virtual addresses, from the first element of all to the end of the last.
-    dtype
-        Of the elements; empty where a row is not known by its elements.
-    single
-        Whether it is one element instead of a line.
-    length
-        Elements of a line; 1 of a single element.
-    steps
-        The bytes from one step of each outer loop to the next.
-    """
-
-    start: int
-    stop: int
-    dtype: str = ""
-    single: bool = False
-    length: int = 0
-    steps: tuple[int, ...] = ()
-
-    def is_injective(self, loops: Sequence[int]) -> bool:
-        """Whether each step of these loops has elements of its own."""
-        reached = self.length * BYTES[self.dtype]
-        for step, extent in sorted(zip(self.steps, loops, strict=True)):
-            if extent > 1:
-                if step < reached:
-                    return False
-                reached += step * (extent - 1)
-        return True
-
-    def is_apart(self, loops: Sequence[int]) -> bool:
-        """Whether each step of the first of these loops has elements of its own."""
-        within = sum(step * (extent - 1) for step, extent in zip(self.steps[1:], loops[1:], strict=True))
-        return self.steps[0] >= within + self.length * BYTES[self.dtype]
-
-    def is_dense(self, loops: Sequence[int]) -> bool:
-        """Whether it is all elements from the first to the last, each once."""
-        elements = self.length * math.prod(loops)
-        return elements * BYTES[self.dtype] == self.stop - self.start and self.is_injective(loops)
-
-
-class Access(NamedTuple):
-    """Elements that a row touches.
-
-    Attributes
-    ----------
-    place
-        Which operand of the row: 0 to 3 for the primals of x0, x1, x2 and y, 4 to 7 for their cotangents or tangents.
-        Of further tangents 8 more each.
-    mode
-        READ, WRITE, or ADD, which reads and writes.
-    span
-        Where they are.
-    """
-
-    place: int
-    mode: int
-    span: Span
-
-    @property
-    def start(self) -> int:
-        """The first byte."""
-        return self.span.start
-
-    @property
-    def stop(self) -> int:
-        """The byte behind the last."""
-        return self.span.stop
-
-    @property
-    def single(self) -> bool:
-        """Whether it is one element, at each step of outer loops."""
-        return self.span.single
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of a stream.
-
-    Attributes
-    ----------
-    op, dtype, way
-        What a segment calls the row; `way` is empty for rows that no segment can have.
-    count
-        Elements of the inner loop; bytes of a row that clears memory.
-    accesses
-        What it touches.
-    stored
-        The word of the frame that says which cotangents are written.
-    seeds
-        How many tangents it computes.
-    loops
-        The extents of the outer loops.
-    """
-
-    op: str
-    dtype: str
-    way: str
-    count: int
-    accesses: tuple[Access, ...]
-    stored: int = 0
-    seeds: int = 1
-    loops: tuple[int, ...] = ()
-
-    @property
-    def clears(self) -> bool:
-        """Whether the row sets memory to zero."""
-        return self.way == _CLEAR
-
-
-class Blocks(Protocol):
-    """The memory that a stream is bound on, in pieces that do not touch."""
-
-    def around(self, address: int) -> tuple[int, int]:
-        """The bytes of the piece that an address lies in."""
 
 
 def rows_of(stream: InstructionStream, blocks: Blocks) -> list[Row]:
@@ -161,15 +36,14 @@ def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], b
     if kernel == kernel_table.address_of(zero_fill):
         start = words[word.Y_BAR]
         return Row(
-            "", "", _CLEAR, words[word.COUNT], (Access(7, WRITE, Span(start, start + words[word.COUNT])),)
+            "", "", CLEAR, words[word.COUNT], (Access(7, WRITE, Span(start, start + words[word.COUNT])),)
         )
     if op < 0:
         return _opaque("", words, blocks)
     described = kernel_table.row(op)
     dtype = kernel_table.DTYPE_NAMES[variant]
     if dtype in BYTES and words[word.COUNT] > 0:
-        nest = nest_of(words)
-        known = _known(described, dtype, WAYS[direction], words, nest) if nest.is_long(words) else None
+        known = _known(described, dtype, WAYS[direction], words, nest_of(words))
         if known is not None:
             return known
     return _opaque(described.name, words, blocks, _READ[direction])
@@ -177,6 +51,10 @@ def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], b
 
 def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -> Row | None:
     count, stored = words[word.COUNT], words[word.STORE]
+    if described.name == "logsumexp" and dtype == "f64":
+        return sum_of_exponentials(way, words, nest)
+    if not nest.is_long(words):
+        return None
     if isinstance(described, Op) and is_emitted(described, way):
         seeds, *steps = seeds_of(way, words)
         primals = seconds = nest

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tapegrad.program.fusion.accesses import READ, Access, Blocks, Row
+from tapegrad.program.fusion.rows import READ, Access, Blocks, Row
 
 
 def dependences(rows: Sequence[Row], blocks: Blocks) -> list[set[int]]:

@@ -8,8 +8,8 @@ and linear glue meet in one group in this way, for nothing that the latter read 
 import heapq
 from collections.abc import Iterable, Sequence
 
-from tapegrad.program.fusion.accesses import ADD, BYTES, READ, Access, Blocks, Row
 from tapegrad.program.fusion.dependences import overlap
+from tapegrad.program.fusion.rows import ADD, BYTES, READ, Access, Blocks, Row
 
 MOST_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
 

@@ -14,10 +14,11 @@ from tapegrad.engine.emitter.segment import REVERSE
 from tapegrad.engine.emitter.segment_places import lanes
 from tapegrad.engine.emitter.target import host
 from tapegrad.ops import GUARDS, ROWS
-from tapegrad.program.fusion.accesses import READ, WRITE, Access, Blocks, Row
+from tapegrad.program.fusion.columns import written_out
 from tapegrad.program.fusion.dependences import dependences, overlap
 from tapegrad.program.fusion.grouping import MOST_ROWS, Group, Grouping
 from tapegrad.program.fusion.repeats import form_of, windows
+from tapegrad.program.fusion.rows import READ, WRITE, Access, Blocks, Row
 from tapegrad.program.fusion.segments import Bound, Description
 from tapegrad.program.fusion.spaces import with_common_loops
 
@@ -39,7 +40,7 @@ def fuse(
     runs_again
         Whether the stream is executed many times, one time after another.
     """
-    rows = with_common_loops(rows)
+    rows = written_out(with_common_loops(rows), MOST_ROWS)
     before = dependences(rows, blocks)
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
@@ -65,9 +66,13 @@ def fuse(
             return is_read_outside(start, stop) or readers.beside(position, start, stop)
 
         described = Description([rows[n] for n in numbers], unit.is_short, is_live, spans)
-        found += [number for span, number in spans.items() if span not in described.cleared_spans]
-        of_rows = tuple(number for number in numbers for _ in range(rows[number].seeds))
-        found.append(described.bound()._replace(rows=of_rows))
+        bound = described.bound()
+        if not bound.adds_up_as_rows:
+            found += [*spans.values(), *numbers]
+            continue
+        found += [number for span, number in spans.items() if not described.clears(*span)]
+        of_rows = tuple(number for number in numbers for _ in range(rows[number].copies))
+        found.append(bound._replace(rows=of_rows))
     return [*found, *pending]
 
 

@@ -23,6 +23,8 @@ from tapegrad.program.stream import MADE_UP, InstructionStream
 
 Units = list[int | Bound]
 _PASSES = (
+    "rows",
+    "columns",
     "accesses",
     "dependences",
     "grouping",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tapegrad.program.fusion.accesses import Blocks, Row, Span
+from tapegrad.program.fusion.rows import Blocks, Row, Span
 
 _SHORTEST = 4  # rows of a repetition
 _TIMES = 4  # so many of them are worth it

@@ -1,12 +1,14 @@
 """From groups of rows to segments: lines instead of addresses, and what of them goes to memory."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from tapegrad.engine.emitter.segment import Line, Region, Segment, SegmentRow
+from tapegrad.engine.emitter.segment import EXPONENTIALS, Line, Region, Segment, SegmentRow
 from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
-from tapegrad.program.fusion.accesses import BYTES, PLACES, READ, WRITE, Access, Row, Span
+from tapegrad.engine.sweep.parallel import chunk_of_sums
+from tapegrad.program.fusion.rows import BYTES, PLACES, READ, WRITE, Access, Row, Span
 
 
 class Bound(NamedTuple):
@@ -22,6 +24,8 @@ class Bound(NamedTuple):
         How many steps the outer loops take together.
     rows
         For each row of the segment that of the stream.
+    summed
+        Of how many elements each sum is.
     """
 
     segment: Segment
@@ -30,6 +34,15 @@ class Bound(NamedTuple):
     divisible: bool
     steps: int = 1
     rows: tuple[int, ...] = ()
+    summed: tuple[int, ...] = ()
+
+    @property
+    def adds_up_as_rows(self) -> bool:
+        """Whether its parts, or itself as a whole, add up sums in the order in which rows do."""
+        if self.segment.loops:
+            return True
+        chunks = {chunk_of_sums(n) for n in self.summed}
+        return len(chunks) <= 1 and (self.divisible or not any(chunks))
 
 
 class Description:
@@ -61,28 +74,25 @@ class Description:
             for access in row.accesses:
                 self._keys.setdefault(access.span, len(self._keys))
         self._find_regions()
-        spans = set(cleared)
         self._cleared = [
             key
             for key in self._keys
-            if key[:2] in spans
+            if any(start <= key.start and key.stop <= stop for start, stop in cleared)
             and key not in self._whole
             and (is_short or not key.single)
             and key.is_dense(self._loops)
         ]
         self._loaded: set[Span] = set()
         self._written: set[Span] = set()
-        self._sums: dict[Span, bool] = {}  # and whether the first row writes it
+        self._sums: set[Span] = set()
         for row in rows:
             self._follow(row)
-        self._kept = [
-            key for key in self._keys if key in self._written - self._sums.keys() and is_live(*key[:2])
-        ]
+        self._kept = [key for key in self._keys if key in self._written - self._sums and is_live(*key[:2])]
 
-    @property
-    def cleared_spans(self) -> set[tuple[int, int]]:
-        """The bytes that begin as zeros in registers."""
-        return {key[:2] for key in self._cleared}
+    def clears(self, start: int, stop: int) -> bool:
+        """Whether all bytes between two addresses begin as zeros in registers."""
+        inside = [key for key in self._cleared if start <= key.start and key.stop <= stop]
+        return sum(key.stop - key.start for key in inside) == stop - start
 
     def _find_regions(self) -> None:
         """Find the lines that overlap others and are added to, and their unions."""
@@ -101,7 +111,7 @@ class Description:
         for access in sorted(row.accesses, key=lambda access: access.mode != READ):
             key = self._whole.get(access.span, access.span)
             if not self._is_short and access.mode != READ and access.single:
-                self._sums.setdefault(key, access.mode == WRITE)
+                self._sums.add(key)
             elif access.mode != WRITE and key not in self._written and key not in self._cleared:
                 self._loaded.add(key)
             if access.mode != READ:
@@ -113,9 +123,7 @@ class Description:
             {key.length for key in self._keys if not key.single} | self._row_counts(), reverse=True
         )
         number_of = {count: number for number, count in enumerate(counts)}
-        in_memory = [
-            key for key in self._keys if key in self._loaded | self._sums.keys() or key in self._kept
-        ]
+        in_memory = [key for key in self._keys if key in self._loaded or key in self._kept]
         address_of = {key: number for number, key in enumerate(in_memory)}
         lines = tuple(
             Line(key.dtype, -1 if key.single else number_of[key.length], address_of.get(key, -1))
@@ -132,15 +140,26 @@ class Description:
             len(self._loops),
             self._is_in_steps(),
         )
+        summed = [each for each in segment.additions if not self._is_short and segment.sums_up(each)]
+        first, keys = len(in_memory), list(self._keys)
+        in_memory += [keys[each.line] for each in summed]
+        segment = dataclasses.replace(segment, sums=tuple(range(first, len(in_memory))))
         turns = self._loops[0] if segment.by_steps else max(counts, default=1)
         values = [turns, 0, turns, 0, *counts, *(key.start for key in in_memory)]
         for d, extent in enumerate(self._loops):
             values += [extent, *(key.steps[d] for key in in_memory)]
         sums = [
-            (word_of(COUNTS + len(counts) + address_of[key]), BYTES[key.dtype], stored)
-            for key, stored in self._sums.items()
+            (word_of(COUNTS + len(counts) + number), BYTES[keys[each.line].dtype], each.stored)
+            for number, each in enumerate(summed, first)
         ]
-        return Bound(segment, _frame(segment, values), sums, self._is_divisible(), math.prod(self._loops))
+        return Bound(
+            segment,
+            _frame(segment, values),
+            sums,
+            self._is_divisible(),
+            math.prod(self._loops),
+            summed=tuple(counts[each.number] for each in summed),
+        )
 
     def _is_divisible(self) -> bool:
         """Whether parts can be done in any order.
@@ -148,6 +167,8 @@ class Description:
         A part computes once more what the one before hands on to it, for which that one must have left all that rows
         read as it was.
         """
+        if self._loops and self._sums and not self._is_in_steps():
+            return False  # at each step of the loops the sums are others, of which a part has no cells
         read = {access.span for row in self._rows for access in row.accesses if access.mode == READ}
         return not self._whole or (self._loaded & read).isdisjoint(self._kept)
 
@@ -160,16 +181,20 @@ class Description:
         return {row.count for row in self._rows if row.count > 1}
 
     def _row(self, row: Row, number_of: dict[int, int]) -> list[SegmentRow]:
-        """A row, once for each tangent."""
+        """A row, once for each tangent, or for each step of a loop that is written out."""
         places = [-1] * (PLACES * row.seeds)
         for access in row.accesses:
             places[access.place] = self._keys[access.span]
-        x0, x1, x2, y = places[:4]
         count = number_of[row.count] if row.count > 1 else -1
-        return [
-            SegmentRow(row.op, row.dtype, row.way, count, (x0, x1, x2, y), (a, b, c, d), row.stored)
-            for a, b, c, d in (places[k + 4 : k + PLACES] for k in range(0, len(places), PLACES))
-        ]
+        if row.way == EXPONENTIALS:
+            operands = (*places[::PLACES], places[3])
+            return [SegmentRow(row.op, row.dtype, row.way, count, operands, (-1,) * 4, row.stored)]
+        first, found = places[:4], []
+        for k in range(0, len(places), PLACES):
+            own = [line if line >= 0 else first[j] for j, line in enumerate(places[k : k + 4])]
+            a, b, c, d = places[k + 4 : k + PLACES]
+            found.append(SegmentRow(row.op, row.dtype, row.way, count, tuple(own), (a, b, c, d), row.stored))
+        return found
 
     def _regions(self) -> tuple[Region, ...]:
         parts: dict[Span, list[tuple[int, int]]] = {}

@@ -2,16 +2,27 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from tapegrad.engine.emitter.kernels import segment_text
 from tapegrad.engine.emitter.rows import primal_of
-from tapegrad.engine.emitter.segment import FORWARD, REVERSE, SUM, TANGENT, Line, SegmentRow
+from tapegrad.engine.emitter.segment import (
+    EXPONENTIALS,
+    FORWARD,
+    REVERSE,
+    SHARES,
+    SUM,
+    TANGENT,
+    Line,
+    SegmentRow,
+)
 from tapegrad.engine.emitter.segment_rows import op_of
 from tapegrad.engine.kernels.segment_frame import COUNTS, TURNS, word_of
-from tapegrad.program.fusion.accesses import BYTES
+from tapegrad.program.fusion.rows import BYTES
 from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.spec import JACREV, JVP, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.stream import MADE_UP, RANGE_SHIFT, RUN_FORWARD
@@ -67,8 +78,8 @@ class ShownSegment:
 
     Lines are named as in the printed tape: ``v2`` is the result of instruction 2, ``x0`` the first argument,
     ``x0[1:4]`` a part of its elements, counted through, and ``x0@6`` one that begins with element 6, where there are
-    loops around the innermost one. ``v2_bar`` is a cotangent, ``v2_dot`` a tangent, ``v2_dot1`` the next. ``m0`` lies
-    in the workspace, ``t0`` is nowhere but in registers.
+    loops around the innermost one. ``v2_bar`` is a cotangent, ``v2_dot`` a tangent, ``v2_dot1`` the next; ``v2.0`` is
+    the first line of a loop that is written out. ``m0`` lies in the workspace, ``t0`` is nowhere but in registers.
 
     Attributes
     ----------
@@ -89,7 +100,9 @@ class ShownSegment:
 
     @property
     def elements(self) -> int:
-        return self._placed.bound.words[word_of(TURNS)] * self._placed.bound.steps
+        bound = self._placed.bound
+        line = COUNTS if bound.segment.by_steps else TURNS
+        return bound.words[word_of(line)] * bound.steps
 
     @property
     def instructions(self) -> list[int]:
@@ -146,8 +159,16 @@ class _Names:
         self._names: dict[int, str] = {}
         self._counted: dict[str, int] = {}
         segment = self._bound.segment
-        for row, number, direction in zip(segment.rows, placed.instructions, placed.directions, strict=True):
-            self._name_results(row, number, direction)
+        copies, met = Counter(self._bound.rows), Counter[int]()
+        columns = zip(segment.rows, placed.instructions, placed.directions, self._bound.rows, strict=True)
+        for row, number, direction, own in columns:
+            is_written_out = copies[own] > 1 and row.way not in (TANGENT, SHARES)
+            self._name_results(row, number, direction, f".{met[own]}" if is_written_out else "")
+            met[own] += 1
+        summed = [each.line for each in segment.additions if segment.sums_up(each)]
+        for number, address in zip(summed, segment.sums, strict=False):
+            if number not in self._names:
+                self._names[number] = self._in_memory(replace(segment.lines[number], address=address))
         for number, line in enumerate(segment.lines):
             if line.address >= 0 and number not in self._names:
                 self._names[number] = self._in_memory(line)
@@ -172,16 +193,16 @@ class _Names:
             return 1
         return self._bound.words[word_of(COUNTS + line.count)]
 
-    def _name_results(self, row: SegmentRow, number: int, direction: int) -> None:
-        """Name what a row's instruction results in, and the derivatives of that."""
+    def _name_results(self, row: SegmentRow, number: int, direction: int, step: str) -> None:
+        """Name what a row's instruction results in, and the derivatives of that, in a step of its loop."""
         if number < 0:
             return
-        if row.way in (SUM, FORWARD) and direction == RUN_FORWARD:
-            self._name_result(row.seconds[0] if row.way == SUM else row.primals[3], f"v{number}")
+        if row.way in (SUM, FORWARD, EXPONENTIALS) and direction == RUN_FORWARD:
+            self._name_result(row.seconds[0] if row.way == SUM else row.primals[-1], f"v{number}{step}")
             return
         if row.primals[3] >= 0:
-            self._names.setdefault(row.primals[3], f"v{number}")
-        self._name_second(row.seconds[3], f"v{number}{'_dot' if row.way == TANGENT else '_bar'}")
+            self._names.setdefault(row.primals[3], f"v{number}{step}")
+        self._name_second(row.seconds[3], f"v{number}{step}{'_dot' if row.way == TANGENT else '_bar'}")
 
     def _name_result(self, line: int, name: str) -> None:
         """Name the result of a kernel that serves for primals, which come first, and for tangents."""
@@ -235,6 +256,11 @@ def _statements(row: SegmentRow, names: _Names) -> list[str]:
         return [_sum(row, names)]
     if row.way == FORWARD:
         return [f"{names[row.primals[3]]} = {_with_names(primal_of(op_of(row.op)), row, names)}"]
+    if row.way == EXPONENTIALS:
+        return [f"{names[row.primals[-1]]} = logsumexp({', '.join(names[x] for x in row.primals[:-1])})"]
+    if row.way == SHARES:
+        x, y, to, bar = (names[k] for k in (row.primals[0], row.primals[3], row.seconds[0], row.seconds[3]))
+        return [f"{to} {'=' if row.stored & 1 else '+='} {bar}*exp({x}-{y})"]
     partials = op_of(row.op).partials
     wanted = [j for j in op_of(row.op).differentiable_operands if row.seconds[j] >= 0]
     if row.way == REVERSE:

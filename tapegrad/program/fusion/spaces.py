@@ -12,7 +12,7 @@ import operator
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from tapegrad.program.fusion.accesses import BYTES, READ, Access, Row
+from tapegrad.program.fusion.rows import BYTES, READ, Access, Row
 
 Extents = tuple[int, ...]
 

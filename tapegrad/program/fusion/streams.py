@@ -14,8 +14,9 @@ from tapegrad.engine.kernels.segment_frame import COUNTS, SHARED, TURNS, word_of
 from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
 from tapegrad.engine.sweep.segment_chunks import BY_STEPS, IS_SEGMENT, description
 from tapegrad.program.fusion import recipes
-from tapegrad.program.fusion.accesses import Row, rows_of
+from tapegrad.program.fusion.accesses import rows_of
 from tapegrad.program.fusion.groups_to_segments import fuse
+from tapegrad.program.fusion.rows import Row
 from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.fusion.shown import Placed
 from tapegrad.program.memory_plan import Blocks
@@ -137,8 +138,7 @@ def _placed(stream: InstructionStream, bound: Bound) -> Placed:
 
 def _row_of(bound: Bound) -> InstructionStream:
     words = np.array(bound.words, np.int64)
-    sums = [] if bound.segment.by_steps else bound.sums  # of its own steps each part writes the sums itself
-    shared = np.array(description(len(words), sums) if bound.divisible else [], np.int64)
+    shared = np.array(_shared(bound), np.int64)
     words[word_of(SHARED)] = shared.ctypes.data
     frames = np.zeros((-(-len(words) // word.WORDS), word.WORDS), np.int64)
     frames.reshape(-1)[: len(words)] = words
@@ -148,6 +148,16 @@ def _row_of(bound: Bound) -> InstructionStream:
     turns, threshold = int(words[word_of(TURNS)]), _threshold(bound)
     stream.thresholds[0] = threshold if len(shared) and turns >= threshold else 0
     return stream
+
+
+def _shared(bound: Bound) -> list[int]:
+    """What threads that share a segment have to know; nothing if they cannot."""
+    words, turns = bound.words, bound.words[word_of(TURNS)]
+    if bound.segment.by_steps:
+        return description(len(words), turns, [])  # of its own steps each part writes the sums itself
+    if not bound.divisible or any(n < SUMS_THRESHOLD for n in bound.summed):
+        return []
+    return description(len(words), max(bound.summed, default=turns), bound.sums)
 
 
 def _threshold(bound: Bound) -> int:
