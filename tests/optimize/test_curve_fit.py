@@ -242,6 +242,23 @@ def test_errors_of_matrices_are_those_of_single_fits(count: int) -> None:
     np.testing.assert_allclose(fits.x[rest], true[rest], rtol=1e-6)
 
 
+def test_errors_on_the_way_are_steps_that_are_rejected() -> None:
+    def model(t: Any, a: Any, b: Any) -> Any:
+        return tg.linalg.cholesky(tg.diag(tg.stack([a, b]))) @ t
+
+    draws = np.random.default_rng(0)
+    true, starts = draws.uniform(0.05, 0.5, (300, 2)), draws.uniform(0.1, 9, (300, 2))
+    starts[[7, 8, 250]] = -1.0  # the others meet matrices that are not positive definite after the first step
+    rows = np.sqrt(true) * np.array([1.0, 2.0])
+    fits = tg.optimize.curve_fit(model, np.array([1.0, 2.0]), rows, starts, threads=1)
+    assert (np.flatnonzero(~fits.success) == [7, 8, 250]).all()
+    np.testing.assert_allclose(fits.x[fits.success], true[fits.success], rtol=1e-4)
+    np.testing.assert_array_equal(fits.x[[7, 8, 250]], starts[[7, 8, 250]])
+    alone = tg.optimize.curve_fit(model, np.array([1.0, 2.0]), rows[5:9], starts[5:9], threads=1)
+    np.testing.assert_array_equal(alone.status, fits.status[5:9])
+    np.testing.assert_array_equal(alone.nfev, fits.nfev[5:9])
+
+
 def test_more_parameters_than_points_have_no_covariance() -> None:
     fits = tg.optimize.curve_fit(lambda t, a, b: a + b * t, np.array([1.0]), [[2.0], [3.0]], [0.0, 0.0])
     np.testing.assert_allclose(fits.x.sum(axis=1), [2, 3])

@@ -126,6 +126,22 @@ class Losing(Executor):
         return future
 
 
+def rooted(t: Any, a: Any) -> Any:
+    return tg.linalg.cholesky(tg.reshape(a, (1, 1)))[0, 0] * t
+
+
+def test_blocks_in_which_nothing_can_be_computed_are_lost_alone() -> None:
+    starts = np.full((5, 1), 2.0)
+    starts[[1, 4]] = -1.0
+    rows = np.tile(2 * T, (5, 1))
+    with ThreadPoolExecutor(1) as thread:
+        found = tg.optimize.curve_fit(rooted, T, rows, starts, executor=thread)
+        lowest = tg.optimize.minimize(
+            lambda x: rooted(1.0, x[0]) ** 3, None, method="native", starts=starts, executor=thread
+        )
+    assert found.success.tolist() == (lowest.all_status != 2).tolist() == [True, False, True, True, False]
+
+
 def constant(t: Any, value: Any) -> Any:
     return value
 

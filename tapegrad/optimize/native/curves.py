@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from tapegrad.optimize.curve_plots import Shown
 from tapegrad.optimize.executors import Blocks, blocks_of, packed
@@ -22,6 +23,7 @@ from tapegrad.optimize.native.loops.losses import LOSSES
 from tapegrad.optimize.native.many_fits import FIRST_DAMPING, Found, Task, fit_all
 from tapegrad.optimize.native.models import of_vector, record
 from tapegrad.optimize.native.sharing import checked_threads, reporter
+from tapegrad.transforms.jit import Jit
 
 _MANY = 200  # fits from which on it pays to compile the model's segments
 
@@ -56,7 +58,7 @@ def fit(
         common = packed((model, t, size, data.shape[1:], fused), "curve_fit")
         _fit_elsewhere(executor, common, task, found, progress)
     elif count:
-        recorded = record(predict, starts, data.shape[1:], model)
+        recorded = record(predict, starts, data.shape[1:])
         fit_all(recorded, task, found, threads, progress)
     return found, Shown(predict, t, data, weights, sigma is not None)
 
@@ -84,17 +86,22 @@ def _fit_elsewhere(executor: Any, common: bytes, task: Task, found: Found, progr
 
 def _fit_block(common: bytes, task: Task) -> dict[str, np.ndarray]:
     """Fit a block, in a worker."""
-    predict, shape, model = _model_of(common)
     found = Found(*task.starts.shape)
-    fit_all(record(predict, task.starts, shape, model), task, found, 1, None)
+    predict, shape = _model_of(common)
+    try:
+        recorded = record(predict, task.starts, shape)
+    except LinAlgError:  # at every start of this block; there are others
+        found.give_up(task.starts)
+    else:
+        fit_all(recorded, task, found, 1, None)
     return vars(found)
 
 
 @functools.lru_cache(maxsize=4)
-def _model_of(common: bytes) -> tuple[Any, tuple[int, ...], Any]:
-    """The model that is fitted; a worker keeps it, and what was recorded of it, for other blocks."""
+def _model_of(common: bytes) -> tuple[Jit[..., Any], tuple[int, ...]]:
+    """The model that is fitted, and the shape of its result; a worker keeps it for other blocks."""
     model, t, size, shape, fused = pickle.loads(common)  # sent by the process that it works for
-    return of_vector(model, t, size, fused), shape, model
+    return of_vector(model, t, size, fused), shape
 
 
 def _weights(shape: tuple[int, ...], sigma: Any, mask: Any) -> np.ndarray | None:

@@ -2,9 +2,10 @@
 
 import functools
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from scipy.optimize import OptimizeResult
 
 from tapegrad.optimize.executors import Blocks, blocks_of, packed
@@ -14,7 +15,7 @@ from tapegrad.optimize.native.loops import descent_words as word
 from tapegrad.optimize.native.loops import newton, quasi_newton
 from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, Recorded, Session, example_of
 from tapegrad.optimize.native.sharing import checked_threads, reporter, run_shared
-from tapegrad.optimize.objective import objective
+from tapegrad.optimize.objective import Objective
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.grad import Grad
 
@@ -99,6 +100,11 @@ class Outcomes:
         self.out_status, self.out_evaluations = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self.out_iterations, self.out_products = np.zeros(count, np.int64), np.zeros(count, np.int64)
 
+    def give_up(self, starts: np.ndarray) -> None:
+        """Enter that the function cannot be computed at any start."""
+        self.out_x[:], self.out_gradient[:] = starts, np.nan
+        self.out_status[:], self.out_evaluations[:] = word.NOT_COMPUTED, 1
+
 
 class _Worker:
     """Minimises on one thread."""
@@ -172,9 +178,7 @@ class _Worker:
             session.close()
 
 
-def descend(
-    target: Any, method: str, starts: np.ndarray, args: Any, options: dict[str, Any]
-) -> tuple[Outcomes, DescentSettings]:
+def descend(target: Any, method: str, starts: np.ndarray, args: Any, options: dict[str, Any]) -> Outcomes:
     """Minimise an objective from all of the starts."""
     given = dict(options)
     take = given.pop
@@ -188,31 +192,42 @@ def descend(
         raise ValueError(f"{settings.who}: x0 has no elements")
     check_feasible(starts, settings.lower, settings.upper, settings.who)
     outcomes = Outcomes(*starts.shape)
+    problem = _Problem(target, args, settings)
     if executor is not None:
-        _descend_elsewhere(executor, (target, method, args, options), starts, outcomes)
+        _descend_elsewhere(executor, problem, starts, outcomes, progress)
     elif len(starts):
-        example = example_of(target.replayed, starts, args)
-        recorded = [Recorded(target.replayed, example, args, kind=GRADIENT)]
-        if settings.newton:
-            gradient = replayable(Grad(target.replayed, 0))
-            assert gradient is not None
-            recorded.append(Recorded(gradient, example, args, kind=PRODUCT))
-        run_shared(
-            len(starts), threads, lambda: _Worker(settings, tuple(recorded), starts, outcomes), progress
-        )
-    return outcomes, settings
+        _descend_here(problem, starts, outcomes, threads, progress)
+    return outcomes
+
+
+class _Problem(NamedTuple):
+    """What is minimised: an objective with its arguments, and how."""
+
+    target: Objective
+    args: Any
+    settings: DescentSettings
+
+
+def _descend_here(
+    problem: _Problem, starts: np.ndarray, outcomes: Outcomes, threads: int, progress: Any
+) -> None:
+    """Minimise by threads of this process."""
+    target, args, settings = problem
+    example = example_of(target.replayed, starts, args)
+    recorded = [Recorded(target.replayed, example, args, kind=GRADIENT)]
+    if settings.newton:
+        gradient = replayable(Grad(target.replayed, 0))
+        assert gradient is not None
+        recorded.append(Recorded(gradient, example, args, kind=PRODUCT))
+    run_shared(len(starts), threads, lambda: _Worker(settings, tuple(recorded), starts, outcomes), progress)
 
 
 def _descend_elsewhere(
-    executor: Any, common: tuple[Any, ...], starts: np.ndarray, outcomes: Outcomes
+    executor: Any, problem: _Problem, starts: np.ndarray, outcomes: Outcomes, progress: Any
 ) -> None:
     """Minimise in blocks, by the workers of an executor."""
-    target, method, args, given = common
-    options = {
-        name: value for name, value in given.items() if name not in ("executor", "threads", "progress")
-    }
-    content = packed((target.function, target.unravel(target.x0), method, args, options), "minimize")
-    blocks, report = blocks_of(len(starts)), reporter(given.get("progress"))
+    content = packed(tuple(problem), "minimize")
+    blocks, report = blocks_of(len(starts)), reporter(progress)
     solved = Blocks(executor, _descend_block, "minimize").solve(
         [(content, starts[block]) for block in blocks],
         lambda done: report(min(done * blocks[0].stop, len(starts)), len(starts)),
@@ -224,20 +239,23 @@ def _descend_elsewhere(
 
 def _descend_block(content: bytes, starts: np.ndarray) -> dict[str, np.ndarray]:
     """Minimise from a block of starts, in a worker."""
-    target, method, args, options = _target_of(content)
-    return vars(descend(target, method, starts, args, {**options, "threads": 1})[0])
+    outcomes = Outcomes(*starts.shape)
+    try:
+        _descend_here(_problem_of(content), starts, outcomes, 1, None)
+    except LinAlgError:  # at every start of this block; there are others
+        outcomes.give_up(starts)
+    return vars(outcomes)
 
 
 @functools.lru_cache(maxsize=4)
-def _target_of(content: bytes) -> tuple[Any, str, Any, dict[str, Any]]:
+def _problem_of(content: bytes) -> _Problem:
     """What is minimised; a worker keeps it, and what was recorded of it, for other blocks."""
-    function, x0, method, args, options = pickle.loads(content)  # sent by the process that it works for
-    return objective(function, x0), method, args, options
+    return _Problem(*pickle.loads(content))  # sent by the process that it works for
 
 
 def minimize_one(target: Any, method: str, x0: np.ndarray, args: Any, options: dict[str, Any]) -> Any:
     """Minimise from one start, and return a `scipy.optimize.OptimizeResult`."""
-    outcomes, _ = descend(target, method, x0[None], args, {"threads": 1, **options})
+    outcomes = descend(target, method, x0[None], args, {"threads": 1, **options})
     return _result(outcomes, 0, method)
 
 
@@ -274,7 +292,7 @@ def minimize_many(target: Any, method: str, starts: Any, args: Any, options: dic
     starts, size = checked_starts(starts), target.layout.size
     if starts.shape[1] != size:
         raise ValueError(f"minimize: starts of shape {starts.shape}, but x0 has {size} elements")
-    outcomes, _ = descend(target, method, starts, args, options)
+    outcomes = descend(target, method, starts, args, options)
     values = np.where(np.isnan(outcomes.out_value), np.inf, outcomes.out_value)
     result = _result(outcomes, int(np.argmin(values)), method)
     result.all_x, result.all_fun, result.all_jac = outcomes.out_x, outcomes.out_value, outcomes.out_gradient

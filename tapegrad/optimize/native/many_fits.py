@@ -8,6 +8,7 @@ from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.lane_models import LaneModel, lanes_for, program_of
 from tapegrad.optimize.native.loops import batch as compiled
 from tapegrad.optimize.native.loops import batch_words as word
+from tapegrad.optimize.native.loops.fit_words import NOT_FINITE
 from tapegrad.optimize.native.recorded import Recorded, Session
 from tapegrad.optimize.native.sharing import run_shared
 from tapegrad.program.lanes.programs import LaneProgram
@@ -52,6 +53,10 @@ class Found:
         self.out_cost = np.full(count, np.nan)
         self.out_status, self.out_evaluations = np.zeros(count, np.int64), np.zeros(count, np.int64)
 
+    def give_up(self, starts: np.ndarray) -> None:
+        """Enter that the model cannot be computed at any start."""
+        self.out_x[:], self.out_status[:], self.out_evaluations[:] = starts, NOT_FINITE, 1
+
 
 def _shapes(n: int, k: int, lanes: int) -> dict[str, Shape]:
     """Shapes of what a thread works on."""
@@ -64,7 +69,8 @@ def _shapes(n: int, k: int, lanes: int) -> dict[str, Shape]:
         **dict.fromkeys(packed, (k * (k + 1) // 2, lanes)),
         **dict.fromkeys(("cost", "tried_cost", "damping", "check", "accepted"), lanes),
         **dict.fromkeys(("square", "inverse"), (k, k)),
-        "lengths": k,
+        **dict.fromkeys(("lengths", "alone", "example"), k),
+        "alone_values": n,
     }
 
 
@@ -73,52 +79,58 @@ class Worker:
 
     Parameters
     ----------
-    model
-        The model and its Jacobian: for one lane, or a program over lanes.
+    recorded
+        The model and its Jacobian.
     task, found
         What is to be fitted; where results go.
-    example
-        Parameters at which the model can be computed.
+    program
+        The same over lanes; `None` for one fit at a time.
     """
 
-    def __init__(self, model: Recorded | LaneProgram, task: Task, found: Found, example: np.ndarray) -> None:
+    def __init__(
+        self, recorded: Recorded, task: Task, found: Found, program: LaneProgram | None = None
+    ) -> None:
         n, k = task.data.shape[1], task.starts.shape[1]
-        lanes = model.widened.lanes if isinstance(model, LaneProgram) else 1
+        lanes = program.widened.lanes if program is not None else 1
+        self._recorded = recorded
         self._block = block = Block(
             word.Batch, _shapes(n, k, lanes), _numbers(task, lanes), _arrays(task, found, lanes)
         )
+        block["example"][:] = recorded.example
         if task.weights is not None:
             block.add("weights", np.ones((n, lanes)))
             block.add("all_weights", task.weights)
             block.set_word("weights_step", task.weights.strides[0] if task.weights.ndim > 1 else 0)
         self._session: Session | None = None
-        if isinstance(model, LaneProgram):
-            self._lanes = LaneModel(model, example)
+        if program is not None:
+            self._lanes = LaneModel(program, recorded.example)
             block.set_word("workspace", self._lanes.address)
             block.set_word("trial", self._lanes.trial)
             block.set_word("values", self._lanes.values)
             block["column_words"][:] = self._lanes.columns
         else:
-            self._session = self._open(model, n, k)
+            self._open(block.addresses("trial"), block.addresses("values"))
 
-    def _open(self, model: Recorded, n: int, k: int) -> Session:
-        block = self._block
-        results = block.addresses("values")
-        if not model.has_columns:
+    def _open(self, trial: list[int], values: list[int]) -> None:
+        """Open the session for one lane, with its parameters and the model at these addresses."""
+        block, results = self._block, values
+        if not self._recorded.has_columns:
+            n, k = self._recorded.size, len(self._recorded.example)
             block.add("rows", np.zeros((n, k)))
             block.add("columns", np.zeros((k, n)))
-            results += block.addresses("rows")
-        session = Session(model, block.addresses("trial"), results)
-        block.set_word("session", session.address)
-        return session
+            results = values + block.addresses("rows")
+        self._session = Session(self._recorded, trial, results)
+        block.set_word("session", self._session.address)
 
     def run(self, first: int, end: int) -> None:
         """Take up some of the fits, and go on until all of them have begun."""
         counts = self._block["counts"]
         counts[word.NEXT], counts[word.END] = first, end
         while status := compiled.run_batch(self._block.address):
-            assert self._session is not None
-            self._session.go_on(status, self._block["trial"][:, 0].copy())
+            if self._session is None:  # some lane has an error: which one is found by itself
+                self._open(self._block.addresses("alone"), self._block.addresses("alone_values"))
+            else:
+                self._session.go_on(status, self._block["trial"][:, 0].copy())
 
     def finish(self) -> None:
         """End the fits that have begun."""
@@ -147,7 +159,7 @@ def _arrays(task: Task, found: Found, lanes: int) -> dict[str, np.ndarray]:
     """The arrays that are not made in one memory."""
     counts = np.zeros(word.SWEEPS + 1, np.int64)
     counts[word.MAX_NFEV] = task.most
-    by_lane = ("states", "problems", "evaluations", "points", "outcomes")
+    by_lane = ("states", "problems", "evaluations", "points", "failed", "outcomes")
     return {
         **vars(found),
         **{name: np.zeros(lanes, np.int64) for name in by_lane},
@@ -163,14 +175,11 @@ def _arrays(task: Task, found: Found, lanes: int) -> dict[str, np.ndarray]:
 
 def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress: Any) -> None:
     """Fit everything: in lanes where there are enough fits, and one by one what cannot be fitted there."""
-    (count, points), example = task.data.shape, recorded.example
-    program = recorded.handle.ways[0].program
-    lanes = lanes_for(program, points, count // threads) if recorded.has_columns else 1
-    if lanes == 1:
-        run_shared(count, threads, lambda: Worker(recorded, task, found, example), progress)
-        return
-    widened = program_of(recorded, lanes)
-    run_shared(count, threads, lambda: Worker(widened, task, found, example), progress)
+    count, points = task.data.shape
+    first = recorded.handle.ways[0].program
+    lanes = lanes_for(first, points, count // threads) if recorded.has_columns else 1
+    program = program_of(recorded, lanes) if lanes > 1 else None
+    run_shared(count, threads, lambda: Worker(recorded, task, found, program), progress)
     left = np.flatnonzero(found.out_status == word.NOT_IN_LANES)
     if len(left):
         weights = task.weights
@@ -178,6 +187,6 @@ def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress
             weights = weights[left]
         part = task._replace(data=task.data[left], starts=task.starts[left], weights=weights)
         rest = Found(len(left), task.starts.shape[1])
-        run_shared(len(left), threads, lambda: Worker(recorded, part, rest, example))
+        run_shared(len(left), threads, lambda: Worker(recorded, part, rest))
         for name, values in vars(rest).items():
             getattr(found, name)[left] = values

@@ -96,12 +96,12 @@ def of_vector(model: Callable[..., Any], t: Any, size: int, fuse: bool | None) -
     return _recorded_once(_Model(function, (same, content, size)), fuse)
 
 
-def record(predict: Jit[..., Any], starts: np.ndarray, shape: tuple[int, ...], model: Any) -> Recorded:
-    """Record the model, with its result as one vector."""
+def record(predict: Jit[..., Any], starts: np.ndarray, shape: tuple[int, ...]) -> Recorded:
+    """Record the model, whose result has to be of a shape, with its result as one vector."""
     example = example_of(predict, starts)
     found = np.shape(predict(example))
     if found != shape:
         raise ValueError(
-            f"curve_fit: {name_of(model)} returned shape {found}, but a row of Y has shape {shape}"
+            f"curve_fit: {name_of(predict)} returned shape {found}, but a row of Y has shape {shape}"
         )
     return Recorded(residuals(predict, example).replayed, example)

@@ -18,6 +18,7 @@ from tapegrad.engine.kernels.raw_memory import (
 )
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep.handle_calls import evaluate
+from tapegrad.engine.sweep.handle_words import WAY
 from tapegrad.engine.sweep.lanes import MASK, run_block
 from tapegrad.optimize.native.loops.batch_sums import is_finite, sum_up
 from tapegrad.optimize.native.loops.batch_words import (
@@ -31,6 +32,7 @@ from tapegrad.optimize.native.loops.batch_words import (
     GOING,
     GTOL,
     MAX_NFEV,
+    NEEDS_SESSION,
     NEXT,
     NOT_IN_LANES,
     PROPOSED,
@@ -77,9 +79,8 @@ def _load(batch, lane, problem):
         store_f64(batch.data, i * batch.lanes + lane, load_f64(source, i))
     if batch.weights != 0:
         _load_weights(batch, lane, problem)
+    _load_start(batch, lane)
     for j in range(batch.k):
-        start = load_f64(batch.all_starts, problem * batch.k + j)
-        store_f64(batch.trial, j * batch.lanes + lane, start)
         store_f64(batch.scale, j * batch.lanes + lane, 0.0)
     store_i64(batch.states, lane, FRESH)
 
@@ -98,8 +99,40 @@ def _refill(batch):
 
 
 @inline_njit
+def _lend(batch, lane):
+    """Let a lane have parameters at which the model can be computed."""
+    for j in range(batch.k):
+        store_f64(batch.trial, j * batch.lanes + lane, load_f64(batch.example, j))
+
+
+@inline_njit
+def _empty(batch, lane):
+    """Empty a lane. Its parameters stay, so that it has valid numbers, but for those at which there is an error."""
+    store_i64(batch.states, lane, EMPTY)
+    store_i64(batch.counts, ACTIVE, load_i64(batch.counts, ACTIVE) - 1)
+    if load_i64(batch.failed, lane) != 0:
+        _lend(batch, lane)
+
+
+@inline_njit
+def _leave_out(batch, lane):
+    """Give up a lane whose problem is to be solved by itself."""
+    store_i64(batch.out_status, load_i64(batch.problems, lane), NOT_IN_LANES)
+    _empty(batch, lane)
+    _lend(batch, lane)
+
+
+@inline_njit
+def _load_start(batch, lane):
+    """Write where a lane's problem begins."""
+    first = load_i64(batch.problems, lane) * batch.k
+    for j in range(batch.k):
+        store_f64(batch.trial, j * batch.lanes + lane, load_f64(batch.all_starts, first + j))
+
+
+@inline_njit
 def _finish(batch, lane, status):
-    """Write a lane's results, and empty it. The parameters stay, so that the lane has valid numbers."""
+    """Write a lane's results, and empty it."""
     problem, k = load_i64(batch.problems, lane), batch.k
     fresh = load_i64(batch.states, lane) == FRESH
     source = batch.trial if fresh else batch.x
@@ -110,34 +143,7 @@ def _finish(batch, lane, status):
     store_i64(batch.out_status, problem, status)
     store_i64(batch.out_evaluations, problem, load_i64(batch.evaluations, lane))
     write_covariance(batch, lane, problem, cost, not fresh)
-    store_i64(batch.states, lane, EMPTY)
-    store_i64(batch.counts, ACTIVE, load_i64(batch.counts, ACTIVE) - 1)
-
-
-@inline_njit
-def _lend(batch, lane):
-    """Let a lane that is given up have another one's numbers, so that what is computed in it has no errors."""
-    for other in range(batch.lanes):
-        if load_i64(batch.states, other) != EMPTY:
-            for j in range(batch.k):
-                at = j * batch.lanes
-                store_f64(batch.trial, at + lane, load_f64(batch.trial, at + other))
-            return
-
-
-@inline_njit
-def _give_up(batch, status):
-    """Give up the lanes that could not be evaluated; all of them, where the model has an error."""
-    mask = load_i64(batch.workspace, MASK)
-    for lane in range(batch.lanes):
-        failed = status != 0 or load_u8(mask, lane) != 0
-        if failed and load_i64(batch.states, lane) != EMPTY:
-            store_i64(batch.out_status, load_i64(batch.problems, lane), NOT_IN_LANES)
-            store_i64(batch.states, lane, EMPTY)
-            store_i64(batch.counts, ACTIVE, load_i64(batch.counts, ACTIVE) - 1)
-    for lane in range(batch.lanes):
-        if status != 0 or load_u8(mask, lane) != 0:
-            _lend(batch, lane)
+    _empty(batch, lane)
 
 
 # --- steps -------------------------------------------------------------------------------------------------------
@@ -322,13 +328,89 @@ def _prepare(batch):
     return load_i64(batch.counts, NEXT) < load_i64(batch.counts, END) or load_i64(batch.counts, DRAIN) != 0
 
 
+# --- evaluations -------------------------------------------------------------------------------------------------
+
+
+@inline_njit
+def _leave_out_masked(batch):
+    """Give up the lanes in which guards have failed; whether there are any."""
+    mask, found = load_i64(batch.workspace, MASK), False
+    for lane in range(batch.lanes):
+        if load_u8(mask, lane) != 0 and load_i64(batch.states, lane) != EMPTY:
+            _leave_out(batch, lane)
+            found = True
+    return found
+
+
+@inline_njit
+def _run_lanes(batch):
+    """Evaluate the lanes, without those that take another way; a status if there is an error in one of the others."""
+    status = run_block(0, batch.workspace)
+    while _leave_out_masked(batch) and status != 0:
+        status = run_block(0, batch.workspace)
+    return status
+
+
+@inline_njit
+def _find_errors(batch):
+    """Evaluate each lane by itself to find those in which there is an error, and give these other parameters."""
+    for lane in range(batch.lanes):
+        if load_i64(batch.states, lane) == EMPTY:
+            continue
+        for j in range(batch.k):
+            store_f64(batch.alone, j, load_f64(batch.trial, j * batch.lanes + lane))
+        status = evaluate(batch.session)
+        if is_for_python(status) or load_i64(batch.session, WAY) != 0:
+            _leave_out(batch, lane)  # on another way than all lanes
+        elif status != 0:
+            store_i64(batch.failed, lane, 1)
+            _lend(batch, lane)
+
+
+@inline_njit
+def _evaluate_lanes(batch):
+    """Evaluate all lanes, and note in which of them there is an error; NEEDS_SESSION, or 0."""
+    memset(batch.failed, 0, 8 * batch.lanes)
+    if _run_lanes(batch) == 0:
+        return 0
+    if batch.session == 0:
+        return NEEDS_SESSION
+    _find_errors(batch)
+    if _run_lanes(batch) != 0:
+        for lane in range(batch.lanes):
+            if load_i64(batch.states, lane) != EMPTY:
+                _leave_out(batch, lane)
+    return 0
+
+
+@inline_njit
+def _reject_failed(batch):
+    """Let lanes in which there was an error have their own trials again, with results that are not finite."""
+    for lane in range(batch.lanes):
+        if load_i64(batch.failed, lane) != 0:
+            store_f64(batch.check, lane, math.nan)
+            if load_i64(batch.states, lane) == FRESH:
+                _load_start(batch, lane)
+            else:
+                _move(batch, lane)
+
+
 @inline_njit
 def _evaluate(batch):
-    """Evaluate all lanes; a status on which Python has to act, or that of an error."""
-    if batch.workspace == 0:
-        return evaluate(batch.session)
-    status = run_block(0, batch.workspace)
-    _give_up(batch, status)
+    """Write sums for the trials of all lanes; a status on which Python has to act, or 0."""
+    if batch.workspace != 0:
+        status = _evaluate_lanes(batch)
+        if status == 0:
+            sum_up(batch)
+            _reject_failed(batch)
+        return status
+    status = evaluate(batch.session)
+    if is_for_python(status):
+        return status
+    if status == 0:
+        sum_up(batch)
+    else:
+        store_f64(batch.check, 0, math.nan)
     return 0
 
 
@@ -336,13 +418,9 @@ def _evaluate(batch):
 def _sweep(batch):
     """Evaluate all lanes, and go on from there; a status on which Python has to act, or 0."""
     status = _evaluate(batch)
-    if is_for_python(status):
+    if status != 0:
         return status
     count(batch.counts, SWEEPS)
-    if status == 0:
-        sum_up(batch)
-    else:  # a model that cannot be computed
-        memset(batch.check, 0xFF, 8 * batch.lanes)
     store_i64(batch.counts, PROPOSED, 0)
     _assess_all(batch)
     return 0

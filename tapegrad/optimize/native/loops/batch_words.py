@@ -15,9 +15,12 @@ class Batch(NamedTuple):
     n, k, lanes
         Points, parameters, and problems at a time.
     session
-        Evaluates the model at `trial` to `values`, and its derivatives, for one lane.
+        Evaluates the model at `trial` to `values`, and its derivatives, for one lane. Where there are several, it is
+        asked which of them have errors, at `alone`; 0 until that is needed.
     workspace
         The same for several lanes: of a program over lanes; 0 where there is one lane.
+    alone, alone_values, example
+        Parameters of one lane, and the model there; parameters at which it is known to have no error.
     rows
         Address of a Jacobian that is evaluated row by row, of one lane; 0 where its columns are in the session.
     trial, values, data, weights
@@ -34,8 +37,9 @@ class Batch(NamedTuple):
         By parameter, parameter before it or itself, and lane.
     cost, tried_cost, damping, check
         By lane.
-    states, problems, evaluations, points
-        By lane, integers: the states are those of this module; how many points have a weight.
+    states, problems, evaluations, points, failed
+        By lane, integers: the states are those of this module; how many points have a weight; whether the model has an
+        error at the trial.
     lower, upper
         By parameter.
     square, inverse, lengths
@@ -57,6 +61,9 @@ class Batch(NamedTuple):
     lanes: int
     session: int
     workspace: int
+    alone: int
+    alone_values: int
+    example: int
     rows: int
     trial: int
     values: int
@@ -82,6 +89,7 @@ class Batch(NamedTuple):
     problems: int
     evaluations: int
     points: int
+    failed: int
     lower: int
     upper: int
     square: int
@@ -110,6 +118,7 @@ FTOL, XTOL, GTOL, F_SCALE, FIRST_DAMPING = range(5)  # settings
 
 EMPTY, FRESH, GOING = range(3)  # states of a lane
 
-NOT_IN_LANES = (
-    -9
-)  # status of a fit that is to be done by itself: it takes another way, or the model has an error
+NOT_IN_LANES = -9  # status of a fit that is to be done by itself: it takes another way
+NEEDS_SESSION = (
+    -1
+)  # what the loop returns where some lane has an error, and there is no session to find it with
