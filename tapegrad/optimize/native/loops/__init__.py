@@ -7,8 +7,10 @@ Each works on a block of words, the fields of a NamedTuple: numbers, and address
     radius, damped                 the step in a trust region; least squares with damping
     losses, box, stopping          robust losses; bounds; when a fit ends
     batch_words, batch             many fits of one model: their state; their loop, over lanes
-    batch_sums, lanes, covariance  sums over points; small systems of equations; covariances
-    descent_words, descents        minimisations: their state; how they begin and end
+    batch_problems, batch_steps    problems that come to lanes and leave them; steps
+    batch_evaluation, batch_sums   the model at all trials; sums over points
+    lanes, covariance              small systems of equations; covariances
+    descent_words, descents        minimisations: their state; the loop over trials and starts
     quasi_newton, newton           L-BFGS; Newton's method in a trust region
     sessions                       functions opened for many calls at fixed addresses
     evaluation, vectors            residuals and derivatives at a point; loops over vectors

@@ -10,17 +10,14 @@ from tapegrad.engine.kernels.raw_memory import (
     load_f64,
     load_i64,
     load_record,
-    load_u8,
-    memcpy,
-    memset,
     store_f64,
     store_i64,
 )
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
-from tapegrad.engine.sweep.handle_calls import evaluate
-from tapegrad.engine.sweep.handle_words import WAY
-from tapegrad.engine.sweep.lanes import MASK, run_block
-from tapegrad.optimize.native.loops.batch_sums import is_finite, sum_up
+from tapegrad.optimize.native.loops.batch_evaluation import evaluate_trials
+from tapegrad.optimize.native.loops.batch_problems import finish, refill
+from tapegrad.optimize.native.loops.batch_steps import is_held, propose
+from tapegrad.optimize.native.loops.batch_sums import is_finite
 from tapegrad.optimize.native.loops.batch_words import (
     ACTIVE,
     DRAIN,
@@ -32,182 +29,23 @@ from tapegrad.optimize.native.loops.batch_words import (
     GOING,
     GTOL,
     MAX_NFEV,
-    NEEDS_SESSION,
     NEXT,
-    NOT_IN_LANES,
     PROPOSED,
     SWEEPS,
     XTOL,
     Batch,
 )
-from tapegrad.optimize.native.loops.covariance import write_covariance
-from tapegrad.optimize.native.loops.evaluation import count, is_for_python
+from tapegrad.optimize.native.loops.evaluation import count
 from tapegrad.optimize.native.loops.fit_words import (
     BY_GTOL,
     GOES_ON,
     MOST_EVALUATIONS,
     NOT_FINITE,
 )
-from tapegrad.optimize.native.loops.lanes import damp, decompose, raise_to, solve, take_where
+from tapegrad.optimize.native.loops.lanes import take_where
 from tapegrad.optimize.native.loops.stopping import reason_to_stop
 
 _LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e16
-
-
-# --- problems come and go ----------------------------------------------------------------------------------------
-
-
-@inline_njit
-def _load_weights(batch, lane, problem):
-    """Write a problem's weights to a lane, and count those that are not zero."""
-    source, counted = batch.all_weights + batch.weights_step * problem, 0
-    for i in range(batch.n):
-        weight = load_f64(source, i)
-        store_f64(batch.weights, i * batch.lanes + lane, weight)
-        counted += 1 if weight != 0.0 else 0
-    store_i64(batch.points, lane, counted)
-
-
-@inline_njit
-def _load(batch, lane, problem):
-    """Let a lane begin with a problem."""
-    store_i64(batch.problems, lane, problem)
-    store_i64(batch.points, lane, batch.n)
-    store_i64(batch.evaluations, lane, 0)
-    source = batch.all_data + 8 * batch.n * problem
-    for i in range(batch.n):
-        store_f64(batch.data, i * batch.lanes + lane, load_f64(source, i))
-    if batch.weights != 0:
-        _load_weights(batch, lane, problem)
-    _load_start(batch, lane)
-    for j in range(batch.k):
-        store_f64(batch.scale, j * batch.lanes + lane, 0.0)
-    store_i64(batch.states, lane, FRESH)
-
-
-@inline_njit
-def _refill(batch):
-    """Give the next problems of the queue to lanes that are empty."""
-    for lane in range(batch.lanes):
-        following = load_i64(batch.counts, NEXT)
-        if following >= load_i64(batch.counts, END):
-            return
-        if load_i64(batch.states, lane) == EMPTY:
-            _load(batch, lane, following)
-            store_i64(batch.counts, NEXT, following + 1)
-            count(batch.counts, ACTIVE)
-
-
-@inline_njit
-def _lend(batch, lane):
-    """Let a lane have parameters at which the model can be computed."""
-    for j in range(batch.k):
-        store_f64(batch.trial, j * batch.lanes + lane, load_f64(batch.example, j))
-
-
-@inline_njit
-def _empty(batch, lane):
-    """Empty a lane. Its parameters stay, so that it has valid numbers, but for those at which there is an error."""
-    store_i64(batch.states, lane, EMPTY)
-    store_i64(batch.counts, ACTIVE, load_i64(batch.counts, ACTIVE) - 1)
-    if load_i64(batch.failed, lane) != 0:
-        _lend(batch, lane)
-
-
-@inline_njit
-def _leave_out(batch, lane):
-    """Give up a lane whose problem is to be solved by itself."""
-    store_i64(batch.out_status, load_i64(batch.problems, lane), NOT_IN_LANES)
-    _empty(batch, lane)
-    _lend(batch, lane)
-
-
-@inline_njit
-def _load_start(batch, lane):
-    """Write where a lane's problem begins."""
-    first = load_i64(batch.problems, lane) * batch.k
-    for j in range(batch.k):
-        store_f64(batch.trial, j * batch.lanes + lane, load_f64(batch.all_starts, first + j))
-
-
-@inline_njit
-def _finish(batch, lane, status):
-    """Write a lane's results, and empty it."""
-    problem, k = load_i64(batch.problems, lane), batch.k
-    fresh = load_i64(batch.states, lane) == FRESH
-    source = batch.trial if fresh else batch.x
-    for j in range(k):
-        store_f64(batch.out_x, problem * k + j, load_f64(source, j * batch.lanes + lane))
-    cost = load_f64(batch.tried_cost, lane) if fresh else load_f64(batch.cost, lane)
-    store_f64(batch.out_cost, problem, cost)
-    store_i64(batch.out_status, problem, status)
-    store_i64(batch.out_evaluations, problem, load_i64(batch.evaluations, lane))
-    write_covariance(batch, lane, problem, cost, not fresh)
-    _empty(batch, lane)
-
-
-# --- steps -------------------------------------------------------------------------------------------------------
-
-
-@inline_njit
-def _is_held(batch, j, lane):
-    """Whether a parameter is at a bound, and the cost falls outwards."""
-    at = j * batch.lanes + lane
-    value, slope = load_f64(batch.x, at), load_f64(batch.gradient, at)
-    below = value <= load_f64(batch.lower, j) and slope > 0.0
-    return below or (value >= load_f64(batch.upper, j) and slope < 0.0)
-
-
-@inline_njit
-def _hold(batch, lane):
-    """Take what bounds hold out of a lane's system."""
-    for j in range(batch.k):
-        if _is_held(batch, j, lane):
-            for c in range(batch.k):
-                low, high = min(j, c), max(j, c)
-                place = (high * (high + 1) // 2 + low) * batch.lanes + lane
-                store_f64(batch.factor, place, 1.0 if j == c else 0.0)
-            store_f64(batch.step, j * batch.lanes + lane, 0.0)
-
-
-@inline_njit
-def _move(batch, lane):
-    """Write a lane's trial from its step, which is cut at the bounds."""
-    for j in range(batch.k):
-        at = j * batch.lanes + lane
-        before = load_f64(batch.x, at)
-        after = before - load_f64(batch.step, at)
-        after = min(max(after, load_f64(batch.lower, j)), load_f64(batch.upper, j))
-        store_f64(batch.trial, at, after)
-
-
-@inline_njit
-def _propose(batch):
-    """Write the next trial of all lanes that are going."""
-    k, row = batch.k, 8 * batch.lanes
-    memcpy(batch.factor, batch.matrix, row * (k * (k + 1) // 2))
-    memcpy(batch.step, batch.gradient, row * k)
-    for j in range(k):
-        diagonal = row * (j * (j + 1) // 2 + j)
-        raise_to(batch.scale + row * j, batch.matrix + diagonal, batch.lanes)
-        damp(
-            batch.factor + diagonal,
-            batch.matrix + diagonal,
-            batch.damping,
-            batch.scale + row * j,
-            batch.lanes,
-        )
-    if batch.bounded != 0:
-        for lane in range(batch.lanes):
-            _hold(batch, lane)
-    decompose(batch.factor, k, batch.lanes)
-    solve(batch.factor, batch.step, k, batch.lanes)
-    for lane in range(batch.lanes):
-        if load_i64(batch.states, lane) == GOING:
-            _move(batch, lane)
-
-
-# --- what came of them -------------------------------------------------------------------------------------------
 
 
 @inline_njit
@@ -228,7 +66,7 @@ def _steepness(batch, lane):
     """The largest slope by a parameter that no bound holds."""
     found = 0.0
     for j in range(batch.k):
-        if not _is_held(batch, j, lane):
+        if not is_held(batch, j, lane):
             found = max(found, abs(load_f64(batch.gradient, j * batch.lanes + lane)))
     return found
 
@@ -303,7 +141,7 @@ def _end(batch, lane):
     if status == GOES_ON and load_i64(batch.evaluations, lane) >= load_i64(batch.counts, MAX_NFEV):
         status = MOST_EVALUATIONS
     if status != GOES_ON:
-        _finish(batch, lane, status)
+        finish(batch, lane, status)
 
 
 @inline_njit
@@ -320,104 +158,18 @@ def _assess_all(batch):
 def _prepare(batch):
     """Write the trials of lanes, if that has not been done, and refill others; whether there is more to evaluate."""
     if load_i64(batch.counts, PROPOSED) == 0:
-        _propose(batch)
+        propose(batch)
         store_i64(batch.counts, PROPOSED, 1)
-    _refill(batch)
+    refill(batch)
     if load_i64(batch.counts, ACTIVE) == 0:
         return False
     return load_i64(batch.counts, NEXT) < load_i64(batch.counts, END) or load_i64(batch.counts, DRAIN) != 0
 
 
-# --- evaluations -------------------------------------------------------------------------------------------------
-
-
-@inline_njit
-def _leave_out_masked(batch):
-    """Give up the lanes in which guards have failed; whether there are any."""
-    mask, found = load_i64(batch.workspace, MASK), False
-    for lane in range(batch.lanes):
-        if load_u8(mask, lane) != 0 and load_i64(batch.states, lane) != EMPTY:
-            _leave_out(batch, lane)
-            found = True
-    return found
-
-
-@inline_njit
-def _run_lanes(batch):
-    """Evaluate the lanes, without those that take another way; a status if there is an error in one of the others."""
-    status = run_block(0, batch.workspace)
-    while _leave_out_masked(batch) and status != 0:
-        status = run_block(0, batch.workspace)
-    return status
-
-
-@inline_njit
-def _find_errors(batch):
-    """Evaluate each lane by itself to find those in which there is an error, and give these other parameters."""
-    for lane in range(batch.lanes):
-        if load_i64(batch.states, lane) == EMPTY:
-            continue
-        for j in range(batch.k):
-            store_f64(batch.alone, j, load_f64(batch.trial, j * batch.lanes + lane))
-        status = evaluate(batch.session)
-        if is_for_python(status) or load_i64(batch.session, WAY) != 0:
-            _leave_out(batch, lane)  # on another way than all lanes
-        elif status != 0:
-            store_i64(batch.failed, lane, 1)
-            _lend(batch, lane)
-
-
-@inline_njit
-def _evaluate_lanes(batch):
-    """Evaluate all lanes, and note in which of them there is an error; NEEDS_SESSION, or 0."""
-    memset(batch.failed, 0, 8 * batch.lanes)
-    if _run_lanes(batch) == 0:
-        return 0
-    if batch.session == 0:
-        return NEEDS_SESSION
-    _find_errors(batch)
-    if _run_lanes(batch) != 0:
-        for lane in range(batch.lanes):
-            if load_i64(batch.states, lane) != EMPTY:
-                _leave_out(batch, lane)
-    return 0
-
-
-@inline_njit
-def _reject_failed(batch):
-    """Let lanes in which there was an error have their own trials again, with results that are not finite."""
-    for lane in range(batch.lanes):
-        if load_i64(batch.failed, lane) != 0:
-            store_f64(batch.check, lane, math.nan)
-            if load_i64(batch.states, lane) == FRESH:
-                _load_start(batch, lane)
-            else:
-                _move(batch, lane)
-
-
-@inline_njit
-def _evaluate(batch):
-    """Write sums for the trials of all lanes; a status on which Python has to act, or 0."""
-    if batch.workspace != 0:
-        status = _evaluate_lanes(batch)
-        if status == 0:
-            sum_up(batch)
-            _reject_failed(batch)
-        return status
-    status = evaluate(batch.session)
-    if is_for_python(status):
-        return status
-    if status == 0:
-        sum_up(batch)
-    else:
-        store_f64(batch.check, 0, math.nan)
-    return 0
-
-
 @inline_njit
 def _sweep(batch):
     """Evaluate all lanes, and go on from there; a status on which Python has to act, or 0."""
-    status = _evaluate(batch)
+    status = evaluate_trials(batch)
     if status != 0:
         return status
     count(batch.counts, SWEEPS)
