@@ -35,11 +35,12 @@ def exponential(xp: Any, p: Any) -> Any:
     return xp.sum((p[0] * xp.exp(-p[1] * POINTS) + p[2] - OBSERVED) ** 2)
 
 
-# What it is, how many instances, elements of each, nanoseconds of an instance at the most, and times faster than JAX.
-CASES: dict[str, tuple[Callable[..., Any], int, int, float, float]] = {
-    "rosenbrock": (rosenbrock, INSTANCES, 10, 30.0, 1.0),
-    "kepler": (kepler, INSTANCES, 2, 100.0, 1.8),
-    "exponential": (exponential, 100_000, 3, 250.0, 4.0),
+# What it is, how many instances, elements of each, nanoseconds of an instance at the most, and if that is asked for,
+# times faster than JAX.
+CASES: dict[str, tuple[Callable[..., Any], int, int, float, float | None]] = {
+    "rosenbrock": (rosenbrock, INSTANCES, 10, 30.0, None),
+    "kepler": (kepler, INSTANCES, 2, 100.0, None),
+    "exponential": (exponential, 100_000, 3, 250.0, 4.0),  # 1.25 times Enzyme's 200, a quarter of JAX's
 }
 
 
@@ -110,11 +111,10 @@ def _measure(name: str, settings: Settings) -> Outcome:
     timings = [_timing(who, times) for who, times in seconds.items()]
     lows = {who: min(times) / count for who, times in seconds.items()}
     rival = lows.get("JAX, vmap and jit")
-    ratio = None if rival is None else rival / lows["tapegrad"]
-    targets = [
-        Target("an instance", lows["tapegrad"] * 1e9, limit, "ns"),
-        Target("times faster than JAX", ratio, times, "x", at_least=True),
-    ]
+    targets = [Target("an instance", lows["tapegrad"] * 1e9, limit, "ns")]
+    if times is not None:
+        ratio = None if rival is None else rival / lows["tapegrad"]
+        targets.append(Target("times faster than JAX", ratio, times, "x", at_least=True))
     table: list[tuple[str, ...]] = [("nanoseconds an instance", "contender")]
     table += [(f"{low * 1e9:.1f}", who) for who, low in lows.items()]
     return Outcome(targets, timings, notes, table)

@@ -24,6 +24,9 @@ class CFunction(Uncopied):
         It as a function of `ctypes`.
     compiled
         The compiled function.
+    failure_address
+        Address of ``const char *failure(void *compiled, int64_t way)``, to be given ``compiled.address``: the line at
+        whose branch that way has stopped last (the first example's is way 0), NULL if it never has, or for no way.
     """
 
     def __init__(self, compiled: Compiled, signature: Signature, assignment: Assignment) -> None:
@@ -31,6 +34,7 @@ class CFunction(Uncopied):
         compiled.handle.escape()
         self.compiled = compiled
         self.signature = signature.text
+        self.failure_address = compiled.handle.failure_address
         self.user_data = compiled.address if has_user_data else 0
         inputs = len(compiled.inputs)
         own = 0 if has_user_data else compiled.address

@@ -54,8 +54,8 @@ def _raise(status: int) -> None:
     """Raise the exception for a status."""
     if status == GUARD_FAILED:
         raise UnrecordedWayError(
-            "a compiled function was compiled from examples none of which went the way that these arguments go; give"
-            " compile() an example of it as well"
+            "a compiled function was compiled from examples none of which went the way that these arguments go; its"
+            " last_failure() says at which branch. Give compile() an example of it as well"
         )
     if status == CALL_FAILED:
         raise RuntimeError(

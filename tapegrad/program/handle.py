@@ -1,5 +1,6 @@
 """The handle of a compiled function: the words that compiled code and C call it by, and what they lead to."""
 
+import ctypes
 import weakref
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -90,6 +91,11 @@ class Handle(Uncopied):
         self._escaped = kept_words
         weakref.finalize(self, _free, slots, kept_words).atexit = False
 
+    @property
+    def failure_address(self) -> int:
+        """Address of the C function that says where the last call has stopped."""
+        return int(self._words[word.FAILURE])
+
     def escape(self) -> None:
         """Keep the words for ever: a call after the function is gone returns a status."""
         if not self._escaped:
@@ -109,6 +115,7 @@ class Handle(Uncopied):
         words[word.ENTRY] = kernel_table.address_of(handle_calls.call_handle)
         words[word.FINITE_ENTRY] = kernel_table.address_of(handle_calls.call_finite)
         words[word.NAN_ENTRY] = kernel_table.address_of(handle_calls.call_or_nan)
+        words[word.FAILURE] = kernel_table.address_of(handle_calls.failure)
         words[word.EXTENTS] = self._keep_words([extent for view in arguments for extent in view.shape])
         self._sizes = np.array([view.size for view in arguments], np.int64)
         words[word.SIZES] = self._keep(self._sizes)
@@ -118,6 +125,7 @@ class Handle(Uncopied):
         ways = np.zeros((len(self.ways), word.WAY_WORDS), np.int64)
         for row, way, own in zip(ways, self.ways, slots, strict=True):
             self._fill_way(row, way, own)
+        self._ways = ways
         words[word.WAYS], words[word.WAY_COUNT] = self._keep(ways), len(ways)
 
     def _fill_way(self, row: np.ndarray, way: Way, slots: np.ndarray) -> None:
@@ -131,12 +139,31 @@ class Handle(Uncopied):
         row[word.PORTS] = self._keep_words(
             [value for pair in zip(numbers, image.rooms, strict=True) for value in pair]
         )
+        row[word.STOPPED_AT], row[word.SITES] = -1, self._keep_words(self._sites(way.program))
         copies = self._copies(way, numbers, image)
         row[word.COPIES] = self._keep_words([value for copy in copies for value in copy])
         row[word.COPY_COUNT] = len(copies)
         if isinstance(way.program, ColumnsProgram):
             offsets = way.program.column_offsets()
             row[word.COLUMNS] = self._keep_words([at if at < 0 else image.memory + at for at in offsets])
+
+    def _sites(self, program: Program) -> list[int]:
+        """For each row of the forward stream the address of a text that says where its guard is, 0 if it is none."""
+        places = program.recording.guard_places
+        found = [0] * len(program.forward)
+        for row, number in program.guards.items():
+            text = str(places[number]) if number < len(places) else f"guard number {number} of its file"
+            found[row] = self._keep(np.frombuffer(text.encode() + b"\0", np.uint8))
+        return found
+
+    def last_failures(self) -> list[str]:
+        """For each way on which a guard has failed, where the one is that has done so last."""
+        found = []
+        for row in self._ways:
+            if row[word.STOPPED_AT] >= 0:
+                address = ctypes.c_int64.from_address(int(row[word.SITES] + 8 * row[word.STOPPED_AT])).value
+                found.append(ctypes.string_at(address).decode())
+        return found
 
     def _numbers(self, way: Way) -> list[int]:
         """For each binding of a way the argument that it is, -1 for none."""

@@ -46,6 +46,7 @@ class Recording(Protocol):
     """What programs are bound from: a header, and the columns that it leads to."""
 
     owners: dict[int, Any]
+    guard_places: list[Any]  # for each guard the place in the program that it is of
 
     @property
     def words(self) -> np.ndarray:

@@ -1,9 +1,11 @@
 """The tape of a function that is recorded for replay."""
 
+import linecache
 import sys
 import types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +40,35 @@ _OWN_REFERENCES = (
 Sites = dict[tuple[types.CodeType, int], set[int]]
 
 
+class Guard(NamedTuple):
+    """A guard that is not recorded yet.
+
+    Op and dtype code, slot of what is looked at, parameters, what was seen; and the place in the program that asked.
+    """
+
+    code: int
+    dtype: int
+    slot: int
+    params: Any
+    outcome: bytes
+    place: "Place"
+
+
+class Place(NamedTuple):
+    """A line of the user's program."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        text = linecache.getline(self.file, self.line).strip()
+        return f"{self.file}, line {self.line}{f': {text}' if text else ''}" if self.file else _OF_ARRAY
+
+
+_OF_ARRAY = "the contents of an array that plain NumPy has computed from"
+_NOWHERE = Place("", 0)
+
+
 def memory_of(array: np.ndarray) -> int:
     """The id of the array that owns the memory which an array shows."""
     while isinstance(array.base, np.ndarray):
@@ -62,13 +93,15 @@ class RecordedTape(Recorder):
         Whether some Tensor from outside is one that a gradient can flow back from.
     fused
         For each program that was made of it, the segments that replays of that run.
+    guard_places
+        For each guard the place in the user's program that has asked for what it looks at.
     sites
         For each place in the user's code at which arrays became operands, the memory that they are in.
     """
 
     __slots__ = (
-        "_captured", "_entered", "_narrow", "_other", "_watched", "_wrapping", "closes_over_leaf", "expected", "fused",
-        "inputs", "outcomes", "outputs", "sites",
+        "_captured", "_entered", "_narrow", "_other", "_postponed", "_watched", "_wrapping", "closes_over_leaf",
+        "expected", "fused", "guard_places", "inputs", "outcomes", "outputs", "sites",
     )  # fmt: skip
     recording = True
 
@@ -79,6 +112,7 @@ class RecordedTape(Recorder):
         self.outputs: list[int] = []
         self.expected: list[np.ndarray] = []
         self.outcomes: list[bytes] = []
+        self.guard_places: list[Place] = []
         self.closes_over_leaf = False
         self.fused: dict[Any, list[InProgram]] = {}
         self.sites: Sites = {}
@@ -86,6 +120,7 @@ class RecordedTape(Recorder):
         self._captured: dict[int, tuple[Any, int]] = {}
         self._other: dict[int, Tensor] = {}  # made here, of dtypes that no tape knows
         self._narrow: list[tuple[np.ndarray, np.ndarray]] = []  # integers of other dtypes, as int64
+        self._postponed: list[Guard] | None = None
         self._watched: dict[tuple[int, int], bytes] = {}
         self._wrapping: set[int] = set()  # buffers of integers beyond int64
         # Buffer, array, its contents when it entered
@@ -158,6 +193,19 @@ class RecordedTape(Recorder):
             self._wrapping.add(Description(self.header, slot)[D_BUFFER])
         return tensor
 
+    def stand_in(self, array: np.ndarray) -> Tensor:
+        """A Tensor with these contents that is traced like an argument, and is none."""
+        flags = TRACED | (DIFFERENTIABLE if array.dtype.kind == "f" else 0)
+        slot = self._enter_array(array, flags)
+        bind_recording.hold(self.header, slot)
+        return from_slot(self, slot)
+
+    def enter_constant(self, array: np.ndarray) -> int:
+        """A slot for an array that nobody changes."""
+        slot = self._enter_array(array, 0)
+        bind_recording.hold(self.header, slot)
+        return slot
+
     def is_weak(self, value: Any) -> bool:
         """Whether a value stands for a Python number."""
         return (
@@ -207,9 +255,17 @@ class RecordedTape(Recorder):
         self._captured[id(tensor)] = (tensor, slot)
         return slot
 
-    def guard(self, code: int, dtype: int, slot: int, params: Any, outcome: bytes) -> None:
-        """Record that a replay must find the same in a slot."""
+    def guard(
+        self, code: int, dtype: int, slot: int, params: Any, outcome: bytes, place: Place | None = None
+    ) -> None:
+        """Record that a replay must find the same in a slot; by default for the line that is executed now."""
+        place = _here() if place is None else place
+        if self._postponed is not None:
+            bind_recording.hold(self.header, slot)
+            self._postponed.append(Guard(code, dtype, slot, params, outcome, place))
+            return
         self.outcomes.append(outcome)
+        self.guard_places.append(place)
         # The result is nothing but what keeps the instruction alive: its handle is never dropped.
         result = slots.allocate(self.header, B8, (), False)
         words = kernel_table.params_words(code, params)
@@ -218,12 +274,21 @@ class RecordedTape(Recorder):
             kernel_table.load_code(code, dtype, 0)
             eager.record_out(*arguments)
 
-    def guard_bytes(self, dtype: int, slot: int, array: np.ndarray) -> None:
+    @contextmanager
+    def postponing_guards(self) -> Iterator[list[Guard]]:
+        """A context in which guards are not recorded but put in a list, for the caller to record."""
+        before, self._postponed = self._postponed, []
+        try:
+            yield self._postponed
+        finally:
+            self._postponed = before
+
+    def guard_bytes(self, dtype: int, slot: int, array: np.ndarray, place: Place | None = None) -> None:
         """Record that a replay must find the bytes of a contiguous `array` in a slot."""
         expected = array.copy()
         self.expected.append(expected)
         params = GuardParams(expected.nbytes, expected.ctypes.data)
-        self.guard(_GUARD, dtype, slot, params, expected.tobytes())
+        self.guard(_GUARD, dtype, slot, params, expected.tobytes(), place)
 
     def guard_outcome(
         self, name: str, function: Callable[..., Any], operands: list[Tensor], outcome: Any
@@ -256,7 +321,7 @@ class RecordedTape(Recorder):
         known = self._watched.get((address, bytes_))
         if known is None or known != plain.tobytes():
             self._watched[address, bytes_] = plain.tobytes()
-            self.guard_bytes(B8, self._enter_array(plain, 0), plain)
+            self.guard_bytes(B8, self._enter_array(plain, 0), plain, _NOWHERE)
 
     def settle(self) -> None:
         """End of the recording: arrays that the function has changed since it used them are replaced by what they were.
@@ -272,6 +337,12 @@ class RecordedTape(Recorder):
         self._entered.clear()
         self._other.clear()
         bind_recording.forget_results(self.header)
+
+
+def _here() -> Place:
+    """The line of the user's program that is executed now."""
+    frame = program_frame()
+    return _NOWHERE if frame is None else Place(frame.f_code.co_filename, frame.f_lineno)
 
 
 def _same_layout(array: np.ndarray) -> np.ndarray:

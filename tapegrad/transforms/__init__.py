@@ -19,7 +19,9 @@ In reading order:
     short_ways                     calls of compiled functions with arrays and floats, in half a microsecond
     mapped_axes                    the axes that `vmap` maps over
     lane_goals, lane_call          what it computes by programs over lanes; a call of it
+    lane_section                   the same within a recording, as instructions of it
     lane_op                        the same of Tensors, as one instruction
+    no_instances                   what it returns where there is no instance
     called                         base classes of what is called without Python
     fast_path                      replays of calls with arrays and floats, in half a microsecond
     known_paths                    the same where calls alternate

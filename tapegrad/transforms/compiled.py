@@ -108,8 +108,8 @@ class Compiled(UnlessNested):
         Raises
         ------
         TypeError
-            If it calls Python in a replay (an op of one's own, `vmap` inside it), or if arguments or results are in
-            other structures than dicts with strings for keys, lists and tuples.
+            If it calls Python in a replay (an op of one's own, `vmap` of instances on several ways), or if arguments
+            or results are in other structures than dicts with strings for keys, lists and tuples.
         ValueError
             If an array that plain NumPy has computed from has changed since.
 
@@ -129,6 +129,23 @@ class Compiled(UnlessNested):
         array([2., 4.])
         """
         Path(path).write_bytes(self._packed())
+
+    def last_failure(self) -> str:
+        """Say where calls from compiled code or C have stopped last because they went no way that was recorded.
+
+        Returns
+        -------
+        str
+            File, line and source text of the branch, for each way that was tried; empty if every call went a known way.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> h = tg.compile(lambda x: x**2 if x > 0 else -x, 1.0)
+        >>> h.last_failure()
+        ''
+        """
+        return "; ".join(dict.fromkeys(self.handle.last_failures()))
 
     def _packed(self) -> bytes:
         """The bytes of its file, which can be loaded."""
@@ -365,9 +382,9 @@ def compile(function: Callable[..., Any], *examples: Any, fuse: bool | None = No
     Notes
     -----
     A compiled function is a value. It has the ways that its examples went, and is not recorded again: where a guard of
-    each way fails, it raises `UnrecordedWayError`. It does not look at its closure again: a number that is bound anew,
-    or a dict that changes, makes no difference. Arrays of the closure are kept alive and read where they lie, so that
-    a change of their contents is seen.
+    each way fails, it raises `UnrecordedWayError`, and `last_failure` says at which branch of the function. It does not
+    look at its closure again: a number that is bound anew, or a dict that changes, makes no difference. Arrays of the
+    closure are kept alive and read where they lie, so that a change of their contents is seen.
 
     It may be called by many threads at once. From Python large instructions run on several threads; from compiled code
     and C it stays on the thread of the caller.

@@ -68,15 +68,17 @@ class Book:
 
     def replay(
         self, arguments: Arguments, check: Any, given: Sequence[np.ndarray], by: Any
-    ) -> tuple[Trace, list[Any]] | None:
-        """Run the way whose guards hold; `None` if there is none."""
+    ) -> tuple[Trace, list[Any]] | list[str]:
+        """Run the way whose guards hold; if there is none, return for each way where its guard is that has failed."""
+        failed = []
         for way in self.ways:
-            outputs, _ = by(way.trace, arguments, way.spec, check, given)
+            outputs, stopped = by(way.trace, arguments, way.spec, check, given)
             if outputs is not None:
                 if way is not self.ways[0]:  # a new list: other threads may go through the old one
                     self.ways = [way, *(other for other in self.ways if other is not way)]
                 return way.trace, outputs
-        return None
+            failed.append(str(way.trace.recording.guard_places[stopped]))
+        return failed
 
 
 class Frozen(Jit[..., Any]):
@@ -108,9 +110,9 @@ class Frozen(Jit[..., Any]):
         book, by = self._book, by or execute
         book.check(arguments, given)
         found = book.replay(arguments, check, given, by)
-        if found is None:
+        if isinstance(found, list):
             if not book.open:
-                raise UnrecordedWayError(no_way(book.name))
+                raise UnrecordedWayError(no_way(book.name, found))
             found = self._record(arguments, spec, check, given, by)
         return found
 
@@ -151,12 +153,13 @@ def check_look(
         )
 
 
-def no_way(name: str) -> str:
-    """Say that a call goes no way that is known."""
+def no_way(name: str, failed: Sequence[str] = ()) -> str:
+    """Say that a call goes no way that is known, and where the guards are that have failed, if that is known."""
+    where = f" ({'; '.join(dict.fromkeys(failed))})" if failed else ""
     return (
         f"{name} was compiled from examples none of which went the way that these arguments go: a branch, a mask or an"
         " integer of the function comes out differently, or plain NumPy has computed from an array that has changed"
-        " since. Give compile() an example of it as well"
+        f" since{where}. Give compile() an example of it as well"
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad.program.lanes.pool import LanePrograms
 from tapegrad.pytree import flatten
 from tapegrad.transforms.lane_goals import Goal, Instance, Place
-from tapegrad.transforms.mapped_axes import Mapped
+from tapegrad.transforms.mapped_axes import Mapped, repeated
 
 _FEW = 32  # of so many instances one at least must take the way of the first, or each is computed by itself
 
@@ -68,7 +68,15 @@ class LaneCall:
         known, self._known = self._known, None
         if known is not None:
             return self._with_arrays(known), False
-        return self._goal.instance(*self._mapped.instance(int(pending[0]))), True
+        return self._computed(int(pending[0])), True
+
+    def _computed(self, number: int) -> Instance | None:
+        """Compute an instance by itself. An exception that it raises says which one it is."""
+        try:
+            return self._goal.instance(*self._mapped.instance(number))
+        except (np.linalg.LinAlgError, IndexError) as error:
+            error.args = (f"{error} (vmap: instance {number} of {self._mapped.size})",)
+            raise
 
     def _with_arrays(self, known: Instance) -> Instance:
         """Return a known instance with the arrays of this call that all instances share."""
@@ -197,7 +205,7 @@ class _Collected:
         """Take the results of the pending instances that are done; a leaf without lanes is the same of all."""
         whole = len(pending) == self._size and bool(done.all())
         spread = [
-            leaf if has_lanes or not _is_numeric(leaf) else _repeated(leaf, len(pending))
+            leaf if has_lanes else repeated(leaf, len(pending))
             for leaf, has_lanes in zip(leaves, lanes, strict=True)
         ]
         if whole:
@@ -230,13 +238,3 @@ class _Collected:
         room = room.astype(np.result_type(room, leaf), copy=False)
         room[pending[done]] = leaf[done]
         return room
-
-
-def _is_numeric(leaf: Any) -> bool:
-    return isinstance(leaf, np.ndarray | np.generic | int | float)
-
-
-def _repeated(leaf: Any, count: int) -> np.ndarray:
-    """A value that all instances have, for each of them."""
-    array = np.asarray(leaf)
-    return np.broadcast_to(array, (count, *array.shape)).copy()

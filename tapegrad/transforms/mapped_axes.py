@@ -114,14 +114,32 @@ class Mapped:
 
     def instance(self, i: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments and keyword arguments of instance `i`."""
+        return self.with_parts([None if stack is None else stack[i] for stack in self.stacks])
+
+    def with_parts(self, instance: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments with an instance's part of each leaf that is mapped over, `None` for others."""
         leaves = [
-            leaf if stack is None else stack[i] for leaf, stack in zip(self.leaves, self.stacks, strict=True)
+            leaf if stack is None else part
+            for leaf, stack, part in zip(self.leaves, self.stacks, instance, strict=True)
         ]
         parts, start = [], 0
         for definition, count in zip(self._definitions, self.counts, strict=True):
             parts.append(unflatten(definition, leaves[start : start + count]))
             start += count
         return tuple(parts[: self.positional]), dict(zip(self._names, parts[self.positional :], strict=True))
+
+
+def is_numeric(leaf: Any) -> bool:
+    """Whether a leaf of a result is a number or an array."""
+    return isinstance(leaf, np.ndarray | np.generic | int | float)
+
+
+def repeated(leaf: Any, count: int) -> Any:
+    """Return a value that all instances have for each of them; what is no number as it is."""
+    if not is_numeric(leaf):
+        return leaf
+    array = np.asarray(leaf)
+    return np.broadcast_to(array, (count, *array.shape)).copy()
 
 
 def _axes_of_each(in_axes: Axes, args: tuple[Any, ...]) -> list[Axes]:
@@ -157,9 +175,4 @@ def _common_size(stacks: list[Any], named: list[str]) -> int:
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise ValueError(f"vmap: the mapped axes differ in length: {listed}")
-    size = int(next(iter(sizes.values())))
-    if size == 0:
-        raise ValueError(
-            "vmap: the mapped axes have length 0, and without an instance nothing says what the function returns"
-        )
-    return size
+    return int(next(iter(sizes.values())))

@@ -18,7 +18,9 @@ from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.lane_call import LaneCall
 from tapegrad.transforms.lane_goals import Goal, Instance, Unsuited, goals_of
 from tapegrad.transforms.lane_op import over_tensors
+from tapegrad.transforms.lane_section import as_instructions
 from tapegrad.transforms.mapped_axes import Axes, Mapped, checked_axes, hashable, spread
+from tapegrad.transforms.no_instances import of_none
 
 _KNOWN = 16  # calls whose looks are kept
 _MANY = 8  # instances that are one instruction where they are Tensors, instead of the function's for each
@@ -47,18 +49,23 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     Raises
     ------
     ValueError
-        If the mapped axes differ in length, are of length 0, or do not exist; or if instances return different shapes.
+        If the mapped axes differ in length or do not exist; or if instances return different shapes.
 
     Notes
     -----
     The recording of one instance is executed over *lanes*: each of its instructions is executed for up to 128 instances
     at once, and blocks of these are dealt out to threads. An instance that takes another branch than the first one is
-    computed by a recording of its own way, and never by both. Sums over lanes add in another order than those of a
+    computed by a recording of its own way, and never by both; one with an error, such as a singular matrix, raises it.
+    Singular vectors have the signs that they have in a stack. Sums over lanes add in another order than those of a
     single instance, so last digits may differ from a loop.
 
-    Given Tensors, or within another transform, all instances are one instruction, whose derivatives are computed in the
-    same way, to any order. Where there are few instances, or the function closes over Tensors that are differentiated
-    by, it is called for each of them.
+    Within a function that is recorded (by `jit`, `compile`, or another `vmap`), all instances are instructions of the
+    recording: a replay runs no Python, and is differentiated, compiled and saved like any other. There the instances go
+    one way, which is guarded. Where they do not, for ops of one's own, for `correlate` and `searchsorted` of more than
+    64 instances that share neither operand, and with Tensors outside of a recording, all instances are one op of
+    Python's, whose derivatives are computed over lanes to any order; fewer than eight are computed one by one.
+
+    Without instances results are empty; shapes and dtypes are those for an instance that is made up.
 
     Examples
     --------
@@ -109,15 +116,23 @@ class Vmap(Transform):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         mapped = Mapped(args, kwargs, self._in_axes)
-        if mapped.on_tensors or thread.mode.nested:
-            found = over_tensors(self._recorded, mapped, vmap) if mapped.size >= _MANY else None
-        else:
-            found = self._over_lanes(mapped)
-        leaves, definition = found or self._one_by_one(mapped)
+        leaves, definition = self._at_once(mapped) or self._one_by_one(mapped)
         value = unflatten(definition, leaves)
         axes = spread(self._out_axes, value, "out_axes")
         moved = [_moved_out(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True)]
         return unflatten(definition, moved)
+
+    def _at_once(self, mapped: Mapped) -> tuple[list[Any], Any] | None:
+        """Compute all instances, if that can be done in another way than by calling the function for each."""
+        inside = mapped.on_tensors or thread.mode.nested
+        if mapped.size == 0:
+            return of_none(self.function if inside else self._recorded, mapped)
+        if not inside:
+            return self._over_lanes(mapped)
+        found = None if thread.mode.recorder is None else as_instructions(self.function, mapped)
+        if found is None and mapped.size >= _MANY:
+            found = over_tensors(self._recorded, mapped, vmap)
+        return found
 
     def _over_lanes(self, mapped: Mapped) -> tuple[list[Any], Any] | None:
         """Compute all instances by programs over lanes, if the function can be replayed."""
@@ -193,6 +208,8 @@ def _moved_out(leaf: Any, axis: int | None) -> Any:
 
 def _common(leaf: Any) -> Any:
     """Return what all instances have in common."""
+    if leaf.shape[0] == 0:
+        raise ValueError("vmap: out_axes is None for a result, and there is no instance that has one")
     values = leaf.data_or_traced() if is_tensor(leaf) else leaf
     if not np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True):
         raise ValueError("vmap: out_axes is None for a result that differs between instances")

@@ -122,10 +122,28 @@ def test_several_examples_are_several_ways() -> None:
 
 def test_a_way_that_no_example_went_is_an_error() -> None:
     h = tg.compile(tg.grad(branching), WAYS[0])
-    with pytest.raises(tg.UnrecordedWayError, match="example"):
+    with pytest.raises(tg.UnrecordedWayError, match=r"test_compile\.py, line \d+: if x\[0\] > 0:.*example"):
         h(WAYS[1])
+    assert h.last_failure() == ""
     assert in_c(h, WAYS[1])[0] == GUARD_FAILED
+    assert h.last_failure().endswith(": if x[0] > 0:")
     alike(in_c(h, WAYS[0])[1], [2 * WAYS[0]])
+
+
+def test_the_branches_at_which_calls_from_compiled_code_stop_are_named() -> None:
+    h = tg.compile(branching, *WAYS[:2])
+    assert in_c(h, WAYS[2])[0] == GUARD_FAILED
+    first, second = h.last_failure().split("; ")
+    assert first.endswith(": if x[0] > 0:")
+    assert second.endswith(": if x[1] > 0:")
+    pointer = h.cfunc("void(const double *x, double *y, void *user)")
+    text = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)(pointer.failure_address)
+    assert [text(h.address, way) for way in range(-1, 3)] == [None, first.encode(), second.encode(), None]
+    data = np.array([1.0, 2.0])
+    of_array = tg.compile(lambda x: tg.sum(x) * float(np.sum(data)), np.ones(2))
+    data[0] = 5.0
+    assert in_c(of_array, np.ones(2))[0] == GUARD_FAILED
+    assert "array that plain NumPy" in of_array.last_failure()
 
 
 def test_ways_with_results_of_other_shapes_are_refused() -> None:

@@ -1,5 +1,6 @@
 """`vmap`: the same as a loop over instances, for every op, every transform, and every way that instances take."""
 
+import ctypes
 import sys
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from hypothesis import strategies as st
 
 import tapegrad as tg
 from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
+from tapegrad.program.lanes.pool import LanePrograms
+from tapegrad.program.spec import FORWARD, ProgramSpec
+from tapegrad.transforms import vmap as vmap_module
 from tapegrad.transforms.vmap import Vmap
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "autodiff"))
@@ -56,8 +60,14 @@ def flat(value):
 
 # --- every op --------------------------------------------------------------------------------------------------------
 
+
+def signless(name, function):
+    """The function, or its square where the signs of singular vectors are those that a stack has."""
+    return (lambda *xs: function(*xs) ** 2) if name == "svd" else function
+
+
 STRUCTURAL = [
-    pytest.param(*case, id=f"{name}-{k}")
+    pytest.param(signless(name, case[0]), case[1], id=f"{name}-{k}")
     for name, cases in {**CASES, **OTHERS}.items()
     for k, case in enumerate(cases)
     if k < 4 or name in ("write", "scatter_write", "matmul")
@@ -83,7 +93,7 @@ SINGLE = ("sum", "prod_reduce", "max_reduce", "cumsum", "matmul", "gather", "wri
 
 @pytest.mark.parametrize("name", CASES)
 def test_tangents_and_jacobians_of_every_structural_op_over_lanes(name, by_lanes):
-    function, shapes = CASES[name][0]
+    function, shapes = signless(name, CASES[name][0][0]), CASES[name][0][1]
     dtype = "f4" if name in SINGLE else "f8"
     arrays = [np.random.default_rng(6).uniform(0.5, 2, (M, *shape)).astype(dtype) for shape in shapes]
     recorded = tg.jit(function)
@@ -312,9 +322,27 @@ def test_each_instance_on_a_way_of_its_own():
 
 
 def test_the_instance_that_has_an_error_raises_it():
-    a = np.stack([np.eye(2), np.zeros((2, 2)), np.eye(2)])
-    with pytest.raises(np.linalg.LinAlgError):
+    a = np.stack([np.eye(2)] * 200)
+    a[[77, 150]] = 0.0
+    with pytest.raises(np.linalg.LinAlgError, match=r"singular.*\(vmap: instance 77 of 200\)"):
         tg.vmap(tg.jit(tg.linalg.inv))(a)
+
+
+def test_an_error_in_some_lanes_stops_no_others():
+    """Results of a block are those of its other lanes, whichever and however many fail."""
+    rng = np.random.default_rng(11)
+    recorded = tg.jit(lambda a: tg.linalg.cholesky(a * a[0, 0]))
+    example = recorded.arguments((np.eye(2),), {})
+    trace, _ = recorded.run(example, ProgramSpec(FORWARD))
+    programs = LanePrograms(trace, ProgramSpec(FORWARD), (True,))
+    for failing in ([], [0], [99], [3, 4, 5, 80], list(range(1, 100)), list(range(100))):
+        a = np.stack([np.eye(2) * (1 + k % 5) for k in rng.permutation(100)])
+        a[failing] = -np.eye(2)
+        a[failing, 0, 0] = 1.0
+        (results,), failed = programs.run([a.copy()], 100)
+        assert np.flatnonzero(failed).tolist() == failing
+        good = ~failed
+        np.testing.assert_allclose(results[good], np.linalg.cholesky((a * a[:, :1, :1])[good]))
 
 
 def test_arrays_of_closures_are_read_again():
@@ -342,6 +370,158 @@ def test_calls_that_look_the_same_see_what_has_changed():
             np.testing.assert_allclose(gradient, np.where(own[:, None], scale * w, 0.0), rtol=1e-12)
         scale += 1.0
         shift[:] += 0.5
+
+
+# --- within a recording ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_python(monkeypatch):
+    """Instances within a recording are instructions of it, and no function of Python's is called."""
+
+    def refuse(*args):
+        raise AssertionError("computed by Python")
+
+    monkeypatch.setattr(vmap_module, "over_tensors", refuse)
+    monkeypatch.setattr(Vmap, "_one_by_one", refuse)
+
+
+@pytest.mark.parametrize("name", sorted({*CASES, *OTHERS} - {"custom", "correlate"}))
+def test_instances_are_instructions_of_the_recording(name, no_python):
+    function, shapes = {**CASES, **OTHERS}[name][0]
+    rng, count = np.random.default_rng(5), 5
+    arrays = [rng.uniform(0.5, 2, (count, *shape)) for shape in shapes]
+    places = tuple(range(len(arrays)))
+
+    def value(*xs):
+        return tg.sum(tg.sin(signless(name, function)(*xs).astype("f8")) * 1.3)
+
+    for axes in {(0,) * len(arrays), (0, *(None,) * (len(arrays) - 1)), (*(None,) * (len(arrays) - 1), 0)}:
+        given = [x if axis == 0 else x[0] for x, axis in zip(arrays, axes, strict=True)]
+        whole = tg.jit(lambda *xs, axes=axes: tg.sum(tg.cos(tg.vmap(value, axes)(*xs))))
+        found = tg.value_and_grad(whole, places)(*given)
+
+        def loop(*xs, axes=axes):
+            parts = [[x[i] if a == 0 else x for x, a in zip(xs, axes, strict=True)] for i in range(count)]
+            return sum(tg.cos(value(*part)) for part in parts)
+
+        for one, other in zip(flat(found), flat(tg.value_and_grad(loop, places)(*given)), strict=True):
+            tolerance = 1e-9 if name != "cast_f32" else 1e-5
+            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+def test_recorded_instances_are_differentiated_and_compiled_like_anything_recorded(no_python, tmp_path):
+    x, w = POINTS[:20], POINTS[-1]
+    f = tg.jit(lambda x, w: tg.sum(tg.sin(x) * w**3))
+
+    def loss(w):
+        return tg.sum(tg.vmap(f, (0, None))(x, w) ** 2) + tg.sum(tg.vmap(tg.grad(f), (0, None))(x, w))
+
+    def by_hand(w):
+        return tg.sum(tg.sum(tg.sin(x) * w**3, 1) ** 2) + tg.sum(tg.cos(x) * w**3)
+
+    expected = tg.grad(by_hand)(w)
+    for gradient in (tg.grad(tg.jit(loss)), tg.jit(tg.grad(loss)), tg.compile(tg.grad(loss), w)):
+        np.testing.assert_allclose(gradient(w), expected, rtol=1e-12)
+        np.testing.assert_allclose(gradient(2 * w), tg.grad(by_hand)(2 * w), rtol=1e-12)
+    tg.compile(tg.grad(loss), w).save(tmp_path / "gradient.tape")
+    np.testing.assert_allclose(tg.load(tmp_path / "gradient.tape")(w), expected, rtol=1e-12)
+    np.testing.assert_allclose(tg.hessian(tg.jit(loss))(w), tg.hessian(by_hand)(w), rtol=1e-9, atol=1e-9)
+    rows = tg.vmap(tg.grad(tg.jit(loss)))(POINTS[:9])  # lanes of what has lanes within
+    np.testing.assert_allclose(rows, [tg.grad(by_hand)(w) for w in POINTS[:9]], rtol=1e-11)
+
+
+def test_numbers_of_rows_that_each_recorded_instance_has(no_python):
+    x = POINTS[:12]
+
+    def function(x, k):
+        taken = x[k] + tg.sum(x[tg.argsort(x)[:2]]) * tg.take(x, k - 5)
+        x[k] = taken * 2
+        return x * tg.max(x), k + 1
+
+    over = tg.jit(lambda x, k: tg.vmap(function)(x, k))
+    for k in (np.arange(12) % 6, np.full(12, -1), np.arange(12)[::-1] % 5):
+        rows, numbers = over(x, k[:, None])
+        each = [tg.jit(function)(row, np.array([i])) for row, i in zip(x, k, strict=True)]
+        np.testing.assert_allclose(rows, [one for one, _ in each], rtol=1e-13)
+        np.testing.assert_array_equal(numbers, k[:, None] + 1)
+    for k in (np.array([*range(5), 6] * 2), np.array([*range(5), -7] * 2)):
+        with pytest.raises(IndexError):
+            over(x, k[:, None])  # and not a row of the next instance
+
+
+def test_ways_of_recorded_instances():
+    """All on one way are instructions, also on another one than before; on several ways they are an op of Python's."""
+    function = tg.vmap(lambda x: tg.sum(x**2) if x[0] > 0 else tg.sum(tg.exp(x)))
+    recorded = tg.jit(lambda x: function(x) * 2)
+    x = np.abs(POINTS[:20]) + 0.1
+    for _ in range(2):
+        for points in (x, -x, POINTS[:20]):
+            expected = np.where(points[:, 0] > 0, (points**2).sum(1), np.exp(points).sum(1))
+            np.testing.assert_allclose(recorded(points), 2 * expected, rtol=1e-13)
+
+
+def test_what_recorded_instances_share_is_guarded_once_and_is_not_written(no_python):
+    x, flag = POINTS[:9], np.array([1.0])
+    recorded = tg.jit(lambda x, flag: tg.vmap(lambda row: row[0] if flag[0] > 0 else row[1])(x))
+    np.testing.assert_array_equal(recorded(x, flag), x[:, 0])
+    np.testing.assert_array_equal(recorded(x, -flag), x[:, 1])
+
+    def writes(x):
+        total = tg.zeros(6) + x[0]
+
+        def add(row):
+            total[:] = total + row
+            return tg.sum(total)
+
+        return tg.vmap(add)(x)
+
+    with pytest.raises(tg.UnsupportedError, match="writes in place to a Tensor that it closes over"):
+        tg.jit(writes)(x)
+
+
+def test_an_error_of_a_recorded_instance():
+    a = np.stack([np.eye(2)] * 20)
+    recorded = tg.jit(lambda a: tg.vmap(tg.linalg.inv)(a))
+    np.testing.assert_array_equal(recorded(a), a)
+    a[7] = 0.0
+    with pytest.raises(np.linalg.LinAlgError):
+        recorded(a)
+    with pytest.raises(np.linalg.LinAlgError):
+        tg.jit(lambda a: tg.vmap(tg.linalg.inv)(a))(a)
+
+
+# --- no instances ----------------------------------------------------------------------------------------------------
+
+
+def test_no_instances_have_results_of_the_shapes_of_others():
+    f = tg.jit(lambda a, k, w: {"x": (tg.linalg.inv(a) @ w)[k], "n": k, "c": 1.5})
+    for over in (tg.vmap(f, (0, 0, None)), tg.jit(tg.vmap(f, (0, 0, None)))):
+        found = over(np.zeros((0, 3, 3)), np.zeros(0, np.int64), np.ones((3, 2)))
+        looks = {key: (value.shape, value.dtype) for key, value in found.items()}
+        assert looks == {"x": ((0, 2), "f8"), "n": ((0,), "i8"), "c": ((0,), "f8")}
+    assert tg.vmap(tg.value_and_grad(tg.jit(rosenbrock)), out_axes=(0, 1))(np.zeros((0, 6)))[1].shape == (
+        6,
+        0,
+    )
+
+    def loss(w):
+        return tg.sum(tg.vmap(lambda x: tg.sum(x * w))(np.zeros((0, 6)))) + tg.sum(w)
+
+    np.testing.assert_array_equal(tg.grad(loss)(POINTS[0]), np.ones(6))
+    np.testing.assert_array_equal(tg.grad(tg.jit(loss))(POINTS[0]), np.ones(6))
+    with pytest.raises(ValueError, match="has an error for an instance that is made up"):
+        tg.vmap(lambda x: x[5])(np.zeros((0, 3)))
+    with pytest.raises(ValueError, match="there is no instance that has one"):
+        tg.vmap(tg.sin, out_axes=None)(np.zeros((0, 3)))
+
+
+def test_no_instances_for_compiled_code():
+    h = tg.compile(lambda x: tg.vmap(tg.jit(rosenbrock))(x), np.zeros((0, 6)))
+    assert h(np.zeros((0, 6))).shape == (0,)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    pointer = h.cfunc("void(const double *x, double *y, void *user)")
+    call(pointer.address)(None, None, pointer.user_data)
 
 
 # --- axes and structures ---------------------------------------------------------------------------------------------
@@ -403,7 +583,6 @@ def test_integers_and_booleans():
     ("axes", "arguments", "message"),
     [
         (0, (np.ones((3, 2)), np.ones(2)), "differ in length"),
-        ((0, None), (np.ones((0, 2)), np.ones(2)), "length 0"),
         ((None, None), (np.ones(2), np.ones(2)), "maps over no array"),
         ((0,), (np.ones(2), np.ones(2)), "does not fit 2 positional arguments"),
         ((0, 0), (np.ones(2), 1.0), "has no axis to map over"),

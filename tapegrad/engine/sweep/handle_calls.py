@@ -49,7 +49,9 @@ from tapegrad.engine.sweep.handle_words import (
     LAST,
     PORTS,
     ROWS,
+    SITES,
     SIZES,
+    STOPPED_AT,
     WAY,
     WAY_COUNT,
     WAY_WORDS,
@@ -69,6 +71,7 @@ from tapegrad.engine.sweep.replay import (
     run_rows,
     store_seed,
 )
+from tapegrad.engine.sweep.replay import STOPPED_AT as PROGRAM_STOPPED_AT
 from tapegrad.engine.sweep.workspace_pool import acquire, make_workspace, release
 from tapegrad.engine.tape.layout import F32, F64
 
@@ -171,6 +174,8 @@ def run_way(handle, way, workspace, addresses):
     status = run(way, workspace)
     if status == 0:
         deliver(handle, way, workspace, addresses)
+    elif status == GUARD_FAILED:
+        store_i64(way, STOPPED_AT, load_i64(workspace, PROGRAM_STOPPED_AT))
     return status
 
 
@@ -259,6 +264,15 @@ def call_or_nan(handle: int, addresses: int) -> int:
             if load_i64(addresses, k) != 0:
                 _fill_with_nan(load_i64(addresses, k), load_i64(bytes_, k), load_i64(dtypes, k))
     return status
+
+
+def failure(handle: int, number: int) -> int:
+    """Address of a text: where the guard is that has failed last on a way; 0 if none has, or there is no such way."""
+    if number < 0 or number >= load_i64(handle, WAY_COUNT):
+        return 0
+    way = load_i64(handle, WAYS) + 8 * WAY_WORDS * number
+    row = load_i64(way, STOPPED_AT)
+    return load_i64(load_i64(way, SITES), row) if row >= 0 else 0
 
 
 def call_freed(handle: int, addresses: int) -> int:

@@ -21,7 +21,8 @@ VERSION = 1
     WAY_COUNT,
     LAST,  # the way that was taken last
     NAN_ENTRY,  # as ENTRY, which leaves nan in all results where it does not return 0
-) = range(12)
+    FAILURE,  # address of ``const char *failure(int64 handle, int64 way)``: where a way has stopped last
+) = range(13)
 HANDLE_WORDS = 16
 
 # Words of a way.
@@ -38,8 +39,10 @@ HANDLE_WORDS = 16
     COPIES,  # address of the results that are copied after a run
     COPY_COUNT,
     COLUMNS,  # address of the offsets of tangents in the workspace, -1 for zeros
-) = range(12)
-WAY_WORDS = 12
+    STOPPED_AT,  # row of the forward stream whose guard has failed last; -1: none has
+    SITES,  # address of the address of a text for each row of the forward stream; 0 where it is no guard
+) = range(14)
+WAY_WORDS = 16
 
 STREAMS, GRADIENT, ROWS = range(3)  # kinds
 

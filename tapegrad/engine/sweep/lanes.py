@@ -17,9 +17,11 @@ from tapegrad.engine.kernels.frame import PARAMS, WORDS, Y_BAR, X
 from tapegrad.engine.kernels.inlining import always_inline
 from tapegrad.engine.kernels.raw_memory import (
     call_kernel,
+    free,
     load_at,
     load_i64,
     load_u8,
+    malloc,
     memcpy,
     memset,
     size_of,
@@ -30,7 +32,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
     store_u8,
 )
-from tapegrad.engine.kernels.status import GUARD_FAILED
+from tapegrad.engine.kernels.status import GUARD_FAILED, OUT_OF_MEMORY
 from tapegrad.engine.kernels.transpose import transpose
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit
 from tapegrad.engine.sweep import replay
@@ -39,6 +41,8 @@ from tapegrad.engine.sweep.pool import share
 from tapegrad.engine.sweep.replay import place, run_stream
 from tapegrad.engine.sweep.synchronization import atomic_store, compare_and_swap
 from tapegrad.engine.tape.layout import F32
+
+MOST_LANES = 128  # of a program that a job runs
 
 # Words of a job.
 (
@@ -69,7 +73,7 @@ WORKSPACE_WORDS = 16
 (
     DIRECTION,
     BINDING,  # which of the program's, -1: none
-    ITEM,  # bytes of an element
+    ITEM,  # bytes of an element; of an instance that is one behind another inside, all its bytes
     OUTER,  # elements of an instance: OUTER times INNER, one behind another inside
     INNER,
     OUTER_STEP,  # bytes between them outside
@@ -136,6 +140,23 @@ def _give(outside: int, step: int, inside: int, port: int, count: int, lanes: in
 
 
 @inline_njit
+def _move_stack(port, outside, step, inside, count, lanes):
+    """Bring whole instances to lanes, or from there; lanes that are too many get the last one."""
+    item = load_i64(port, ITEM)
+    taken = load_i64(port, DIRECTION) == TAKE
+    whole = count if step == item else 0  # instances that lie side by side outside, too
+    if taken:
+        memcpy(inside, outside, whole * item)
+    else:
+        memcpy(outside, inside, whole * item)
+    for lane in range(whole, lanes if taken else count):
+        if taken:
+            memcpy(inside + lane * item, outside + min(lane, count - 1) * step, item)
+        else:
+            memcpy(outside + lane * step, inside + lane * item, item)
+
+
+@inline_njit
 def _move(port, outside, step, inside, count, lanes):
     """Bring a block to lanes, or lanes to the block."""
     taken, item = load_i64(port, DIRECTION) == TAKE, load_i64(port, ITEM)
@@ -149,6 +170,8 @@ def _move(port, outside, step, inside, count, lanes):
             _take(outside, step, inside, port, count, lanes, np.int32(0))
         else:
             _give(outside, step, inside, port, count, lanes, np.int32(0))
+    elif item != 1:
+        _move_stack(port, outside, step, inside, count, lanes)
     elif taken:
         _take(outside, step, inside, port, count, lanes, np.uint8(0))
     else:
@@ -224,65 +247,164 @@ def run_block(job, workspace):
     return status
 
 
-@inline_njit
-def _note_failed(job, workspace, first, count, status):
-    """Note of which instances the results are not computed: of all where a kernel has a status."""
-    for lane in range(count):
-        if status != 0 or load_u8(load_i64(workspace, MASK), lane) != 0:
-            store_u8(load_i64(job, FAILED), first + lane, np.uint8(1))
+# --- lanes that fail ----------------------------------------------------------------------------------------------
 
 
 @inline_njit
-def _first_lane(workspace, failed):
-    """The first lane whose guards have failed, or have not; -1 if there is none."""
-    for lane in range(load_i64(workspace, WIDTH)):
-        if (load_u8(load_i64(workspace, MASK), lane) != 0) == (failed != 0):
+def _is_wanted(statuses, lane):
+    return load_i64(statuses, lane) == 0
+
+
+@inline_njit
+def _first_wanted(statuses, first, stop):
+    """The first lane of some that has no status yet; -1 if there is none."""
+    for lane in range(first, stop):
+        if _is_wanted(statuses, lane):
             return lane
     return -1
 
 
 @inline_njit
-def _copy_lane(port, inside, source, target, lanes):
-    """Let a lane have what another one was given."""
-    item = load_i64(port, ITEM)
-    for k in range(load_i64(port, INNER)):
-        at = inside + k * lanes * item
-        memcpy(at + target * item, at + source * item, item)
+def _note_guards(workspace, statuses, first, stop):
+    """Note in which of some lanes guards have failed; whether there are any."""
+    found = False
+    for lane in range(first, stop):
+        if load_u8(load_i64(workspace, MASK), lane) != 0 and _is_wanted(statuses, lane):
+            store_i64(statuses, lane, GUARD_FAILED)
+            found = True
+    return found
 
 
 @inline_njit
-def _replace_failed(job, workspace):
-    """Let lanes whose guards have failed have what one is given whose guards hold; whether there are both.
-
-    Where an instance takes another way, what is computed for it on this one may be wrong enough for an error.
-    """
-    source, first = _first_lane(workspace, 0), _first_lane(workspace, 1)
-    if source < 0 or first < 0:
-        return False
-    lanes = load_i64(workspace, WIDTH)
+def _taken_bytes(job, lanes):
+    """Bytes of all that a workspace is given."""
+    total = np.int64(0)
     for k in range(load_i64(job, PORT_COUNT)):
         port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
         if load_i64(port, DIRECTION) == TAKE:
-            for lane in range(first, lanes):
-                if load_u8(load_i64(workspace, MASK), lane) != 0:
-                    _copy_lane(port, load_i64(load_i64(workspace, INSIDE), k), source, lane, lanes)
-    return True
+            total += load_i64(port, INNER) * lanes * load_i64(port, ITEM)
+    return total
 
 
 @inline_njit
-def _run_instances(job, workspace, first, stop):
-    """Run the blocks of some instances."""
+def _save(job, workspace, saved, lanes):
+    """Copy all that a workspace is given."""
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, DIRECTION) == TAKE:
+            bytes_ = load_i64(port, INNER) * lanes * load_i64(port, ITEM)
+            memcpy(saved, load_i64(load_i64(workspace, INSIDE), k), bytes_)
+            saved += bytes_
+
+
+@inline_njit
+def _fill(job, workspace, saved, statuses, first, stop):
+    """Give lanes what was saved for them, and all others what one of the lanes from `first` to `stop` has.
+
+    Lanes that have a status are others. For ``first == stop`` each lane gets its own.
+    """
+    lanes, source = load_i64(workspace, WIDTH), _first_wanted(statuses, first, stop)
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, DIRECTION) != TAKE:
+            continue
+        inside, item = load_i64(load_i64(workspace, INSIDE), k), load_i64(port, ITEM)
+        for lane in range(lanes):
+            own = first == stop or (first <= lane < stop and _is_wanted(statuses, lane))
+            for element in range(load_i64(port, INNER)):
+                line = element * lanes * item
+                memcpy(inside + line + lane * item, saved + line + (lane if own else source) * item, item)
+        saved += load_i64(port, INNER) * lanes * item
+
+
+@inline_njit
+def _try_lanes(job, workspace, saved, statuses, first, stop):
+    """Run some lanes, the others with what one of them has; a status, 0 if none of them is left to be tried."""
+    if _first_wanted(statuses, first, stop) < 0:
+        return np.int64(0)
+    _fill(job, workspace, saved, statuses, first, stop)
+    status = run_block(job, workspace)
+    if status == 0 or first + 1 == stop:
+        _note_guards(workspace, statuses, first, stop)
+    return status
+
+
+@inline_njit
+def _find_failing(job, workspace, saved, statuses):
+    """Find the lanes for which a kernel has a status, by halves of those among which some fail."""
+    lanes = load_i64(workspace, WIDTH)
+    first, count = np.int64(0), (lanes + 1) // 2
+    while first < lanes:
+        stop = min(first + count, lanes)
+        status = _try_lanes(job, workspace, saved, statuses, first, stop)
+        if status != 0 and stop - first > 1:
+            count = (stop - first + 1) // 2
+            continue
+        if status != 0 and _is_wanted(statuses, first):
+            store_i64(statuses, first, status)
+        first, count = stop, 2 * count
+
+
+@inline_njit
+def run_lanes(job, workspace, statuses):
+    """Run the streams for a block that lies in the workspace, and write for each lane what has become of it.
+
+    A lane that fails stops no other one. `statuses` leads to as many words as there are lanes: 0 for results that
+    count, GUARD_FAILED for a lane on another way, otherwise what a kernel says of it. What the workspace is given stays
+    as it is. Of a job only the ports are read. Returns the number of lanes that have a status.
+    """
+    lanes = load_i64(workspace, WIDTH)
+    memset(statuses, 0, 8 * lanes)
+    status = run_block(job, workspace)
+    if status == 0:
+        return _note_all(workspace, statuses)
+    saved = malloc(_taken_bytes(job, lanes) + 8)
+    if saved == 0:
+        for lane in range(lanes):
+            store_i64(statuses, lane, OUT_OF_MEMORY)
+        return lanes
+    _save(job, workspace, saved, lanes)
+    _note_guards(workspace, statuses, 0, lanes)
+    # Where an instance takes another way, what is computed for it on this one may be wrong enough for an error.
+    if _try_lanes(job, workspace, saved, statuses, np.int64(0), lanes) != 0:
+        _find_failing(job, workspace, saved, statuses)
+        status = _try_lanes(job, workspace, saved, statuses, np.int64(0), lanes)
+        for lane in range(lanes if status != 0 else 0):  # they fail together, and each of them alone does not
+            if _is_wanted(statuses, lane):
+                store_i64(statuses, lane, status)
+    _fill(job, workspace, saved, statuses, np.int64(0), np.int64(0))
+    free(saved)
+    return _count_failed(statuses, lanes)
+
+
+@inline_njit
+def _note_all(workspace, statuses):
+    """Note the lanes whose guards have failed; how many they are."""
+    lanes = load_i64(workspace, WIDTH)
+    return _count_failed(statuses, lanes) if _note_guards(workspace, statuses, 0, lanes) else np.int64(0)
+
+
+@inline_njit
+def _count_failed(statuses, lanes):
+    count = np.int64(0)
+    for lane in range(lanes):
+        count += 0 if _is_wanted(statuses, lane) else 1
+    return count
+
+
+@inline_njit
+def _run_instances(job, workspace, first, stop, statuses):
+    """Run the blocks of some instances, and note of which the results are not computed."""
     lanes = load_i64(job, LANES)
     _place_all(job, workspace)
     while first < stop:
         count = min(lanes, stop - first)
         _move_all(job, workspace, TAKE, first, count)
-        status = run_block(job, workspace)
-        while status != 0 and _replace_failed(job, workspace):
-            _note_failed(job, workspace, first, count, 0)
-            status = run_block(job, workspace)
+        failed = run_lanes(job, workspace, statuses)
         _move_all(job, workspace, GIVE, first, count)
-        _note_failed(job, workspace, first, count, status)
+        for lane in range(count if failed > 0 else 0):
+            if not _is_wanted(statuses, lane):
+                store_u8(load_i64(job, FAILED), first + lane, np.uint8(1))
         first += lanes
 
 
@@ -301,7 +423,8 @@ def lanes_chunk(job: int, chunk: int) -> int:
     """Run a chunk of a job."""
     workspace = _free_workspace(job)
     first = chunk * load_i64(job, CHUNK)
-    _run_instances(job, workspace, first, min(first + load_i64(job, CHUNK), load_i64(job, INSTANCES)))
+    stop = min(first + load_i64(job, CHUNK), load_i64(job, INSTANCES))
+    _run_instances(job, workspace, first, stop, stack_words(MOST_LANES))
     atomic_store(workspace + 8 * TAKEN, 0)
     return 0
 

@@ -44,6 +44,7 @@ class _Constants:
 
     def __init__(self, owners: dict[int, np.ndarray]) -> None:
         self.owners = owners
+        self.guard_places: list[Any] = []  # a file has none
         self.words = np.zeros(HEADER_WORDS, np.int64)
         self.words[ALL_LIVE] = 1
         for word, address in kernel_table.tables().items():

@@ -7,18 +7,19 @@ import numpy as np
 
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep.lanes import MOST_LANES
 from tapegrad.engine.tape.view import View
 from tapegrad.program.fusion.policy import Waiting
 from tapegrad.program.lanes import job
 from tapegrad.program.lanes.programs import LaneProgram, lane_program
 from tapegrad.program.lanes.rules import widened
 from tapegrad.program.op_facts import CALLS
-from tapegrad.program.spec import IF_KNOWN, NOW, ProgramSpec
+from tapegrad.program.spec import FORWARD, IF_KNOWN, JVP, NOW, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.trace import Trace
 
-_MOST_LANES = 128
 _FEWEST_LANES = 8  # where the cache has no room for as many, instances are computed one by one
 _CACHE = 1 << 20  # bytes of a workspace that stays in the second-level cache of a core
+_FREE = (FORWARD, VALUE_AND_GRAD, JVP)  # programs without seeds that go by elements
 _CHUNKS_OF_A_THREAD, _MOST_CHUNKS = 4, 64
 _WORTH_A_THREAD = 2e5  # nanoseconds of work from which a second thread pays
 _ROW, _ELEMENT = 15.0, 0.5  # nanoseconds that a row costs, and an element in it
@@ -67,7 +68,7 @@ class LanePrograms(Uncopied):
         """The most lanes whose workspace stays in the cache; 1 where these are few."""
         program = self._trace.program(self._spec)
         bytes_ = program.bytes + sum(map(_bytes, program.bindings))
-        lanes = min(_MOST_LANES, 1 << max(_CACHE // max(bytes_, 1), 1).bit_length() - 1)
+        lanes = min(MOST_LANES, 1 << max(_CACHE // max(bytes_, 1), 1).bit_length() - 1)
         return lanes if lanes >= _FEWEST_LANES else 1
 
     def _program(self, lanes: int) -> LaneProgram:
@@ -82,7 +83,8 @@ class LanePrograms(Uncopied):
         return self._programs[lanes]
 
     def _made(self, lanes: int, fusion: str) -> LaneProgram:
-        made = widened(self._trace.recording, self._trace.tape, self._batched, lanes)
+        free = self._spec.kind in _FREE
+        made = widened(self._trace.recording, self._trace.tape, self._batched, lanes, free)
         return lane_program(made, self._spec, fusion)
 
     def _fuse(self, lanes: int) -> None:

@@ -18,6 +18,7 @@ from tapegrad.engine.tape.view import View
 from tapegrad.ops import GUARDS
 from tapegrad.program.gradient import GradientProgram, ReverseJacobianProgram
 from tapegrad.program.jacobian_columns import ColumnsProgram
+from tapegrad.program.lanes.layout import LAST
 from tapegrad.program.lanes.widening import Widened
 from tapegrad.program.program import Program
 from tapegrad.program.spec import FORWARD, JACFWD, JACREV, JVP, NEVER, VALUE_AND_GRAD, ProgramSpec
@@ -46,6 +47,8 @@ class Port(NamedTuple):
         Byte outside with which they begin.
     rows
         How many times the second stream runs, each time for a part of them.
+    is_stack
+        Whether an instance is whole inside: it is moved like one large element.
     """
 
     direction: int
@@ -57,11 +60,20 @@ class Port(NamedTuple):
     steps: tuple[int, int] = (0, 0)
     start: int = 0
     rows: int = 0
+    is_stack: bool = False
 
 
 def _plain(direction: int, array: int, view: View, binding: int = -1, inside: int = 0) -> Port:
     """A port of elements in C order, inside and outside."""
     return Port(direction, array, view, binding, inside, (1, view.size), (0, view.itemsize))
+
+
+def _port(direction: int, array: int, all_: View, kind: str, binding: int) -> Port:
+    """A port of an array with lanes first or last."""
+    if kind == LAST:
+        return _plain(direction, array, View.in_c_order(all_.shape[:-1], all_.dtype), binding)
+    view = View.in_c_order(all_.shape[1:], all_.dtype)
+    return Port(direction, array, view, binding, 0, (1, 1), (0, view.nbytes), is_stack=True)
 
 
 class LaneProgram(Program):
@@ -140,20 +152,21 @@ class LaneProgram(Program):
         return View.in_c_order(view.shape[:-1], view.dtype)
 
     def _given_ports(self) -> list[Port]:
-        """Ports of the inputs, and of what else the caller gives."""
+        """Ports of the inputs, and of tangents, which lie as the inputs do."""
+        inputs = range(len(self._inputs))
         found = []
-        for k, binding in enumerate(self.bindings[: self.given]):
-            if k >= len(self._inputs) or self.widened.batched[k]:
-                found.append(_plain(lanes.TAKE, k, self._of_instance(binding), k))
-            else:
+        for k, (binding, of) in enumerate(zip(self.bindings, (*inputs, *self.spec.wrt), strict=False)):
+            if k < len(inputs) and not self.widened.batched[k]:
                 found.append(_plain(lanes.SHARED, k, binding, k))
+            elif k < self.given:
+                found.append(_port(lanes.TAKE, k, binding, self.widened.inputs[of], k))
         return found
 
     def _words_of_ports(self) -> np.ndarray:
         words = np.zeros((len(self.ports), lanes.PORT_WORDS), np.int64)
         for row, port in zip(words, self.ports, strict=True):
             row[lanes.DIRECTION], row[lanes.BINDING] = port.direction, port.binding
-            row[lanes.ITEM] = port.view.itemsize
+            row[lanes.ITEM] = port.view.nbytes if port.is_stack else port.view.itemsize
             row[lanes.OUTER], row[lanes.INNER] = port.shape
             row[lanes.OUTER_STEP], row[lanes.INNER_STEP] = port.steps
             if port.rows:
@@ -162,10 +175,16 @@ class LaneProgram(Program):
 
     def _result_ports(self) -> list[Port]:
         """Ports of the results, in their order."""
+        bindings, kinds = self.bindings[self.given :], self._result_kinds()
         return [
-            _plain(lanes.GIVE, k, self._of_instance(binding), self.given + k)
-            for k, binding in enumerate(self.bindings[self.given :])
+            _port(lanes.GIVE, k, binding, kind, self.given + k)
+            for k, (binding, kind) in enumerate(zip(bindings, kinds, strict=True))
         ]
+
+    def _result_kinds(self) -> list[str]:
+        """For each binding that is a result, where its lanes are."""
+        outputs = [*self.widened.outputs]
+        return outputs * ((len(self.bindings) - self.given) // max(len(outputs), 1))
 
 
 class TangentLanes(LaneProgram, TangentProgram):
@@ -174,6 +193,10 @@ class TangentLanes(LaneProgram, TangentProgram):
 
 class _ReverseLanes(LaneProgram, GradientProgram):
     """A program with a second stream that starts from the first output."""
+
+    def _result_kinds(self) -> list[str]:
+        others = self.widened.outputs[1:] if self.spec.values else ()
+        return [*others, *(self.widened.inputs[k] for k in self.spec.wrt)]
 
     def _keep_blocks(self) -> None:
         super()._keep_blocks()

@@ -1,7 +1,8 @@
 """How each kind of instruction is widened.
 
 Loops over elements take the lanes as one more dimension. Where parameters say where elements lie, they are stretched
-with them. What neither of that is right for runs lane by lane, on buffers in which each lane is whole.
+with them. What works on stacks has one of all lanes (`stacks`), and rows that are taken by number are those of all
+lanes (`rows`). What none of that is right for runs lane by lane.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,18 +11,9 @@ from typing import Any
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape_entries import Instruction
 from tapegrad.engine.tape_view import TapeView
-from tapegrad.ops.params import (
-    CsrMatmulParams,
-    CsrTransposedMatmulParams,
-    DeterminedParams,
-    EmbedParams,
-    GatherParams,
-    Region,
-    ScatterAddParams,
-    ScatterWriteParams,
-    WriteParams,
-    read,
-)
+from tapegrad.ops.params import DeterminedParams, EmbedParams, Region, WriteParams, read
+from tapegrad.program.lanes import rows, stacks
+from tapegrad.program.lanes.by_lane import by_lane
 from tapegrad.program.lanes.layout import FIRST, LAST, Layout
 from tapegrad.program.lanes.products import matmul
 from tapegrad.program.lanes.widening import Widened, Widening
@@ -29,7 +21,9 @@ from tapegrad.program.lanes.widening import Widened, Widening
 Rule = Callable[[Widening, Instruction], None]
 
 
-def widened(recording: Any, tape: TapeView, batched: Sequence[bool], lanes: int) -> Widened:
+def widened(
+    recording: Any, tape: TapeView, batched: Sequence[bool], lanes: int, free: bool = False
+) -> Widened:
     """The recording of one instance over lanes.
 
     Parameters
@@ -40,16 +34,36 @@ def widened(recording: Any, tape: TapeView, batched: Sequence[bool], lanes: int)
         For each input whether it differs between the lanes.
     lanes
         How many there are.
+    free
+        Whether inputs and outputs may have their lanes in front, where stacks are made of them; otherwise all have
+        them last.
     """
-    made = Widening(recording, tape, batched, lanes)
+    kinds = [_kind_of_input(tape, slot) if free else LAST for slot in tape.inputs]
+    made = Widening(recording, tape, batched, lanes, kinds)
     for i in tape.live:
-        each = tape.instructions[i]
         if made.concerns(i):
-            row = kernel_table.row(each.op)
-            _RULES.get(row.name, _KINDS[row.kind])(made, each)
+            widen(made, tape.instructions[i])
         else:
             made.keep(i)
-    return made.finished()
+    return made.finished(free)
+
+
+def _kind_of_input(tape: TapeView, slot: int) -> str:
+    """FIRST for an input that is nothing but an operand of stacks."""
+    buffer = tape.slots[slot].buffer
+    readers = tape.readers.get(buffer, ())
+    in_stacks = all(
+        kernel_table.row(tape.instructions[i].op).name in stacks.NAMES
+        and tape.slots[tape.instructions[i].operands[j]].view.covers(tape.bytes(buffer))
+        for i, j in readers
+    )
+    return FIRST if readers and in_stacks else LAST
+
+
+def widen(made: Widening, each: Instruction) -> None:
+    """Add an instruction that has lanes."""
+    row = kernel_table.row(each.op)
+    _RULES.get(row.name, _KINDS[row.kind])(made, each)
 
 
 # --- by geometry -----------------------------------------------------------------------------------------------------
@@ -108,33 +122,6 @@ def _embed(made: Widening, each: Instruction) -> None:
     made.emit(each, made.view(each.result, target), slots, EmbedParams(params.total * layout.lanes, regions))
 
 
-def _rows(record: Any, field: str, listed: Sequence[int]) -> Rule:
-    """Rows become longer by the lanes, where the operands that say which rows have none; otherwise lane by lane."""
-
-    def rule(made: Widening, each: Instruction) -> None:
-        others = [slot for j, slot in enumerate(each.operands) if j not in listed]
-        alike = all(map(made.has_lanes, others))
-        if not alike or any(made.has_lanes(each.operands[j]) for j in listed):
-            _by_lane(made, each)
-            return
-        params = read(record, each.params)
-        slots = [
-            slot if j in listed else made.view(slot, made.buffer(slot, LAST))
-            for j, slot in enumerate(each.operands)
-        ]
-        target = made.result(each.result)
-        longer = {field: getattr(params, field) * made.layout(target).lanes}
-        made.emit(each, made.view(each.result, target), slots, params._replace(**longer))
-
-    return rule
-
-
-def _scatter_write(made: Widening, each: Instruction) -> None:
-    """Values that are each written to one row are rows as well; one value for all elements is written lane by lane."""
-    spread = read(ScatterWriteParams, each.params).value_stride == 0
-    (_by_lane if spread else _rows(ScatterWriteParams, "length", (2,)))(made, each)
-
-
 def _determined(made: Widening, each: Instruction) -> None:
     params, (values, truths) = read(DeterminedParams, each.params), each.operands
     buffers = made.buffer(values, LAST), _read(made, truths)
@@ -151,41 +138,7 @@ def _determined(made: Widening, each: Instruction) -> None:
     made.emit(each, result, (made.view(values, buffers[0]), looked_at[0]), widened_params)
 
 
-# --- stacks of matrices ----------------------------------------------------------------------------------------------
-
-
-def _stacked(made: Widening, each: Instruction) -> None:
-    """The matrices of all lanes are one stack, where each lane's are all of a buffer; otherwise lane by lane."""
-    record: Any = kernel_table.row(each.op).params
-    params = read(record, each.params)
-    several = params.matrices > 1 and getattr(params, "stride", 1) == 0
-    if several or not all(map(made.is_whole, (*each.operands, each.result))):
-        _by_lane(made, each)
-        return
-    operands = [made.stack(slot, made.buffer(slot, FIRST)) for slot in each.operands]
-    target = made.result(each.result, FIRST)
-    more = {"matrices": params.matrices * made.lanes}
-    if hasattr(params, "stride"):
-        more["stride"] = 1
-    made.emit(each, made.stack(each.result, target), operands, params._replace(**more))
-    made.copy_back(each.result, target)
-
-
 # --- lane by lane ----------------------------------------------------------------------------------------------------
-
-
-def _by_lane(made: Widening, each: Instruction) -> None:
-    """The instruction itself, for one lane after another. What is written in place has lanes already before."""
-    in_place = kernel_table.row(each.op).in_place
-    operands = [
-        made.first_lane(slot, made.buffer(slot, FIRST))
-        if made.has_lanes(slot) or (in_place and j == 0)
-        else slot
-        for j, slot in enumerate(each.operands)
-    ]
-    target = made.result(each.result, FIRST)
-    made.emit_by_lane(each, made.first_lane(each.result, target), operands)
-    made.copy_back(each.result, target)
 
 
 def _guard(made: Widening, each: Instruction) -> None:
@@ -200,19 +153,23 @@ _KINDS: dict[str, Rule] = {
     "reduction": _by_geometry(1),
     "scan": _by_geometry(1),
     "matmul": matmul,
-    "opaque": _by_lane,
+    "opaque": by_lane,
     "guard": _guard,
-    "callback": _by_lane,
+    "callback": by_lane,
 }
-_STACKS = ("inv", "cholesky", "det", "expm", "sqrtm", "lu", "lu_solve", "solve_triangular", "lu_triangles")
 _RULES: dict[str, Rule] = {
     "write": _write,
     "embed": _embed,
-    "gather": _rows(GatherParams, "length", (1,)),
-    "scatter_add": _rows(ScatterAddParams, "length", (1,)),
-    "scatter_write": _scatter_write,
-    "csr_matmul": _rows(CsrMatmulParams, "width", (1, 2)),
-    "csr_transposed_matmul": _rows(CsrTransposedMatmulParams, "width", (1, 2)),
+    "gather": rows.gather,
+    "scatter_add": rows.scatter_add,
+    "scatter_write": rows.scatter_write,
+    "csr_matmul": rows.sparse,
+    "csr_transposed_matmul": rows.sparse,
+    "searchsorted": rows.searchsorted,
+    "locate": rows.locate,
+    "argsort": stacks.argsort,
+    "argextreme": stacks.lines,
+    "slogdet": stacks.slogdet,
     "determined": _determined,
-    **dict.fromkeys(_STACKS, _stacked),
+    **dict.fromkeys(stacks.MATRICES, stacks.matrices),
 }

@@ -35,6 +35,7 @@ class WidenedTape:
     ) -> None:
         self.recording = recording
         self.owners: dict[int, Any] = recording.owners
+        self.guard_places = recording.guard_places
         self._geometries = [np.array((*s.view.shape, *s.view.strides), np.int64) for s in slots.values()]
         self._kept = list(kept)
         counts = {INSTRUCTION: len(instructions), SLOT: 1 + max(slots), BUFFER: 1 + max(buffers)}

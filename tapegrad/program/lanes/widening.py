@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.tape.layout import B8, F32, F64, I64, NONE
+from tapegrad.engine.tape.layout import B8, EXTERNAL, F32, F64, I64, NONE
+from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_entries import Buffer, Instruction, Slot
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import words_of
-from tapegrad.program.lanes.layout import LAST, SHARED, Layout
+from tapegrad.program.lanes.layout import FIRST, LAST, SHARED, Layout
 from tapegrad.program.lanes.widened_tape import WidenedTape
 
 # What copies an array, by dtype
@@ -33,6 +34,8 @@ class Widened(NamedTuple):
         How many there are.
     batched
         For each input whether it has lanes.
+    inputs, outputs
+        For each of them where its lanes are: LAST or FIRST.
     """
 
     recording: WidenedTape
@@ -40,6 +43,8 @@ class Widened(NamedTuple):
     by_lane: dict[int, Steps]
     lanes: int
     batched: tuple[bool, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
 class Widening:
@@ -53,6 +58,8 @@ class Widening:
         For each input whether it has lanes.
     lanes
         How many there are.
+    kinds
+        For each input where its lanes are: LAST or FIRST. By default all are LAST.
 
     Attributes
     ----------
@@ -60,11 +67,21 @@ class Widening:
         The recording of one instance.
     lanes
         How many there are.
+    constants
+        Arrays of numbers that rules have added, by buffer.
     """
 
-    def __init__(self, recording: Any, tape: TapeView, batched: Sequence[bool], lanes: int) -> None:
+    def __init__(
+        self,
+        recording: Any,
+        tape: TapeView,
+        batched: Sequence[bool],
+        lanes: int,
+        kinds: Sequence[str] = (),
+    ) -> None:
         self.tape, self.lanes = tape, lanes
         self._recording, self._batched = recording, tuple(batched)
+        self._kinds = tuple(kinds) or (LAST,) * len(tape.inputs)
         self._instructions: list[Instruction] = []
         self._slots: dict[int, Slot] = dict(tape.slots)
         self._buffers: dict[int, Buffer] = dict(tape.buffers)
@@ -73,13 +90,14 @@ class Widening:
         self._layouts: dict[int, Layout] = {}  # of buffers that have lanes
         self._versions: dict[tuple[int, str], int] = {}  # buffers in another layout than their own
         self._views: dict[Any, int] = {}
+        self.constants: dict[int, np.ndarray] = {}
         self._next_slot, self._next_buffer = 1 + max(tape.slots), 1 + max(tape.buffers)
         self._dtypes = {slot.buffer: slot.dtype for slot in tape.slots.values()}
         inputs = [tape.slots[slot].buffer for slot in tape.inputs]
-        given = [buffer for buffer, has_lanes in zip(inputs, batched, strict=True) if has_lanes]
-        self._with_lanes = _with_lanes(tape, given)
-        for buffer in given:
-            self._set_layout(buffer, LAST)
+        given = {b: kind for b, kind, lanes in zip(inputs, self._kinds, batched, strict=True) if lanes}
+        self._with_lanes = depending_on(tape, tuple(given))
+        for buffer, kind in given.items():
+            self._set_layout(buffer, kind)
 
     # --- what rules ask ----------------------------------------------------------------------------------------------
 
@@ -130,10 +148,41 @@ class Widening:
         seen = self.tape.slots[slot]
         return seen.view.covers(self.layout(seen.buffer).bytes)
 
-    def stack(self, slot: int, buffer: int) -> int:
-        """A slot for a whole buffer in which each lane's is whole, the lanes in front."""
+    def stack(self, slot: int, again: int = 1) -> int:
+        """A slot that has, in C order, what a slot shows in each lane; so many times if it is no whole buffer."""
         seen = self.tape.slots[slot].view
-        return self.slot(buffer, View.in_c_order((self.lanes, *seen.shape), seen.dtype))
+        if again == 1 and self.has_lanes(slot) and self.is_whole(slot):
+            return self._in_front(self.buffer(slot, FIRST), seen.shape)
+        source, times = self.buffer(slot), (again,) if again > 1 else ()
+        view = self.layout(source).widened(seen, seen.ndim)
+        spread = View(
+            view.offset,
+            (self.lanes, *times, *seen.shape),
+            (view.strides[0], *(0 for _ in times), *view.strides[1:]),
+            view.dtype,
+        )
+        made = self._in_front(self._new_buffer(source, FIRST, seen.nbytes * again), spread.shape[1:])
+        self._copy(self.slot(source, spread), made)
+        return made
+
+    def stack_like(self, stack: int) -> int:
+        """A slot for a new stack like another one."""
+        seen = self._slots[stack]
+        return self._in_front(self._new_buffer(seen.buffer, FIRST), seen.shape[1:])
+
+    def result_stack(self, slot: int) -> tuple[int, int]:
+        """A slot for a result that has, in C order, what a slot is to show in each lane; and its buffer."""
+        if self.is_whole(slot):
+            buffer = self.result(slot, FIRST)
+        else:
+            own, nbytes = self.result(slot), self.tape.slots[slot].view.nbytes
+            buffer = self._new_buffer(own, FIRST, nbytes)
+        return self._in_front(buffer, self.tape.slots[slot].shape), buffer
+
+    def _in_front(self, buffer: int, shape: tuple[int, ...]) -> int:
+        """A slot for a buffer in which each lane is whole, the lanes in front."""
+        dtype = DTYPES[self._dtypes[buffer]]
+        return self.slot(buffer, View.in_c_order((self.lanes, *shape), dtype))
 
     def slot(self, buffer: int, view: View) -> int:
         """A slot for a view of a buffer."""
@@ -162,9 +211,9 @@ class Widening:
         self._instructions.append(Instruction(each.op, result, tuple(operands), address, each.mark, words))
         return len(self._instructions) - 1
 
-    def add(self, op: int, result: int, operands: Sequence[int]) -> None:
-        """Add an instruction without parameters."""
-        self._instructions.append(Instruction(op, result, tuple(operands)))
+    def add(self, op: int, result: int, operands: Sequence[int], params: Any = None) -> int:
+        """Add an instruction that is none of the recording's; its number."""
+        return self.emit(Instruction(op, result, ()), result, operands, params)
 
     def emit_by_lane(self, each: Instruction, result: int, operands: Sequence[int]) -> None:
         """Add an instruction that runs lane by lane, given with the slots of the first."""
@@ -178,27 +227,60 @@ class Widening:
         if buffer != own:
             self._copy(self.view(slot, buffer), self.view(slot, own))
 
+    def copy_from_stack(self, slot: int, buffer: int) -> None:
+        """Copy a result from the buffer of a stack to the slot's own, if that is another one."""
+        own = self.tape.slots[slot].buffer
+        if buffer != own:
+            seen = self.tape.slots[slot].view
+            source = View.in_c_order((self.lanes, *seen.shape), seen.dtype)
+            lanes_last = View(
+                0, (*source.shape[1:], self.lanes), (*source.strides[1:], source.strides[0]), seen.dtype
+            )
+            self._copy(self.slot(buffer, lanes_last), self.view(slot, own))
+
+    def constant(self, array: np.ndarray) -> int:
+        """A slot for an array of numbers that stay what they are."""
+        number, self._next_buffer = self._next_buffer, self._next_buffer + 1
+        self._kept.append(array)
+        self.constants[number] = array
+        address = int(array.ctypes.data)
+        self._buffers[number] = Buffer(address, 0, array.nbytes, 0, 0, 0, NONE, EXTERNAL, 0)
+        self._dtypes[number] = DTYPE_CODES[array.dtype]
+        return self.slot(number, View.in_c_order(array.shape, array.dtype))
+
     def keep(self, i: int) -> None:
         """Add instruction `i` as it is."""
         self._instructions.append(self.tape.instructions[i])
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
-    def finished(self) -> Widened:
-        """The recording over lanes, when all its instructions are there."""
+    def finished(self, free: bool) -> Widened:
+        """The recording over lanes, when all its instructions are there; outputs may be `free` to be LAST or FIRST."""
         inputs = tuple(
-            self.view(slot, self.buffer(slot)) if has_lanes else slot
-            for slot, has_lanes in zip(self.tape.inputs, self._batched, strict=True)
+            self._port(slot, kind) if has_lanes else slot
+            for slot, has_lanes, kind in zip(self.tape.inputs, self._batched, self._kinds, strict=True)
         )
-        outputs = tuple(self.view(slot, self.buffer(slot, LAST)) for slot in self.tape.outputs)
+        kinds = tuple(self._output_kind(slot) if free else LAST for slot in self.tape.outputs)
+        outputs = tuple(self._port(slot, kind) for slot, kind in zip(self.tape.outputs, kinds, strict=True))
         instructions = tuple(self._instructions)
         recording = WidenedTape(self._recording, instructions, self._slots, self._buffers, self._kept)
         tape = TapeView(
             instructions, self._slots, self._buffers, inputs, outputs, True, self._next_slot, None
         )
-        return Widened(recording, tape, self._by_lane, self.lanes, self._batched)
+        return Widened(recording, tape, self._by_lane, self.lanes, self._batched, self._kinds, kinds)
 
     # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _output_kind(self, slot: int) -> str:
+        is_stack = self.layout(self.buffer(slot)).kind == FIRST and self.is_whole(slot)
+        return FIRST if is_stack else LAST
+
+    def _port(self, slot: int, kind: str) -> int:
+        """A slot for all lanes of an input or an output."""
+        buffer = self.buffer(slot, kind)
+        return (
+            self._in_front(buffer, self.tape.slots[slot].shape) if kind == FIRST else self.view(slot, buffer)
+        )
 
     def _step(self, slot: int) -> int:
         """Bytes from a lane to the next in the buffer of a slot; 0 if there is none."""
@@ -213,7 +295,8 @@ class Widening:
         """A buffer with the dtype and the flags of another one; it has as many bytes an instance, or others."""
         number, self._next_buffer = self._next_buffer, self._next_buffer + 1
         own = self.layout(like).bytes if bytes_ < 0 else bytes_
-        self._buffers[number] = self._buffers[like]._replace(bytes=own, primal=0)
+        flags = self._buffers[like].flags & ~EXTERNAL
+        self._buffers[number] = self._buffers[like]._replace(bytes=own, primal=0, flags=flags)
         self._dtypes[number] = self._dtypes[like]
         self._set_layout(number, kind)
         return number
@@ -224,21 +307,21 @@ class Widening:
             return buffer
         if (buffer, kind) not in self._versions:
             made = self._versions[buffer, kind] = self._new_buffer(buffer, kind)
-            self._copy(self._all(buffer), self._all(made))
+            order = FIRST if kind == FIRST else LAST
+            self._copy(self._all(buffer, order), self._all(made, order))
         return self._versions[buffer, kind]
 
-    def _all(self, buffer: int) -> int:
-        """A slot for all elements of a buffer, in all lanes."""
-        layout, dtype = self.layout(buffer), self._dtypes[buffer]
-        numpy_dtype = next(slot.view.dtype for slot in self._slots.values() if slot.dtype == dtype)
-        flat = View.in_c_order((layout.bytes // numpy_dtype.itemsize,), numpy_dtype)
-        return self.slot(buffer, layout.widened(flat))
+    def _all(self, buffer: int, order: str) -> int:
+        """A slot for all elements of a buffer, in all lanes, which are its first or its last dimension."""
+        layout, dtype = self.layout(buffer), DTYPES[self._dtypes[buffer]]
+        flat = View.in_c_order((layout.bytes // dtype.itemsize,), dtype)
+        return self.slot(buffer, layout.widened(flat, int(order == FIRST)))
 
     def _copy(self, source: int, target: int) -> None:
         self.add(_COPIES[self._slots[source].dtype], target, (source,))
 
 
-def _with_lanes(tape: TapeView, given: Sequence[int]) -> set[int]:
+def depending_on(tape: TapeView, given: Sequence[int]) -> set[int]:
     """The buffers that depend on some of them: all that an instruction writes that has lanes."""
     found: set[int] = set()
     new = set(given)

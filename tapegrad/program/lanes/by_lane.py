@@ -1,0 +1,20 @@
+"""Instructions that run for one lane after another, on buffers in which each lane is whole."""
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.tape_entries import Instruction
+from tapegrad.program.lanes.layout import FIRST
+from tapegrad.program.lanes.widening import Widening
+
+
+def by_lane(made: Widening, each: Instruction) -> None:
+    """The instruction itself, for one lane after another. What is written in place has lanes already before."""
+    in_place = kernel_table.row(each.op).in_place
+    operands = [
+        made.first_lane(slot, made.buffer(slot, FIRST))
+        if made.has_lanes(slot) or (in_place and j == 0)
+        else slot
+        for j, slot in enumerate(each.operands)
+    ]
+    target = made.result(each.result, FIRST)
+    made.emit_by_lane(each, made.first_lane(each.result, target), operands)
+    made.copy_back(each.result, target)

@@ -1,0 +1,95 @@
+"""Ops of stacks over lanes: of matrices, or of lines, of which those of all lanes are one stack.
+
+Stacks are in C order with the lanes in front; what a kernel does for a stack of small matrices, many at once, it does
+for those of all lanes.
+"""
+
+from typing import Any
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.tape_entries import Instruction
+from tapegrad.ops.params import ArgsortParams, LuParams, read
+from tapegrad.program.lanes.by_lane import by_lane
+from tapegrad.program.lanes.widening import Widening
+
+# Ops of stacks, with the operands that may be one for all of a stack, where `stride` is 0
+MATRICES: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(
+        (
+            "inv",
+            "cholesky",
+            "det",
+            "expm",
+            "sqrtm",
+            "sylvester",
+            "lu",
+            "lu_triangles",
+            "lu_pivots",
+            "eigh",
+            "eig",
+            "qr",
+            "svd",
+        ),
+        (),
+    ),
+    "lu_solve": (0, 2),
+    "solve_triangular": (0,),
+    "pinv": (1,),
+    "exchange_rows": (1,),
+}
+
+NAMES = {*MATRICES, "slogdet", "argsort", "argextreme"}
+
+
+def matrices(made: Widening, each: Instruction) -> None:
+    """Widen an op of matrices."""
+    row = kernel_table.row(each.op)
+    record: Any = row.params
+    params = read(record, each.params)
+    changed = {"matrices": params.matrices * made.lanes}
+    one_for_all, again = MATRICES[row.name], 1
+    if one_for_all:
+        one_of_all = params.matrices == 1 or not params.stride
+        shared = one_of_all and not any(made.has_lanes(each.operands[j]) for j in one_for_all)
+        changed["stride"] = int(not shared)
+        again = 1 if params.stride else params.matrices
+        one_for_all = one_for_all if shared else ()
+    operands = [
+        slot if j in one_for_all else made.stack(slot, again if j in MATRICES[row.name] else 1)
+        for j, slot in enumerate(each.operands)
+    ]
+    _emit(made, each, operands, params._replace(**changed))
+
+
+def slogdet(made: Widening, each: Instruction) -> None:
+    """Widen signs and logarithms, of which all signs come first."""
+    params = read(LuParams, each.params)
+    if params.matrices > 1 or not made.is_whole(each.result):
+        by_lane(made, each)
+        return
+    operands = [made.stack(slot) for slot in each.operands]
+    result = made.view(each.result, made.result(each.result))
+    made.emit(each, result, operands, params._replace(matrices=made.lanes))
+
+
+def lines(made: Widening, each: Instruction) -> None:
+    """Widen an op of lines."""
+    record: Any = kernel_table.row(each.op).params
+    params = read(record, each.params)
+    operands = [made.stack(slot) for slot in each.operands]
+    _emit(made, each, operands, params._replace(lines=params.lines * made.lanes))
+
+
+def argsort(made: Widening, each: Instruction) -> None:
+    """Widen the order of lines. Numbers that go through all lines begin anew in each lane."""
+    params = read(ArgsortParams, each.params)
+    if params.numbered_through and params.lines > 1:
+        by_lane(made, each)
+    else:
+        lines(made, each._replace(params=tuple(params._replace(numbered_through=0))))
+
+
+def _emit(made: Widening, each: Instruction, operands: list[int], params: Any) -> None:
+    stack, buffer = made.result_stack(each.result)
+    made.emit(each, stack, operands, params)
+    made.copy_from_stack(each.result, buffer)
