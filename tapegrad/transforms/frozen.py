@@ -77,7 +77,7 @@ class Book:
                 if way is not self.ways[0]:  # a new list: other threads may go through the old one
                     self.ways = [way, *(other for other in self.ways if other is not way)]
                 return way.trace, outputs
-            failed.append(str(way.trace.recording.guard_places[stopped]))
+            failed += [str(place) for place in way.trace.recording.guard_places[stopped : stopped + 1]]
         return failed
 
 

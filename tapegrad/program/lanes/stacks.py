@@ -6,12 +6,16 @@ for those of all lanes.
 
 from typing import Any
 
+import numpy as np
+
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape_entries import Instruction
-from tapegrad.ops.params import ArgsortParams, LuParams, read
+from tapegrad.ops import CODES
+from tapegrad.ops.params import RAISE, ArgsortParams, LocateParams, LuParams, read
 from tapegrad.program.lanes.by_lane import by_lane
 from tapegrad.program.lanes.widening import Widening
 
+_LOCATE = CODES["locate"]
 # Ops of stacks, with the operands that may be one for all of a stack, where `stride` is 0
 MATRICES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(
@@ -38,6 +42,7 @@ MATRICES: dict[str, tuple[int, ...]] = {
     "exchange_rows": (1,),
 }
 
+_OF_COLUMNS = ("lu_solve", "solve_triangular")
 NAMES = {*MATRICES, "slogdet", "argsort", "argextreme"}
 
 
@@ -58,6 +63,8 @@ def matrices(made: Widening, each: Instruction) -> None:
         slot if j in one_for_all else made.stack(slot, again if j in MATRICES[row.name] else 1)
         for j, slot in enumerate(each.operands)
     ]
+    if row.name in _OF_COLUMNS:  # a vector is one column of each matrix
+        operands[1] = made.as_columns(operands[1])
     _emit(made, each, operands, params._replace(**changed))
 
 
@@ -81,15 +88,24 @@ def lines(made: Widening, each: Instruction) -> None:
 
 
 def argsort(made: Widening, each: Instruction) -> None:
-    """Widen the order of lines. Numbers that go through all lines begin anew in each lane."""
+    """Widen the order of lines. Numbers that go through all lines of an instance begin anew in each lane."""
     params = read(ArgsortParams, each.params)
-    if params.numbered_through and params.lines > 1:
-        by_lane(made, each)
-    else:
-        lines(made, each._replace(params=tuple(params._replace(numbered_through=0))))
+    in_lines = params._replace(lines=params.lines * made.lanes, numbered_through=0)
+    operands = [made.stack(slot) for slot in each.operands]
+    if not params.numbered_through or params.lines == 1:
+        _emit(made, each, operands, in_lines)
+        return
+    stack, buffer = made.result_stack(each.result)
+    places = made.stack_like(stack)
+    made.emit(each, places, operands, in_lines)
+    first = np.arange(params.lines, dtype=np.int64) * params.length
+    firsts = made.constant(np.tile(np.repeat(first, params.length), made.lanes))
+    made.add(_LOCATE, stack, (firsts, places), LocateParams(params.length, 1, RAISE, 1))
+    made.copy_from_stack(each.result, buffer)
 
 
 def _emit(made: Widening, each: Instruction, operands: list[int], params: Any) -> None:
     stack, buffer = made.result_stack(each.result)
-    made.emit(each, stack, operands, params)
+    name = kernel_table.row(each.op).name
+    made.emit(each, made.as_columns(stack) if name in _OF_COLUMNS else stack, operands, params)
     made.copy_from_stack(each.result, buffer)

@@ -165,6 +165,11 @@ class Widening:
         self._copy(self.slot(source, spread), made)
         return made
 
+    def as_columns(self, stack: int) -> int:
+        """A slot for a stack of matrices: of vectors one with a column each."""
+        seen = self._slots[stack]
+        return self._in_front(seen.buffer, (*seen.shape[1:], 1)) if len(seen.shape) == 2 else stack
+
     def stack_like(self, stack: int) -> int:
         """A slot for a new stack like another one."""
         seen = self._slots[stack]

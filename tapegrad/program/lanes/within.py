@@ -207,8 +207,8 @@ class _Appended:
         return self._bases[buffer]
 
     def _allocated(self, entry: Any) -> int:
-        """A slot on a new buffer."""
+        """A slot on a new buffer of zeros, to which sums are added."""
         count = self._made.entry_of_buffer(entry.buffer).bytes // DTYPES[entry.dtype].itemsize
-        slot = checked(slots.allocate(self._recorder.header, entry.dtype, (count,), False), "vmap", (count,))
+        slot = checked(slots.allocate(self._recorder.header, entry.dtype, (count,), True), "vmap", (count,))
         self._held.append(from_slot(self._recorder, slot))
         return slot
