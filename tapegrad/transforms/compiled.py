@@ -131,7 +131,7 @@ class Compiled(UnlessNested):
         Path(path).write_bytes(self._packed())
 
     def last_failure(self) -> str:
-        """Say where calls from compiled code or C have stopped last because they went no way that was recorded.
+        """Return where calls from compiled code or C have stopped last that went no way that was recorded.
 
         Returns
         -------
