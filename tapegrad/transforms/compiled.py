@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
@@ -97,13 +97,13 @@ class Compiled(UnlessNested):
         self._returned.append(result)
         return fresh[0], leaves_of(result)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
         """Write it to a file, which `load` makes a compiled function of in any process, without the function.
 
         Parameters
         ----------
-        path : str or os.PathLike
-            The file's name. It is an ``.npz`` of plain arrays, without pickles.
+        path : str, os.PathLike or file-like object
+            The file's name, or what bytes are written to. It is an ``.npz`` of plain arrays, without pickles.
 
         Raises
         ------
@@ -128,7 +128,11 @@ class Compiled(UnlessNested):
         >>> loaded(np.array([1.0, 2.0]))
         array([2., 4.])
         """
-        Path(path).write_bytes(self._packed())
+        content = self._packed()
+        if isinstance(path, str | os.PathLike):
+            Path(path).write_bytes(content)
+        else:
+            path.write(content)
 
     def last_failure(self) -> str:
         """Return where calls from compiled code or C have stopped last that went no way that was recorded.
@@ -163,7 +167,7 @@ class Compiled(UnlessNested):
     def __reduce__(self) -> Any:
         """Pickle it by content, as `save` writes it; where that cannot be, by the function and the examples."""
         try:
-            return _loaded, (self._packed(),)
+            return _unpickled, (self._packed(),)
         except (TypeError, ValueError):
             return Compiled, (self.function, self._examples, self._fuse)
 
@@ -200,6 +204,10 @@ def _loaded(content: bytes) -> Compiled:
     return Compiled._of(content)
 
 
+def _unpickled(content: bytes) -> Compiled:
+    return _checked(content, "a pickle")
+
+
 def load(
     file: Any,
     mmap_mode: Any = None,
@@ -214,7 +222,7 @@ def load(
     Parameters
     ----------
     file : file-like object, str or os.PathLike
-        A file's name. What is no compiled function is read by NumPy.
+        A file's name, or what bytes are read from. What is no compiled function is read by NumPy.
     mmap_mode, allow_pickle, fix_imports, encoding, max_header_size
         Of arrays, as `numpy.load` has them. A compiled function takes none of them into account.
 
@@ -249,14 +257,27 @@ def load(
     >>> loaded(np.array([1.0, 2.0]), 3.0)
     {'product': array([3., 6.])}
     """
-    if isinstance(file, str | os.PathLike):
-        with open(file, "rb") as stream:
-            if is_ours(stream.read(FIRST_BYTES)):
-                stream.seek(0)
-                return _checked(stream.read(), os.fspath(file))
+    content = _content_of(file)
+    if content is not None:
+        return _checked(content, getattr(file, "name", file))
     return np.load(
         file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size
     )  # fmt: skip
+
+
+def _content_of(file: Any) -> bytes | None:
+    """The bytes of a file that holds a compiled function, `None` of all others."""
+    if isinstance(file, str | os.PathLike):
+        with open(file, "rb") as stream:
+            return _content_of(stream)
+    if not (hasattr(file, "read") and hasattr(file, "seek")):
+        return None
+    start = file.tell()
+    first = file.read(FIRST_BYTES)
+    file.seek(start)
+    ours = isinstance(first, bytes) and is_ours(first)
+    content: bytes | None = file.read() if ours else None
+    return content
 
 
 def _checked(content: bytes, path: Any) -> Compiled:

@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import io
 import json
 import os
 import pickle
@@ -89,6 +90,21 @@ def test_what_is_loaded_computes_bit_for_bit_the_same(name: str, tmp_path: Path)
     assert repr(loaded) == repr(h)
     same(loaded(*args), h(*args))
     assert pickle.loads(pickle.dumps(h)) is loaded is pickle.loads(pickle.dumps(loaded))
+
+
+def test_a_file_may_be_open(tmp_path: Path) -> None:
+    h = tg.compile(tg.grad(rosenbrock), X)
+    stream = io.BytesIO()
+    stream.write(b"before")
+    h.save(stream)
+    np.save(stream, X)
+    stream.seek(6)
+    content = saved(h, tmp_path).read_bytes()
+    assert stream.getvalue()[6:].startswith(content)
+    with (tmp_path / "function.tape").open("rb") as file:
+        assert tg.load(file) is tg.load(io.BytesIO(content)) is tg.load(tmp_path / "function.tape")
+    stream.seek(6 + len(content))
+    np.testing.assert_array_equal(tg.load(stream), X)
 
 
 def test_all_ways_are_in_one_file_and_their_guards_hold(tmp_path: Path) -> None:
@@ -182,6 +198,12 @@ def test_later_formats_and_damaged_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(container.written({**header, "format": container.FORMAT + 1}, arrays))
     with pytest.raises(ValueError, match=f"has format {container.FORMAT + 1}.*load it with a newer one"):
         tg.load(path)
+    other = {name: array.astype(array.dtype.newbyteorder()) for name, array in arrays.items()}
+    path.write_bytes(container.written(header, other))
+    with pytest.raises(ValueError, match="a machine of another byte order has written it"):
+        tg.load(path)
+    with pytest.raises(ValueError, match="a pickle holds no compiled function"):
+        pickle.loads(pickle.dumps(tg.load(io.BytesIO(content))).replace(b"rosenbrock", b"rosenbrack"))
     for end in (100, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:end])
         with pytest.raises(ValueError, match="no compiled function that can be loaded"):

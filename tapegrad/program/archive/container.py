@@ -78,6 +78,9 @@ def _array(content: bytes) -> np.ndarray:
     stream = io.BytesIO(content)
     refuse_unless(np.lib.format.read_magic(stream) == (1, 0), "an array of another version")
     shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+    refuse_unless(
+        dtype.isnative, f"a machine of another byte order has written it: an array of dtype {dtype}"
+    )
     refuse_unless(dtype in _DTYPES and not in_columns, f"an array of dtype {dtype}")
     rest = content[stream.tell() :]
     refuse_unless(
