@@ -36,7 +36,8 @@ FORM_RULES: tuple[Rule, ...] = (
     rules.shapes_fit,
     rules.parameters_fit,
 )
-INSTRUCTION_RULES = (*PLACE_RULES, *FORM_RULES)
+ORIGIN_RULES: tuple[Rule, ...] = (rules.factors_come_from_their_matrices,)
+INSTRUCTION_RULES = (*PLACE_RULES, *FORM_RULES, *ORIGIN_RULES)
 DERIVATIVE_RULES: tuple[Rule, ...] = (
     rules.derivatives_come_from_an_operand,
     rules.only_floats_have_derivatives,
@@ -151,6 +152,7 @@ def _check_entries(t: TapeView, what: str) -> None:
     _apply(PLACE_RULES[:1], t, range(len(t.instructions)), "instruction", what)
     _apply(PLACE_RULES[1:], t, t.live, "instruction", what)
     _check_forms(t, what)
+    _apply(ORIGIN_RULES, t, t.live, "instruction", what)
     _apply(DERIVATIVE_RULES, t, sorted(t.slots_on), "buffer", what)
 
 

@@ -3,6 +3,8 @@
 A rule takes a view of the tape and the number of an entry, and says what is wrong with it; nothing if it holds.
 """
 
+from typing import Any
+
 import numpy as np
 
 from tapegrad.engine import kernel_table
@@ -17,6 +19,12 @@ from tapegrad.engine.tape.layout import (
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import CODES, COPY, Row
 from tapegrad.ops.params import read
+
+# For each op that stands on the factors of matrices, the operand that they are.
+_FACTORS = {"lu_solve": 2, "lu_triangles": 1, "lu_pivots": 0, "det": 1, "slogdet": 1}
+STANDING_ON_FACTORS = {CODES[name]: operand for name, operand in _FACTORS.items()}
+_LU = CODES["lu"]
+
 
 # --- the lists of free entries ---------------------------------------------------------------------------------
 
@@ -184,6 +192,34 @@ def parameters_fit(t: TapeView, i: int) -> str:
     except ValueError as error:
         return str(error)
     return str(found.broken([operand.view for operand in t.operands(i)], t.result(i).view))
+
+
+def factors_come_from_their_matrices(t: TapeView, i: int) -> str:
+    """Row exchanges, which kernels trust, are what has factored matrices of the same kind, or a constant."""
+    instruction = t.instructions[i]
+    number = STANDING_ON_FACTORS.get(instruction.op)
+    if number is None:
+        return ""
+    factors = t.slots[instruction.operands[number]]
+    writers = t.writers.get(factors.buffer, [])
+    if not writers and factors.buffer not in {t.slots[s].buffer for s in t.inputs}:
+        return ""
+    if len(writers) != 1 or t.instructions[writers[0]].op != _LU:
+        return f"operand {number} is not what `lu` gives"
+    made, matrices = t.result(writers[0]), t.operands(writers[0])[0]
+    if made.view != factors.view:
+        return f"operand {number} is only a part of what `lu` gives"
+    if tuple(t.instructions[writers[0]].params) != _matrices(t, i):
+        return f"operand {number} is of other matrices"
+    own = t.operands(i)[0].dtype if _row(t, i).arity > 1 else matrices.dtype
+    return "" if own == matrices.dtype else f"operand {number} is of matrices of another dtype"
+
+
+def _matrices(t: TapeView, i: int) -> tuple[int, int]:
+    """How many matrices the factors of an instruction are of, and of how many rows."""
+    record: Any = _row(t, i).params
+    params = read(record, t.instructions[i].params)
+    return params.matrices if getattr(params, "stride", 1) else 1, params.n
 
 
 # --- buffers ---------------------------------------------------------------------------------------------------

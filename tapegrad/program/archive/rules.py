@@ -13,14 +13,9 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.layout import MAX_NDIM
 from tapegrad.engine.tape_view import Slot, TapeView
-from tapegrad.ops import CODES
+from tapegrad.engine.verify.rules import STANDING_ON_FACTORS
 from tapegrad.ops.params import Region, read, words_of
 from tapegrad.program.archive.fields import most_bytes
-
-# For each op that stands on the factors of matrices, the operand that they are: kernels trust their row exchanges.
-_FACTORS = {"lu_solve": 2, "lu_triangles": 1, "lu_pivots": 0, "det": 1, "slogdet": 1}
-_STANDING_ON_FACTORS = {CODES[name]: operand for name, operand in _FACTORS.items()}
-_LU = CODES["lu"]
 
 
 def it_calls_no_python(t: TapeView, i: int) -> str:
@@ -59,37 +54,13 @@ def _broken_region(region: Region) -> str:
     return f"a region of extents {region.extents} is larger than memory" if large else ""
 
 
-def factors_come_from_the_matrices(t: TapeView, i: int) -> str:
-    """Row exchanges are taken only from what has factored matrices of the same kind."""
+def factors_are_computed(t: TapeView, i: int) -> str:
+    """Row exchanges are no constants, which `engine.verify` takes on trust."""
     instruction = t.instructions[i]
-    number = _STANDING_ON_FACTORS.get(instruction.op)
-    if number is None:
+    number = STANDING_ON_FACTORS.get(instruction.op)
+    if number is None or t.slots[instruction.operands[number]].buffer in t.writers:
         return ""
-    factors = t.slots[instruction.operands[number]]
-    writers = t.writers.get(factors.buffer, [])
-    if len(writers) != 1 or t.instructions[writers[0]].op != _LU:
-        return f"operand {number} is not what `lu` gives"
-    made, matrices = t.result(writers[0]), t.operands(writers[0])[0]
-    if made.view != factors.view:
-        return f"operand {number} is only a part of what `lu` gives"
-    if tuple(t.instructions[writers[0]].params) != _matrices(t, i):
-        return f"operand {number} is of other matrices"
-    own = _matrices_dtype(t, i)
-    return "" if own in (None, matrices.dtype) else f"operand {number} is of matrices of another dtype"
-
-
-def _matrices(t: TapeView, i: int) -> tuple[int, int]:
-    """How many matrices the factors of an instruction are of, and of how many rows."""
-    instruction = t.instructions[i]
-    record: Any = kernel_table.row(instruction.op).params
-    params = read(record, instruction.params)
-    return params.matrices if getattr(params, "stride", 1) else 1, params.n
-
-
-def _matrices_dtype(t: TapeView, i: int) -> int | None:
-    """The dtype of the matrices that an instruction takes the factors of; `None` where it does not say."""
-    row = kernel_table.row(t.instructions[i].op)
-    return t.operands(i)[0].dtype if row.arity > 1 else None
+    return f"operand {number} is not what `lu` gives"
 
 
 def arguments_are_whole_and_only_read(t: TapeView) -> str:
@@ -136,5 +107,5 @@ def writers_follow_one_another(t: TapeView, b: int) -> str:
 
 PARAMETER_RULES = (it_calls_no_python, words_are_those_of_the_record)
 WRITER_RULES = (writers_follow_one_another,)
-FACTOR_RULES = (factors_come_from_the_matrices,)
+FACTOR_RULES = (factors_are_computed,)
 WHOLE_RULES = (arguments_are_whole_and_only_read, results_are_whole_and_computed)
