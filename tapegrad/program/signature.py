@@ -168,5 +168,5 @@ def _as_array(leaf: Any) -> np.ndarray | None:
     if not (array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative):
         array = np.array(array, array.dtype.newbyteorder("="), order="C")
     canonical = DTYPES[DTYPE_CODES[array.dtype]]
-    # Unpickled arrays have dtype objects of their own, and compiled code knows them by address.
+    # Compiled code knows dtypes by their numbers, and int64 has two where it is also `longlong`.
     return array if array.dtype is canonical else array.view(canonical)

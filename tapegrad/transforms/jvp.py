@@ -140,10 +140,7 @@ def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
     if is_tensor(array):
         return array
     dtype = primal.dtype.newbyteorder("=") if primal.dtype.kind == "f" else array.dtype
-    # Not by np.array, which may keep an equal dtype object: compiled code compares dtypes by address.
-    direction = np.empty(array.shape, np.float32 if dtype == np.float32 else np.float64)
-    direction[...] = array
-    return direction
+    return np.array(array, np.float32 if dtype == np.float32 else np.float64, order="C")
 
 
 # --- on Tensors --------------------------------------------------------------------------------------------------

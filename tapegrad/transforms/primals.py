@@ -78,7 +78,7 @@ class Primals(Uncopied):
 
 
 def _copied(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """Return a copy with this dtype object: compiled code compares dtypes by address, and `np.array` may change it."""
+    """Return a copy of this shape and dtype."""
     copy = np.empty(shape, dtype)
     copy[...] = value
     return copy
