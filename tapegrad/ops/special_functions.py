@@ -121,7 +121,8 @@ def _rise(x: str, step: str) -> str:
 
 # lgamma(x+1/2)-lgamma(x)-log(x)/2 and its derivative, which are small for large x: the continued fractions of the
 # square of a ratio of gamma functions (Brouncker's), and of a difference of digamma functions (Stieltjes').
-_HALF_STEP = _fraction("8*x0-2", *(str(_k * _k) for _k in range(1, 19, 2)))
+_ODD_SQUARES = tuple(str(_k * _k) for _k in range(1, 19, 2))
+_HALF_STEP = _fraction("8*x0-2", *_ODD_SQUARES)
 _HALF_STEP_DOT = _fraction("4*x0-1", *(str(_k * _k) for _k in range(1, 10)))
 
 GAMMA = (
@@ -175,8 +176,16 @@ _STIRLING_OF_LESS = (
     f"where({_LESS}<30, lgamma({_LESS})-({_LESS}-0.5)*log({_LESS})+{_LESS}-half_log_2pi, {_stirling(_LESS)})"
 )
 _TO_MODE = "(x2*x1-(1-x2)*x0)"
+
+
+def _log_of_share(distance: str, parameter: str, share: str) -> str:
+    """The logarithm of a share of both parameters, beside that which one of them has, from their distance."""
+    return f"where({distance}<-0.5*{parameter}, log({share}*((x0+x1)/{parameter})), log1p({distance}/{parameter}))"
+
+
 _BETA_DENSITY = (
-    f"where(({_MORE}>30)&(x2>0)&(x2<1), exp(x0*log1p({_TO_MODE}/x0)+x1*log1p(-{_TO_MODE}/x1)"
+    f"where(({_MORE}>30)&(x2>0)&(x2<1), exp(x0*{_log_of_share(_TO_MODE, 'x0', 'x2')}"
+    f"+x1*{_log_of_share('(-' + _TO_MODE + ')', 'x1', '(1-x2)')}"
     f"+{_stirling('(x0+x1)')}-{_stirling(_MORE)}-{_STIRLING_OF_LESS}-half_log_2pi)"
     "*sqrt(x0/(x0+x1)*x1)/(x2*(1-x2)), exp(xlogy(x0-1, x2)+xlog1py(x1-1, -x2)-betaln(x0, x1)))"
 )
@@ -252,13 +261,18 @@ BESSEL = (
 )  # fmt: skip
 
 # --- distributions ---------------------------------------------------------------------------------------------------
+# gamma((x+1)/2)/gamma(x/2)/sqrt(x), for large x by Brouncker's continued fraction.
+_OF_T = (
+    "where(x0<16, poch(0.5*x0, 0.5)/sqrt(x0), "
+    f"sqrt_half*sqrt(1+({_fraction('4*x0-2', *_ODD_SQUARES)}-1)/(2*x0)))"
+)
 
 DISTRIBUTIONS = (
     # The distribution function of Student's t with x0 degrees of freedom.
     Op(
         "stdtr", "incomplete", "stdtr(x0, x1)",
-        (_UNKNOWN, "poch(0.5*x0, 0.5)/(sqrt(x0)*sqrt_pi)*exp(-0.5*(x0+1)*log1p(square(x1)/x0))"),
-        ((0.5, 9.0), (-4.0, 4.0)), home="tapegrad.special", arguments=("df", "t"),
+        (_UNKNOWN, f"{_OF_T}/sqrt_pi*exp(-0.5*(x0+1)*log1p(square(x1)/x0))"),
+        ((0.6, 9.0), (-4.0, 4.0)), home="tapegrad.special", arguments=("df", "t"),
     ),
     # Less the logarithm of x2 it is the logarithm of the normal density with mean x1 and deviation x2.
     Op(

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapegrad.frontend.tensor import Tensor
-from tapegrad.stats.functions import exp, log, log1p, where
+from tapegrad.stats.functions import exp, log, log_share, where
 from tapegrad.stats.parameters import (
     Domain,
     is_number,
     less,
     parse,
     positive,
+    usable,
     valid_or_nan,
     validity,
     variable,
@@ -239,8 +240,8 @@ class Continuous:
         """
         if self.quantile is None:
             raise NotImplementedError(f"{self._full('ppf')}: there is no closed form of its quantiles")
-        *shapes, loc, scale = self._valid("ppf", args, kwds)
-        share = variable(q, self._full("ppf"))
+        share, parameters = variable(q, self._full("ppf")), self._parameters("ppf", args, kwds)
+        *shapes, loc, scale = self._checked(share, parameters)
         z = where((share < 0) | (share > 1), math.nan, self.quantile(share, *shapes))
         return _scaled(z, loc, scale)
 
@@ -252,21 +253,20 @@ class Continuous:
     def _parameters(self, method: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> list[Any]:
         return parse(self._full(method), (*self.shapes, "loc", "scale"), args, kwds)
 
-    def _valid(self, method: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> list[Any]:
-        return self._checked(self._parameters(method, args, kwds))
-
-    def _checked(self, parameters: list[Any]) -> list[Any]:
-        """Return the parameters with a scale that is nan where one of them is outside of its domain."""
+    def _checked(self, x: Tensor, parameters: list[Any]) -> list[Any]:
+        """Return the parameters with a scale that is nan where one of them is outside of its domain, for `x`."""
         *shapes, loc, scale = parameters
         valid = validity(self.shapes, shapes)
+        shapes = usable(shapes, valid)
         if self.relation is not None:
             valid.append(self.relation(*shapes))
-        return [*shapes, loc, valid_or_nan(scale, *valid, positive(scale))]
+        return [*shapes, loc, valid_or_nan(scale, *valid, positive(scale), beside=[x, *parameters])]
 
     def _standard(self, x: Any, parameters: list[Any], method: str) -> tuple[Tensor, list[Any], Any]:
         """Return the standard variable, the shape parameters and the scale."""
-        *shapes, loc, scale = self._checked(parameters)
-        moved = less(variable(x, self._full(method)), loc)
+        own = variable(x, self._full(method))
+        *shapes, loc, scale = self._checked(own, parameters)
+        moved = less(own, loc)
         return (moved if is_number(scale) and scale == 1 else moved / scale), shapes, scale
 
     def _inside(self, z: Tensor, shapes: list[Any], value: Any, below: float, above: float) -> Any:
@@ -308,15 +308,11 @@ def _exponential(function: Function | None) -> Function | None:
 
 
 def _logarithm(function: Function | None, complement: Function | None) -> Function | None:
-    """Make the logarithm of a probability, by the complement where that is small."""
+    """Make the logarithm of a probability."""
     if function is None or complement is None:
         return None
 
-    def logarithm(z: Any, *shapes: Any) -> Any:
-        rest = complement(z, *shapes)
-        return where(rest < 0.5, log1p(-rest), log(function(z, *shapes)))
-
-    return logarithm
+    return lambda z, *shapes: log_share(function(z, *shapes), complement(z, *shapes))
 
 
 def _scaled(z: Tensor, loc: Any, scale: Any) -> Tensor:

@@ -20,6 +20,7 @@ from tapegrad.stats.functions import (
     half_step,
     log,
     log1mexp,
+    log1mexp_of_exp,
     log1p,
     log_expit,
     log_ndtr,
@@ -79,12 +80,19 @@ def _log_density_of_cauchy(z: Any) -> Any:
     return -_LOG_PI - where(size > _FAR, 2.0 * log(size), log1p(square(z)))
 
 
+def _quantile_of_cauchy(q: Any) -> Any:
+    """By the distance from the nearer end, which can be small, or from the median."""
+    at_end = where(q < 0.5, -1.0 / tan(math.pi * q), 1.0 / tan(math.pi * (1.0 - q)))
+    from_median = q - 0.5
+    return where(absolute(from_median) < 0.25, tan(math.pi * from_median), at_end)
+
+
 cauchy = Continuous(
     name="cauchy",
     log_density=_log_density_of_cauchy,
     cumulative=lambda z: arctan2(1.0, -z) / math.pi,
     survival=lambda z: arctan2(1.0, z) / math.pi,
-    quantile=lambda q: where(q < 0.5, -1.0 / tan(math.pi * q), 1.0 / tan(math.pi * (1.0 - q))),
+    quantile=_quantile_of_cauchy,
 )
 
 laplace = Continuous(
@@ -112,7 +120,7 @@ gumbel_r = Continuous(
     log_density=lambda z: -z - exp(-z),
     log_cumulative=lambda z: -exp(-z),
     survival=lambda z: -expm1(-exp(-z)),
-    log_survival=lambda z: log1mexp(exp(-z)),
+    log_survival=lambda z: log1mexp_of_exp(-z),
     quantile=lambda q: -log(-log(q)),
 )
 
@@ -120,7 +128,7 @@ gumbel_l = Continuous(
     name="gumbel_l",
     log_density=lambda z: z - exp(z),
     cumulative=lambda z: -expm1(-exp(z)),
-    log_cumulative=lambda z: log1mexp(exp(z)),
+    log_cumulative=log1mexp_of_exp,
     log_survival=lambda z: -exp(z),
     quantile=lambda q: log(-log1p(-q)),
 )
@@ -151,8 +159,8 @@ invgamma = Continuous(
     shapes={"a": positive},
     support=_FROM_0,
     log_density=lambda z, a: where(z == 0, -math.inf, -(a + 1.0) * log(z) - 1.0 / z - gammaln(a)),
-    cumulative=lambda z, a: gammaincc(a, 1.0 / z),
-    survival=lambda z, a: gammainc(a, 1.0 / z),
+    cumulative=lambda z, a: where(z == 0, 0.0, gammaincc(a, 1.0 / z)),
+    survival=lambda z, a: where(z == 0, 1.0, gammainc(a, 1.0 / z)),
 )
 
 chi2 = Continuous(
@@ -171,15 +179,23 @@ def _log_density_of_f(z: Any, dfn: Any, dfd: Any) -> Any:
     return xlogy(n - 1.0, z) + n * log(ratio) - (n + d) * log1p(ratio * z) - betaln(n, d)
 
 
+def _share_of_f(near: Any, far: Any) -> Any:
+    """Make a probability of two functions, of which one is given a small number where the other's is close to 1."""
+
+    def probability(z: Any, dfn: Any, dfd: Any) -> Any:
+        ratio, n, d = dfn / dfd * z, 0.5 * dfn, 0.5 * dfd
+        return where(ratio < 1, near(n, d, ratio / (1.0 + ratio)), far(d, n, 1.0 / (1.0 + ratio)))
+
+    return probability
+
+
 f = Continuous(
     name="f",
     shapes={"dfn": positive, "dfd": positive},
     support=_FROM_0,
     log_density=_log_density_of_f,
-    cumulative=lambda z, dfn, dfd: betainc(
-        0.5 * dfn, 0.5 * dfd, where(z == math.inf, 1.0, z / (z + dfd / dfn))
-    ),
-    survival=lambda z, dfn, dfd: betainc(0.5 * dfd, 0.5 * dfn, 1.0 / (1.0 + dfn / dfd * z)),
+    cumulative=_share_of_f(betainc, betaincc),
+    survival=_share_of_f(betaincc, betainc),
 )
 
 
@@ -208,14 +224,19 @@ def _log_density_of_weibull_min(z: Any, c: Any) -> Any:
     return masked_multiply(c - 1.0, y) - exp(c * y) + log(c)
 
 
+def _power_of_weibull_min(z: Any, c: Any) -> Any:
+    """A nan to the power of 0 is 1, and 0 is no shape."""
+    return power(z, where(c > 0, c, math.nan))
+
+
 weibull_min = Continuous(
     name="weibull_min",
     shapes={"c": positive},
     support=_FROM_0,
     log_density=_log_density_of_weibull_min,
-    cumulative=lambda z, c: -expm1(-power(z, c)),
-    log_cumulative=lambda z, c: log1mexp(power(z, c)),
-    log_survival=lambda z, c: -power(z, c),
+    cumulative=lambda z, c: -expm1(-_power_of_weibull_min(z, c)),
+    log_cumulative=lambda z, c: log1mexp_of_exp(where(c > 0, c, math.nan) * log(z)),
+    log_survival=lambda z, c: -_power_of_weibull_min(z, c),
     quantile=lambda q, c: power(-log1p(-q), 1.0 / c),
 )
 
@@ -225,7 +246,7 @@ halfnorm = Continuous(
     log_density=lambda z: normal_exponent(z, 0.0, 1.0) + _LOG_2,
     cumulative=lambda z: erf(_SQRT_HALF * z),
     survival=lambda z: 2.0 * ndtr(-z),
-    log_survival=lambda z: log_ndtr(-z) + _LOG_2,
+    log_survival=lambda z: where(z < 1, log1p(-erf(_SQRT_HALF * z)), log_ndtr(-z) + _LOG_2),
     quantile=lambda q: -ndtri(0.5 - 0.5 * q),
 )
 
@@ -234,7 +255,7 @@ rayleigh = Continuous(
     support=_FROM_0,
     log_density=lambda z: where(z == math.inf, -math.inf, log(z) - 0.5 * square(z)),
     cumulative=lambda z: -expm1(-0.5 * square(z)),
-    log_cumulative=lambda z: log1mexp(0.5 * square(z)),
+    log_cumulative=lambda z: log1mexp_of_exp(2.0 * log(z) - _LOG_2),
     log_survival=lambda z: -0.5 * square(z),
     quantile=lambda q: sqrt(-2.0 * log1p(-q)),
 )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapegrad.frontend.tensor import Tensor
-from tapegrad.stats.functions import exp, floor, log, where
-from tapegrad.stats.parameters import Domain, is_number, less, parse, valid_or_nan, validity, variable
+from tapegrad.stats.functions import exp, floor, log_share, where
+from tapegrad.stats.parameters import Domain, is_number, less, parse, usable, valid_or_nan, validity, variable
 
 Function = Callable[..., Any]
 
@@ -160,7 +160,10 @@ class Discrete:
         >>> tg.stats.bernoulli.logcdf([0, 1], 0.5)
         Tensor([-0.69314718,  0.        ])
         """
-        return log(self._probability("cdf", k, args, kwds, 0.0))  # type: ignore[no-any-return]  # functions of the frontend take Any
+        z, shapes = self._standard(k, args, kwds, "logcdf")
+        whole = floor(z)
+        value = log_share(self.cumulative(whole, *shapes), self.survival(whole, *shapes))
+        return self._inside(z, shapes, value, -math.inf, 0.0)
 
     def logsf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
         """Compute the logarithm of `sf`.
@@ -183,10 +186,14 @@ class Discrete:
         >>> tg.stats.geom.logsf([1, 1000], 0.5)
         Tensor([  -0.69314718, -693.14718056])
         """
-        if self.log_survival is None:
-            return log(self._probability("sf", k, args, kwds, 1.0))  # type: ignore[no-any-return]  # functions of the frontend take Any
         z, shapes = self._standard(k, args, kwds, "logsf")
-        return self._inside(z, shapes, self.log_survival(floor(z), *shapes), 0.0, -math.inf)
+        whole = floor(z)
+        value = (
+            log_share(self.survival(whole, *shapes), self.cumulative(whole, *shapes))
+            if self.log_survival is None
+            else self.log_survival(whole, *shapes)
+        )
+        return self._inside(z, shapes, value, 0.0, -math.inf)
 
     # --- in standard form ------------------------------------------------------------------------------------------
 
@@ -197,7 +204,8 @@ class Discrete:
         name = f"tapegrad.stats.{self.name}.{method}"
         *shapes, loc = parse(name, (*self.shapes, "loc"), args, kwds)
         z = less(variable(k, name), loc)
-        return valid_or_nan(z.detach(), *validity(self.shapes, shapes)), shapes
+        valid = validity(self.shapes, shapes)
+        return valid_or_nan(z.detach(), *valid), usable(shapes, valid)
 
     def _probability(
         self, method: str, k: Any, args: tuple[Any, ...], kwds: dict[str, Any], below: float

@@ -53,8 +53,19 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 
 _LOG_2 = 0.6931471805599453
+_SMALL = -40.0
 
 
 def log1mexp(x: Any) -> Any:
     """``log(1 - exp(-x))`` for ``x >= 0``, by the one of two forms that loses no digits (Maechler 2012)."""
     return where(x < _LOG_2, log(-expm1(-x)), log1p(-exp(-x)))
+
+
+def log1mexp_of_exp(y: Any) -> Any:
+    """``log1mexp(exp(y))``, which is y where ``exp(y)`` adds nothing to it, and may be too small for a float."""
+    return where(y < _SMALL, y, log1mexp(exp(y)))
+
+
+def log_share(share: Any, rest: Any) -> Any:
+    """Return the logarithm of a probability, by what it lacks to 1 where that is small."""
+    return where(rest < 0.5, log1p(-rest), log(share))

@@ -3,11 +3,14 @@
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from tapegrad.frontend.elementwise import FUNCTIONS
 from tapegrad.frontend.elementwise import where as select
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.record import as_plain_number
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.tensor import Tensor
@@ -80,7 +83,7 @@ def positive_share(value: Any) -> Any:
 
 def count(value: Any) -> Any:
     """Return where a parameter is a whole number that is not negative."""
-    return both(value >= 0, value == (math.floor(value) if is_number(value) else _floor(value)))
+    return both(value >= 0, value % 1 == 0 if is_number(value) else value == _floor(value))
 
 
 def real(value: Any) -> Any:
@@ -101,11 +104,26 @@ def validity(domains: dict[str, Domain], values: list[Any]) -> list[Any]:
     return [domain(value) for domain, value in zip(domains.values(), values, strict=True)]
 
 
-def valid_or_nan(value: Any, *conditions: Any) -> Any:
-    """Return a value, and nan where one of the conditions does not hold."""
+def usable(shapes: list[Any], valid: list[Any]) -> list[Any]:
+    """Return shape parameters with nan for plain numbers outside of their domain, which Python may not divide by."""
+    return [math.nan if each is False else value for value, each in zip(shapes, valid, strict=True)]
+
+
+def valid_or_nan(value: Any, *conditions: Any, beside: Sequence[Any] = ()) -> Any:
+    """Return a value, and nan where one of the conditions does not hold.
+
+    A plain number takes the dtype of the Tensors `beside` it, when it has to become one of several.
+    """
     for valid in conditions:
         if valid is False and is_number(value):
             value = math.nan
         elif valid is not True:
-            value = as_plain_number(select(valid, value, math.nan), (value,))
+            number = _in_dtype_of(beside, value) if is_number(value) else value
+            value = as_plain_number(select(valid, number, math.nan), (value,))
     return value
+
+
+def _in_dtype_of(values: Sequence[Any], number: Any) -> Any:
+    """Return a plain number in the dtype of Tensors; as it is in a recording, which knows that it is one."""
+    dtypes = [value.dtype for value in values if isinstance(value, Tensor)]
+    return np.result_type(*dtypes).type(number) if dtypes and thread.mode.recorder is None else number

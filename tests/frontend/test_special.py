@@ -153,6 +153,31 @@ def test_derivatives_of_incomplete_beta_functions_with_large_parameters(a, b, un
         assert tg.grad(tg.special.betaincc, 2)(a, max(b, 2.0), x) == 0
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "x"),
+    [
+        (100.0, 5.0, 1 - 1e-12),
+        (5.0, 100.0, 1e-12),
+        (100.0, 5.0, 1 - 1e-5),
+        (10.3, 8.2e6, 3.5e-6),
+        (40.0, 3e6, 1e-7),
+    ],
+)
+def test_derivatives_of_incomplete_beta_functions_far_from_the_mode(a, b, x):
+    with mp.workdps(40):
+        exact = mp.mpf(x) ** (mp.mpf(a) - 1) * (1 - mp.mpf(x)) ** (mp.mpf(b) - 1) / mp.beta(a, b)
+    assert tg.grad(tg.special.betainc, 2)(a, b, x) == pytest.approx(float(exact), rel=1e-13)
+
+
+@pytest.mark.parametrize("df", [0.3, 15.0, 17.0, 1.8e4, 1e9])
+def test_derivatives_of_students_t_are_exact_for_any_degrees_of_freedom(df):
+    with mp.workdps(40):
+        v = mp.mpf(df)
+        factor = mp.exp(mp.loggamma((v + 1) / 2) - mp.loggamma(v / 2))
+        exact = factor / mp.sqrt(v * mp.pi) * (1 + mp.mpf(0.5) ** 2 / v) ** (-(v + 1) / 2)
+    assert tg.grad(tg.special.stdtr, 1)(df, 0.5) == pytest.approx(float(exact), rel=2e-15)
+
+
 @pytest.mark.parametrize("op", [op for op in ROWS if op.unknown], ids=lambda op: op.name)
 def test_derivatives_by_the_known_operand(op):
     operands = [0.5 * (low + high) + 0.13 for low, high in op.domains]

@@ -61,6 +61,20 @@ def test_outside_is_constant_and_wrong_parameters_are_nan(name):
                 assert np.isnan(found).all()
 
 
+@pytest.mark.parametrize("wrong", [np.nan, -1.0, 2.5])
+def test_numbers_of_trials_that_are_none_are_nan(wrong):
+    for value in (wrong, tg.tensor(wrong, constant=True)):
+        for method in METHODS:
+            assert np.isnan(getattr(tg.stats.binom, method)(1.0, value, 0.3).data)
+
+
+def test_logarithms_near_1_are_those_of_what_is_missing():
+    for name, k in (("nbinom", 1000.0), ("poisson", 40.0), ("geom", 1000.0)):
+        rest = ours(name).sf(k, *SHAPES[name]).data
+        assert 0 < rest < 1e-16
+        assert ours(name).logcdf(k, *SHAPES[name]).data == pytest.approx(-rest, rel=1e-12)
+
+
 def test_large_arguments_keep_their_digits():
     with mp.workdps(40):
         exact = mp.log(mp.binomial(10**6, 5 * 10**5)) - 10**6 * mp.log(2)

@@ -96,6 +96,8 @@ def test_parameters_outside_of_their_domain_give_nan(name):
     ]
     if name == "truncnorm":
         wrong.pop()
+    nothing = [np.nan] if name in ("truncnorm", "vonmises") else [np.nan, 0.0]
+    wrong += [(*shapes[:k], bad, *shapes[k + 1 :], LOC, SCALE) for k in range(len(shapes)) for bad in nothing]
     for parameters in wrong:
         for made in (list(parameters), [tg.tensor(value, constant=True) for value in parameters]):
             for method in METHODS:
@@ -252,6 +254,47 @@ def test_truncated_normal_without_an_end_is_certain_at_infinity():
 
 
 # --- calls -------------------------------------------------------------------------------------------------------
+
+
+FAR = {
+    "gumbel_r.logsf": (1e4, lambda z: -z),
+    "gumbel_l.logcdf": (-1e4, lambda z: z),
+    "weibull_min.logcdf": (1e-300, lambda z: mp.mpf(SHAPES["weibull_min"][0]) * mp.log(z)),
+    "rayleigh.logcdf": (1e-300, lambda z: 2 * mp.log(z) - mp.log(2)),
+    "halfnorm.logsf": (1e-5, lambda z: mp.log(mp.erfc(z / mp.sqrt(2)))),
+    "cauchy.ppf": (0.5 + 2**-30, lambda q: mp.tan(mp.pi * (q - 0.5))),
+    "f.cdf": (1e8, lambda z: mp.betainc(3.5, 1.5, 7 / (7 + 3 * z), 1, regularized=True)),
+    "f.sf": (1e-8, lambda z: mp.betainc(1.5, 3.5, 3 * z / (7 + 3 * z), 1, regularized=True)),
+}
+
+
+@pytest.mark.parametrize("which", FAR)
+def test_values_and_derivatives_far_out_keep_their_digits(which):
+    (name, method), (x, exact) = which.split("."), FAR[which]
+    found, slope = tg.value_and_grad(lambda z: getattr(ours(name), method)(z, *shapes_of(name)))(x)
+    with mp.workdps(60):
+        point = mp.mpf(x)
+        step = abs(point) * mp.mpf(10) ** -20
+        assert found == pytest.approx(float(exact(point)), rel=2e-15)
+        difference = (exact(point + step) - exact(point - step)) / (2 * step)
+        assert slope == pytest.approx(float(difference), rel=1e-13)
+
+
+def test_at_an_end_where_it_is_flat_derivatives_are_0():
+    for method in METHODS:
+        assert tg.grad(lambda z, method=method: getattr(tg.stats.invgamma, method)(z, 2.2))(0.0) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if shapes_of(name)])
+def test_shape_parameters_in_float32_leave_it_float32(name):
+    x = np.linspace(0.3, 0.6, 3, dtype=np.float32) + (name == "pareto")
+    for shapes in (map(np.float32, shapes_of(name)), [np.full(3, v, np.float32) for v in shapes_of(name)]):
+        given = tuple(shapes)
+        for method in METHODS:
+            found = getattr(ours(name), method)(x, *given)
+            assert found.dtype == np.float32, method
+    replayed = tg.jit(lambda x, *given: ours(name).logpdf(x, *given, scale=2.0))
+    assert replayed(x, *given).dtype == np.float32
 
 
 def test_log_densities_are_few_instructions():
