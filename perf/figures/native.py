@@ -9,6 +9,7 @@ import scipy.optimize
 
 import tapegrad as tg
 from perf.figures.base import Figure, Outcome, Settings, Target
+from perf.peers import Stopping, Unavailable, in_blocks
 from perf.workloads import Array
 from tapegrad.examples import nist
 from tapegrad.examples.nist.fit import NATIVE_SETTINGS, SETTINGS
@@ -100,6 +101,29 @@ def _check_fits(fits: Any, problem: tuple[Any, Any, Array, Array]) -> float:
     return 1e-3 * count / (time.process_time() - begun)
 
 
+def _beside_jax(
+    problem: tuple[Any, Any, Array, Array], fits: Any, tol: float, settings: Settings
+) -> list[str]:
+    """How many thousands of fits a second JAX does of the same algorithm, in the best of two ways."""
+    if "jax" in settings.without:
+        return ["JAX: left out on request"]
+    model, t, data, starts = problem
+    count, notes = 1 << 14, []
+    rows = data.reshape(len(data), -1)[:count]
+    for block, name in ((128, "in blocks of 128"), (count, "all at once")):
+        try:
+            run = in_blocks(model, t, rows, starts[:count], Stopping(tol, 51), block)
+        except Unavailable as reason:
+            return [f"JAX: {reason}"]
+        found = run()
+        both = fits.success[:count] & np.isfinite(found).all(axis=1)
+        if np.median(np.abs(found - fits.x[:count])[both] / np.abs(fits.x[:count])[both]) > 1e-6:
+            raise WrongFit("JAX has found other parameters")
+        seconds, _ = _cpu(run, settings.fewer(3, 1))
+        notes.append(f"the same algorithm by JAX, {name}: {1e-3 * count / seconds:.0f} thousand a second")
+    return notes
+
+
 def _many(make: Callable[[int], tuple[Any, Any, Array, Array]], tol: float, limit: float) -> Any:
     def measure(settings: Settings) -> Outcome:
         problem = make(settings.fewer(100_000, 20_000))
@@ -112,6 +136,7 @@ def _many(make: Callable[[int], tuple[Any, Any, Array, Array]], tol: float, limi
         notes = [
             f"{fits.nfev.mean():.2f} evaluations a fit, {fits.success.mean():.1%} converged",
             f"scipy.optimize.curve_fit: {scipys:.1f} thousand a second",
+            *_beside_jax(problem, fits, tol, settings),
         ]
         return Outcome(
             [Target("thousand fits a second, one core", rate, limit, "k/s", at_least=True)], notes=notes

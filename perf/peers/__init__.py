@@ -8,6 +8,8 @@ from perf.peers.base import Unavailable as Unavailable
 from perf.peers.base import enter as enter
 from perf.peers.base import load as load
 from perf.peers.base import tapegrad as tapegrad
+from perf.peers.batched_fits import Stopping as Stopping
+from perf.peers.batched_fits import in_blocks as in_blocks
 from perf.peers.fits import FUNCTIONS as FUNCTIONS
 from perf.peers.gradients import GRADIENTS as GRADIENTS
 from perf.peers.hessians import HESSIANS as HESSIANS
