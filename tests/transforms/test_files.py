@@ -61,6 +61,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "along": (lambda x, v: tg.jvp(rosenbrock, (x,), (v,)), (X, X)),
     "indices": (tg.value_and_grad(lambda x, i: tg.sum(x[i] ** 2)), (X, np.array([0, 1, 3]))),
     "matrices": (tg.grad(lambda a: tg.sum(tg.linalg.solve(a, X[:4])) + tg.linalg.det(a)), (MATRIX,)),
+    "guarded": (tg.grad(lambda x: tg.sum(x[: int(tg.sum(x))] ** 2) * float(tg.max(x) > 1)), (X,)),
     "closed over": (tg.value_and_grad(lambda x: tg.sum((x * X[::-1]) @ np.ones((6, 2)))), (X,)),
 }
 

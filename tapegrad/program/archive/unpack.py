@@ -183,6 +183,7 @@ class Unpacked:
         )
         array = self._constants[words[1]]
         refuse_unless(words[0] == len(array), f"a guard on {words[0]} bytes has a constant of {len(array)}")
+        self._kept.append(array)
         return tuple(GuardParams(words[0], int(array.ctypes.data)))
 
     def _check_what_is_read(self) -> None:
