@@ -22,36 +22,27 @@ class Shown:
         What the model is handed.
     data
         A row, or an image, for each fit.
-    weights
-        By fit and point, or by point: one over the standard deviations, 0 where a point is left out; `None` where all
-        are one.
-    has_errors
-        Whether the weights are those of standard deviations.
+    sigma, mask
+        Standard deviations of the points, and which of these are left out, as far as they were given.
     """
 
     predict: Callable[[np.ndarray], np.ndarray]
     t: Any
     data: np.ndarray
-    weights: np.ndarray | None
-    has_errors: bool
+    sigma: Any
+    mask: Any
 
     def is_left_out(self, number: int) -> np.ndarray:
         """Which points of a fit do not count."""
-        shape = self.data.shape[1:]
-        return np.zeros(shape, bool) if self.weights is None else self._weights(number) == 0
+        return self._of_fit(False if self.mask is None else self.mask, number)
 
     def errors(self, number: int) -> np.ndarray | None:
-        """Standard deviations of the points of a fit; nan where they do not count."""
-        if not self.has_errors:
-            return None
-        weights = self._weights(number)
-        spread: np.ndarray = np.divide(1.0, weights, out=np.full(weights.shape, np.nan), where=weights > 0)
-        return spread
+        """Standard deviations of the points of a fit, if they are known."""
+        return None if self.sigma is None else self._of_fit(self.sigma, number)
 
-    def _weights(self, number: int) -> np.ndarray:
-        assert self.weights is not None
-        weights = self.weights if self.weights.ndim == 1 else self.weights[number]
-        return weights.reshape(self.data.shape[1:])
+    def _of_fit(self, given: Any, number: int) -> np.ndarray:
+        one: np.ndarray = np.broadcast_to(given, self.data.shape)[number]
+        return one
 
 
 def draw(shown: Shown, fits: Sequence[tuple[int, np.ndarray, str]], figure: Any) -> Any:

@@ -8,6 +8,7 @@ import pytest
 import scipy.optimize
 
 import tapegrad as tg
+from tapegrad.optimize.native import many_fits
 
 T = np.linspace(0, 10, 40)
 COUNT = 60
@@ -226,6 +227,19 @@ def test_fits_that_take_another_way_are_done_by_themselves() -> None:
     fits = tg.optimize.curve_fit(model, T, np.outer(slopes, T), [[1.9]] * 80, threads=1)
     np.testing.assert_allclose(fits.x[:, 0], np.where(slopes < 2, slopes, np.sqrt(slopes + 2)), rtol=1e-6)
     assert fits.success.all()
+
+
+def test_lanes_take_the_way_of_the_first_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def model(t: Any, a: Any) -> Any:
+        return a * t if a < 2.0 else 2 * a * t
+
+    alone: list[int] = []
+    worker = many_fits.Worker
+    monkeypatch.setattr(many_fits, "Worker", lambda *given: alone.append(len(given) - 3) or worker(*given))
+    for start, slope in ((1.0, 1.1), (3.0, 6.6), (1.0, 1.2), (3.0, 6.8)):
+        fits = tg.optimize.curve_fit(model, T, np.tile(slope * T, (50, 1)), [start], threads=1)
+        np.testing.assert_allclose(fits.x, slope if slope < 2 else slope / 2)
+    assert alone == [1] * 4  # with a program over lanes each time, and nothing left to do one by one
 
 
 @pytest.mark.parametrize("count", [6, 100])

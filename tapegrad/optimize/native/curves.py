@@ -49,7 +49,8 @@ def fit(
     starts = np.ascontiguousarray(np.broadcast_to(starts, (count, size)))
     threads = checked_threads(options.pop("threads", None), "curve_fit")
     progress, executor = options.pop("progress", None), options.pop("executor", None)
-    weights = _weights(data.shape, sigma, options.pop("mask", None))
+    mask = options.pop("mask", None)
+    weights = _weights(data.shape, sigma, mask)
     task = _task(data, starts, weights, absolute_sigma, options)
     found = Found(count, size)
     fused = True if count >= _MANY else None
@@ -60,7 +61,7 @@ def fit(
     elif count:
         recorded = record(predict, starts, data.shape[1:])
         fit_all(recorded, task, found, threads, progress)
-    return found, Shown(predict, t, data, weights, sigma is not None)
+    return found, Shown(predict, t, data, sigma, mask)
 
 
 def _fit_elsewhere(executor: Any, common: bytes, task: Task, found: Found, progress: Any) -> None:

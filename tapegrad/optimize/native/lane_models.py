@@ -27,12 +27,12 @@ def lanes_for(program: Program, points: int, fits: int) -> int:
 
 
 def program_of(recorded: Recorded, lanes: int) -> LaneProgram:
-    """The model and its Jacobian over so many lanes, which are kept with the recording."""
-    found: LaneProgram | None = recorded.over_lanes.get(lanes)
+    """The model and its Jacobian over so many lanes, on the way of the example; it is kept with the recording."""
+    key, trace = (recorded.way, lanes), recorded.trace
+    found: LaneProgram | None = recorded.over_lanes.get(key)
     if found is None:
-        trace = recorded.trace
         made = lane_program(widened(trace.recording, trace.tape, (True,), lanes), _SPEC, NOW)
-        found = recorded.over_lanes.setdefault(lanes, made)
+        found = recorded.over_lanes.setdefault(key, made)
     return found
 
 

@@ -107,6 +107,7 @@ class Worker:
             block.set_word("workspace", self._lanes.address)
             block.set_word("trial", self._lanes.trial)
             block.set_word("values", self._lanes.values)
+            block.set_word("way", recorded.way)
             block["column_words"][:] = self._lanes.columns
         else:
             self._open(block.addresses("trial"), block.addresses("values"))
@@ -176,8 +177,8 @@ def _arrays(task: Task, found: Found, lanes: int) -> dict[str, np.ndarray]:
 def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress: Any) -> None:
     """Fit everything: in lanes where there are enough fits, and one by one what cannot be fitted there."""
     count, points = task.data.shape
-    first = recorded.handle.ways[0].program
-    lanes = lanes_for(first, points, count // threads) if recorded.has_columns else 1
+    alone = recorded.handle.ways[recorded.way].program
+    lanes = lanes_for(alone, points, count // threads) if recorded.has_columns else 1
     program = program_of(recorded, lanes) if lanes > 1 else None
     run_shared(count, threads, lambda: Worker(recorded, task, found, program), progress)
     left = np.flatnonzero(found.out_status == word.NOT_IN_LANES)

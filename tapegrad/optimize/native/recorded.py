@@ -1,5 +1,6 @@
 """A recorded function of one vector, as compiled loops evaluate it: its handle, and sessions of it."""
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -66,20 +67,19 @@ class _Ways(Uncopied):
     handle
         Of all ways that are known.
     over_lanes
-        Programs of the first way over lanes, by how many these are.
+        Programs over lanes, by the number of the way and how many lanes these are.
     """
 
     def __init__(self, function: Jit[..., Any], kind: Kind | None) -> None:
         self._function, self.kind = function, kind
-        self.over_lanes: dict[int, Any] = {}
+        self.over_lanes: dict[tuple[int, int], Any] = {}
         self._traces: list[Trace] = []
         self._lock = lock()
         self.handle: Handle | None = None
 
-    @property
-    def first(self) -> Trace:
-        """The recording of the first way."""
-        return self._traces[0]
+    def trace(self, way: int) -> Trace:
+        """The recording of a way."""
+        return self._traces[way]
 
     def hold(self, arguments: Arguments) -> bool:
         """Whether the function would still be replayed by these recordings."""
@@ -97,11 +97,25 @@ class _Ways(Uncopied):
             self.kind = jacobian_kind(trace)
         return self.kind.spec
 
-    def _record(self, arguments: Arguments, given: list[np.ndarray]) -> None:
+    def number_of(self, arguments: Arguments, given: list[np.ndarray]) -> int:
+        """The number of the way that some arguments take, which is recorded if it is not known."""
+        with self._lock:
+            trace = self._taken(arguments, given)
+            if trace not in self._traces:
+                self._add(trace, arguments, given)
+            return self._traces.index(trace)
+
+    def _taken(self, arguments: Arguments, given: list[np.ndarray]) -> Trace:
         check = check_forward_rules if self.kind is PRODUCT else None
-        trace, _ = self._function.run(arguments, self._spec, check, given)
+        return self._function.run(arguments, self._spec, check, given)[0]
+
+    def _record(self, arguments: Arguments, given: list[np.ndarray]) -> None:
+        trace = self._taken(arguments, given)
         if trace in self._traces:
             raise RuntimeError("a recorded function took another branch when it was evaluated again")
+        self._add(trace, arguments, given)
+
+    def _add(self, trace: Trace, arguments: Arguments, given: list[np.ndarray]) -> None:
         self._traces.append(trace)
         self.handle = self._make_handle([*arguments.arrays, *given])
 
@@ -178,14 +192,19 @@ class Recorded(Uncopied):
         assert self._ways.handle is not None
         return self._ways.handle
 
-    @property
-    def trace(self) -> Trace:
-        """The recording of the first way."""
-        return self._ways.first
+    @functools.cached_property
+    def way(self) -> int:
+        """Number of the way that the example takes."""
+        return self._ways.number_of(self._arguments(self.example), self._directions)
 
     @property
-    def over_lanes(self) -> dict[int, Any]:
-        """Programs of the first way over lanes, by how many these are."""
+    def trace(self) -> Trace:
+        """The recording of that way."""
+        return self._ways.trace(self.way)
+
+    @property
+    def over_lanes(self) -> dict[tuple[int, int], Any]:
+        """Programs over lanes, by the number of the way and how many lanes these are."""
         return self._ways.over_lanes
 
     @property

@@ -57,8 +57,8 @@ def _find_errors(batch):
         for j in range(batch.k):
             store_f64(batch.alone, j, load_f64(batch.trial, j * batch.lanes + lane))
         status = evaluate(batch.session)
-        if is_for_python(status) or load_i64(batch.session, WAY) != 0:
-            leave_out(batch, lane)  # on another way than all lanes
+        if is_for_python(status) or load_i64(batch.session, WAY) != batch.way:
+            leave_out(batch, lane)
         elif status != 0:
             store_i64(batch.failed, lane, 1)
             lend(batch, lane)

@@ -17,8 +17,8 @@ class Batch(NamedTuple):
     session
         Evaluates the model at `trial` to `values`, and its derivatives, for one lane. Where there are several, it is
         asked which of them have errors, at `alone`; 0 until that is needed.
-    workspace
-        The same for several lanes: of a program over lanes; 0 where there is one lane.
+    workspace, way
+        The same for several lanes: of a program over lanes, 0 where there is one lane; the number of its way.
     alone, alone_values, example
         Parameters of one lane, and the model there; parameters at which it is known to have no error.
     rows
@@ -61,6 +61,7 @@ class Batch(NamedTuple):
     lanes: int
     session: int
     workspace: int
+    way: int
     alone: int
     alone_values: int
     example: int
