@@ -177,8 +177,7 @@ def _arrays(task: Task, found: Found, lanes: int) -> dict[str, np.ndarray]:
 def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress: Any) -> None:
     """Fit everything: in lanes where there are enough fits, and one by one what cannot be fitted there."""
     count, points = task.data.shape
-    alone = recorded.handle.ways[recorded.way].program
-    lanes = lanes_for(alone, points, count // threads) if recorded.has_columns else 1
+    lanes = lanes_for(recorded.program, points, count // threads) if recorded.has_columns else 1
     program = program_of(recorded, lanes) if lanes > 1 else None
     run_shared(count, threads, lambda: Worker(recorded, task, found, program), progress)
     left = np.flatnonzero(found.out_status == word.NOT_IN_LANES)

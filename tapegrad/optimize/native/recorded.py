@@ -17,6 +17,7 @@ from tapegrad.engine.sweep.handle_words import SESSION_WORDS
 from tapegrad.engine.tape.view import View
 from tapegrad.optimize.native.loops import sessions
 from tapegrad.program.handle import Handle, Source, Way
+from tapegrad.program.program import Program
 from tapegrad.program.signature import Arguments
 from tapegrad.program.spec import COLUMNS, JACFWD, JACREV, JVP, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.trace import Trace
@@ -201,6 +202,12 @@ class Recorded(Uncopied):
     def trace(self) -> Trace:
         """The recording of that way."""
         return self._ways.trace(self.way)
+
+    @property
+    def program(self) -> Program:
+        """The program of that way."""
+        way = self.way  # first, for the handle may learn it
+        return self.handle.ways[way].program
 
     @property
     def over_lanes(self) -> dict[tuple[int, int], Any]:
