@@ -45,6 +45,8 @@ def _of_views(s: Any, t: Any) -> Any:
         (_sums_at_each_step, np.float64(0.7), LONG),
         (_of_views, np.float64(0.3), EDGE + 1),
         (_of_views, np.float64(0.3), SUMS_THRESHOLD),
+        (_sums_into_one, np.float64(0.37), SUMS_THRESHOLD),
+        (_sums_into_one, np.float64(0.37), SUMS_THRESHOLD - 1),
     ],
 )
 def test_long_sums(function: Any, first: Any, n: int) -> None:

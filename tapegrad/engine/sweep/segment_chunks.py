@@ -25,10 +25,7 @@ from tapegrad.engine.runtime.compiler import inline_njit
 
 CELL = 64  # bytes between two private sums: a cache line
 MOST_WORDS = 2048  # of a frame: more than all operands of as many rows as a segment has can need
-IS_SEGMENT, BY_STEPS = (
-    1,
-    2,
-)  # bits of a parallel threshold; parts are of any number of steps, or of 256 elements
+IS_SEGMENT, BY_STEPS = 1, 2  # bits of a parallel threshold; parts are of steps of a loop, or of 256 elements
 _WORDS, _ELEMENTS, _SUMS, _FIRST = range(4)
 _WORD, _BYTES, _STORED, _EACH = range(4)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tapegrad.engine.emitter.segment import EXPONENTIALS, FORWARD, REVERSE, SHARES
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
-from tapegrad.program.fusion.nests import LEAST_INNER, Nest
+from tapegrad.program.fusion.nests import Nest, is_long
 from tapegrad.program.fusion.rows import ADD, BYTES, PLACES, READ, WRITE, Access, Row, Span
 
 _MOST = 16  # lines that are written out
@@ -22,7 +22,7 @@ _X_BAR, _Y_BAR = 4, 7
 def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> Row | None:
     """The row of such a sum, whose lines are the steps of an outer loop; `None` where it is not made so."""
     count, stride = words[word.COUNT], words[word.STRIDE + _X]
-    if way not in (FORWARD, REVERSE) or len(nest.extents) != 1 or nest.extents[0] < LEAST_INNER:
+    if way not in (FORWARD, REVERSE) or len(nest.extents) != 1 or not is_long(nest.extents[0]):
         return None
     (length,), ((x_step,), _, _, (y_step,)) = nest.extents, nest.steps
     item = BYTES["f64"]

@@ -6,13 +6,22 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad.engine.emitter.segment import FORWARD, REVERSE, TANGENT
+from tapegrad.engine.emitter.segment_places import lanes
+from tapegrad.engine.emitter.target import host
 from tapegrad.engine.kernels import frame as word
 from tapegrad.program.stream import InstructionStream, is_elementwise, pointed_words
 
 WAYS = (FORWARD, REVERSE, TANGENT)  # by the numbers of directions
-LEAST_INNER = 64  # elements of a line that outer loops go around
+_LONG = 64  # elements of a line that outer loops always go around
+_FILLED = 0.9  # of the vectors of a shorter one
 MOST_SEEDS = 16  # that a segment takes one by one
 _ALONE = (1, 0, 0, 0, 0)
+
+
+def is_long(count: int) -> bool:
+    """Whether a line of so many elements is worth what a loop around it costs: nearly all lanes have elements."""
+    width = lanes(host())
+    return count >= _LONG or (count >= width and count >= _FILLED * -(-count // width) * width)
 
 
 class Nest(NamedTuple):
@@ -23,7 +32,7 @@ class Nest(NamedTuple):
 
     def is_long(self, words: list[int]) -> bool:
         """Whether a line is worth what a loop around it costs."""
-        return not self.extents or words[word.COUNT] >= LEAST_INNER
+        return not self.extents or is_long(words[word.COUNT])
 
     def within(self, extent: int, steps: Sequence[int]) -> "Nest":
         """The loops inside of another one."""

@@ -24,6 +24,7 @@ from tapegrad.program.stream import MADE_UP, InstructionStream
 Units = list[int | Bound]
 _PASSES = (
     "rows",
+    "nests",
     "columns",
     "accesses",
     "dependences",

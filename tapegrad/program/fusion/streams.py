@@ -161,7 +161,10 @@ def _shared(bound: Bound) -> list[int]:
 
 
 def _threshold(bound: Bound) -> int:
-    """Turns from which a second thread pays, and bits; with sums as many as those of rows are taken in chunks from."""
+    """Turns from which a second thread pays; with sums as many as those of rows are taken in chunks from.
+
+    In place of the two lowest bits it has those that say what parts are made of, and so is a little less.
+    """
     segment = bound.segment
     elements = _SECOND_THREAD / cost_of_element(segment)
     if segment.by_steps:
@@ -169,4 +172,5 @@ def _threshold(bound: Bound) -> int:
         least, bits = int(elements / inside), IS_SEGMENT | BY_STEPS
     else:
         least, bits = SUMS_THRESHOLD if bound.sums else max(int(elements / bound.steps), BLOCK), IS_SEGMENT
-    return (least | bits) if segment.by_steps else (least & ~BY_STEPS) | bits
+    unit = 2 * BY_STEPS
+    return max(least // unit - 1, 0) * unit + bits
