@@ -130,10 +130,48 @@ class _MultivariateNormal:
         Traceback (most recent call last):
         tapegrad.errors.UnsupportedError: ...
         """
-        raise UnsupportedError(
-            "tapegrad.stats.multivariate_normal.cdf: SciPy integrates by random points to five digits, and there is no"
-            " derivative; of one dimension take norm.cdf, of independent ones their product"
-        )
+        raise _integral_by_random_points("cdf")
+
+    def logcdf(self, x: Any, mean: Any = None, cov: Any = 1, **kwds: Any) -> Tensor:
+        """Raise an error: SciPy's is the logarithm of an integral by random points, without a derivative.
+
+        Parameters
+        ----------
+        x : Tensor or array_like, shape (..., k)
+            Vectors along the last axis.
+        mean : Tensor or array_like, shape (k,), optional
+            Mean.
+        cov : Tensor or array_like, shape (k, k), (k,) or (), default 1
+            Covariance matrix.
+        **kwds
+            SciPy's other arguments.
+
+        Returns
+        -------
+        Tensor
+            Never.
+
+        Raises
+        ------
+        UnsupportedError
+            Always.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.stats.multivariate_normal.logcdf([0.0, 0.0], cov=[[1.0, 0.5], [0.5, 1.0]])
+        Traceback (most recent call last):
+        tapegrad.errors.UnsupportedError: ...
+        """
+        raise _integral_by_random_points("logcdf")
+
+
+def _integral_by_random_points(method: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"tapegrad.stats.multivariate_normal.{method}: SciPy integrates by random points to five digits, and there is"
+        f" no derivative; of one dimension take norm.{method}, of independent ones "
+        + ("their product" if method == "cdf" else "their sum")
+    )
 
 
 def _normal_parameters(x: Tensor, mean: Any, cov: Any, name: str) -> tuple[Any, Tensor]:

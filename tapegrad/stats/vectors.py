@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from tapegrad.frontend.functions.extremes import max as largest
 from tapegrad.frontend.functions.extremes import min as smallest
 from tapegrad.frontend.functions.joining import concatenate
@@ -12,7 +14,11 @@ from tapegrad.frontend.tensor import Tensor
 from tapegrad.stats.functions import absolute, exp, floor, gammaln, where, xlogy
 from tapegrad.stats.parameters import valid_or_nan, variable
 
-_NEAR_1 = 1e-9  # how far the sum of a vector of shares may be from 1, as in SciPy
+
+def _are_no_shares(x: Tensor, axis: int) -> Any:
+    """Return where numbers are negative or do not sum to 1, up to 1e-9, as in SciPy, and to roundings of float32."""
+    near = max(1e-9, 128 * float(np.finfo(x.dtype).eps))
+    return (smallest(x, axis) < 0) | (absolute(sum(x, axis) - 1.0) > near)
 
 
 class _Dirichlet:
@@ -49,7 +55,7 @@ class _Dirichlet:
         Tensor(0.69314718)
         """
         weights, shares = _shares(variable(x, "dirichlet.logpdf"), variable(alpha, "dirichlet.logpdf"))
-        outside = (smallest(shares, 0) < 0) | (absolute(sum(shares, 0) - 1.0) > _NEAR_1)
+        outside = _are_no_shares(shares, 0)
         column = reshape(weights - 1.0, (-1,) + (1,) * (shares.ndim - 1))
         normalizer = sum(gammaln(weights)) - gammaln(sum(weights))
         density = where(outside, -math.inf, sum(xlogy(column, shares), 0) - normalizer)
@@ -117,7 +123,7 @@ class _Multinomial:
         -------
         Tensor
             Without the last axis. It is -inf where `x` is negative, not whole, or does not sum to `n`, with derivative
-            0; nan where `n` is negative or a probability is not between 0 and 1.
+            0; nan where `n` is negative, a probability is negative, or their sum is not 1.
 
         Examples
         --------
@@ -131,7 +137,7 @@ class _Multinomial:
         outside = outside | (largest(counts - floor(counts), -1) > 0)
         chosen = gammaln(total + 1.0) - sum(gammaln(counts + 1.0), -1)
         value = where(outside, -math.inf, chosen + sum(xlogy(counts, shares), -1))
-        valid = (total >= 0, smallest(shares, -1) >= 0, largest(shares, -1) <= 1)
+        valid = (total >= 0, ~_are_no_shares(shares, -1))
         result: Tensor = valid_or_nan(value, *valid)
         return result
 

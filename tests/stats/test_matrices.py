@@ -108,6 +108,7 @@ def test_float32_stays():
             "allow_singular",
         ),
         (lambda s: s.multivariate_normal.cdf(MEAN, MEAN), tg.errors.UnsupportedError, "random points"),
+        (lambda s: s.multivariate_normal.logcdf(MEAN, MEAN), tg.errors.UnsupportedError, "their sum"),
         (lambda s: s.wishart.logpdf(COVARIANCE, 2, COVARIANCE), ValueError, "more than 2"),
         (
             lambda s: s.wishart.logpdf(COVARIANCE, MEAN, COVARIANCE),

@@ -57,5 +57,21 @@ def test_multinomial():
     )
     gradient = tg.grad(tg.jit(lambda p: tg.sum(tg.stats.multinomial.logpmf(x[:2], n, p))))(p)
     np.testing.assert_allclose(gradient, x[:2].sum(0) / p, rtol=1e-13)
-    assert np.isnan(tg.stats.multinomial.logpmf([1, 1], 2, [1.5, -0.5]).data)
+    for wrong in ([1.5, -0.5], [0.5, 0.6]):
+        assert np.isnan(tg.stats.multinomial.logpmf([1, 1], 2, wrong).data)
     assert np.isneginf(tg.stats.multinomial.logpmf([0.5, 1.5], 2, [0.5, 0.5]).data)
+
+
+def test_shares_in_float32_sum_to_1_up_to_their_roundings():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        shares = rng.dirichlet(np.ones(50)).astype(np.float32)
+        assert np.isfinite(tg.stats.dirichlet.logpdf(shares, np.ones(50, np.float32)).data)
+        assert np.isfinite(tg.stats.multinomial.logpmf(np.ones(50, np.float32), 50, shares).data)
+
+
+def test_nan_among_shares_is_nan():
+    for logpdf in (tg.stats.dirichlet.logpdf, tg.jit(tg.stats.dirichlet.logpdf)):
+        assert np.isnan(logpdf(np.array([0.5, np.nan]), np.ones(2)))
+    for logpmf in (tg.stats.multinomial.logpmf, tg.jit(tg.stats.multinomial.logpmf)):
+        assert np.isnan(logpmf(np.ones(2), np.array(2.0), np.array([0.5, np.nan])))
