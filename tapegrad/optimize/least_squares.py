@@ -52,7 +52,8 @@ def least_squares(
     ``loss``, ``f_scale`` and ``max_nfev`` mean what they mean in SciPy. ``optimality`` is the largest slope by a
     parameter that no bound holds. Further options: ``solver="normal"`` takes the normal equations in place of a QR
     decomposition, where their condition allows it, which is faster and loses digits; ``steps="geodesic"`` bends steps
-    along the curvature of the residuals [1]_, which helps along narrow valleys, and evaluates twice for each.
+    along the curvature of the residuals [1]_, and shortens those that bend too much, which helps along narrow valleys,
+    and evaluates twice for each.
 
     References
     ----------

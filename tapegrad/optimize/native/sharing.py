@@ -88,22 +88,30 @@ def _work_together(workers: list[Worker], chunks: "_Chunks", tell: Callable[[], 
 def _work(worker: Worker, chunks: "_Chunks", tell: Callable[[], Any] | None) -> None:
     for first, end in chunks:
         worker.run(first, end)
+        chunks.count(end - first)
         if tell is not None:
             tell()
     worker.finish()
 
 
 class _Chunks:
-    """Ranges of problems, each taken by one thread."""
+    """Ranges of problems, each taken by one thread.
+
+    Attributes
+    ----------
+    done
+        How many problems are done; of each chunk the last ones may be in lanes yet.
+    """
 
     def __init__(self, count: int, size: int) -> None:
         self._count, self._size, self._next = count, size, 0
+        self.done = 0
         self._lock = threading.Lock()
 
-    @property
-    def done(self) -> int:
-        """How many problems have been taken."""
-        return min(self._next, self._count)
+    def count(self, more: int) -> None:
+        """So many problems more are done."""
+        with self._lock:
+            self.done += more
 
     def stop(self) -> None:
         """Hand out nothing any more."""
