@@ -56,7 +56,8 @@ class ShortWays:
 def _array_way(way: Way, workspaces: list[Workspace], views: list[View], result: Any) -> ArrayWay | None:
     """A way, if it returns one result or a tuple of them, and behind the value in ``(value, gradient)``."""
     valued = any(source.is_value for source in way.sources[:1])
-    if valued and not (type(result) is tuple and len(result) == 2):
+    is_pair = type(result) is tuple and len(result) == 2
+    if valued and (not is_pair or views[0].shape):  # a value that is an array is the workspace's own
         return None
     value, rest = result if valued else (None, result)
     together = type(rest) is tuple

@@ -48,6 +48,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "gradient": (tg.grad(rosenbrock), (X,)),
     "float32": (tg.value_and_grad(rosenbrock), (X.astype(np.float32),)),
+    "a value of one element": (tg.value_and_grad(lambda x: tg.sum(x**2, keepdims=True)), (X,)),
     "of a structure": (
         tg.value_and_grad(lambda p: tg.sum(p["a"][0]) * tg.sum(p["b"] ** 2) * p["a"][1]),
         PAIR,
@@ -83,6 +84,14 @@ def same(found: Any, expected: Any) -> None:
             assert a == b
 
 
+def apart(found: Any, others: Any) -> None:
+    """No array lies where one of the others does."""
+    ours, theirs = (
+        [leaf for leaf in flatten(each)[0] if isinstance(leaf, np.ndarray)] for each in (found, others)
+    )
+    assert not any(np.shares_memory(a, b) for a in ours for b in theirs)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_loaded_computes_bit_for_bit_the_same(name: str, tmp_path: Path) -> None:
     function, args = CASES[name]
@@ -90,6 +99,8 @@ def test_what_is_loaded_computes_bit_for_bit_the_same(name: str, tmp_path: Path)
     loaded = tg.load(saved(h, tmp_path))
     assert repr(loaded) == repr(h)
     same(loaded(*args), h(*args))
+    for made in (h, loaded):
+        apart(made(*args), [made(*args), *args])
     assert pickle.loads(pickle.dumps(h)) is loaded is pickle.loads(pickle.dumps(loaded))
 
 
