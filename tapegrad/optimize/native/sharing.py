@@ -152,9 +152,16 @@ class _Line:
         if now - self._shown < _SECONDS and done < count:
             return
         self._shown = now
-        rate = max(done, 1) / max(now - self._begun, 1e-9)
-        left = f", {(count - done) / rate:.0f} s left" if done < count else f" in {now - self._begun:.1f} s"
-        text = f"{done} of {count}, {rate:.0f} a second{left}"
+        text = f"{done} of {count}{_pace(done, count, now - self._begun)}"
         blank = " " * max(self._width - len(text), 0)
         self._width = len(text)
         print(f"\r{text}{blank}", end="\n" if done == count else "", file=sys.stderr, flush=True)
+
+
+def _pace(done: int, count: int, seconds: float) -> str:
+    """How fast problems are solved, and how long the others will take, or all have taken."""
+    if done == 0:
+        return ""
+    rate = done / max(seconds, 1e-9)
+    end = f", {(count - done) / rate:.0f} s left" if done < count else f" in {seconds:.1f} s"
+    return f", {rate:.0f} a second{end}"
