@@ -2,7 +2,7 @@
 
 A product with a matrix that all instances share is one of larger matrices, in which the lanes are columns. Of small
 matrices that each instance has, products are taken element by element, for all lanes at once, and added up; larger
-ones are multiplied for one lane after another, where they lie.
+ones are stacks, as they are multiplied without lanes.
 """
 
 from typing import NamedTuple
@@ -59,14 +59,25 @@ def matmul(made: Widening, each: Instruction) -> None:
     elif not made.has_lanes(each.operands[1]):
         # The transposed product, in which the shared matrix comes first
         product.with_lanes_as_columns(_transposed(b), _transposed(a), _transposed(y))
-    elif params.m * params.n * params.k <= _FEW:
-        product.by_elements()
+    elif are_stacks(each):
+        product.of_stacks()
     else:
-        product.lane_by_lane()
+        product.by_elements()
+
+
+def are_stacks(each: Instruction) -> bool:
+    """Whether matrices that all differ between lanes are multiplied as stacks."""
+    params = read(MatmulParams, each.params)
+    return bool(params.m * params.n * params.k > _FEW)
 
 
 def _transposed(a: _Factor) -> _Factor:
     return a._replace(rows=a.columns, columns=a.rows, row_stride=a.column_stride, column_stride=a.row_stride)
+
+
+def _aligned(made: Widening, stack: int, behind: int) -> int:
+    """A slot for a stack of stacks whose lanes stand in front of so many dimensions and the matrices."""
+    return made.in_shape(stack, lambda shape: (shape[0], *(1,) * (behind + 3 - len(shape)), *shape[1:]))
 
 
 class _Product:
@@ -100,16 +111,15 @@ class _Product:
         params = MatmulParams(a.rows, wide, a.columns, *strides)
         self._made.emit(self._each, result, (x0, x1), params)
 
-    def lane_by_lane(self) -> None:
-        """A product for each lane, which is a dimension of the stack."""
-        lanes = self._made.lanes
-        slots = [
-            self._view(f, (lanes, f.rows, f.columns), (f.lane_stride, f.row_stride, f.column_stride))
-            for f in (self._a, self._b, self._y)
-        ]
-        strides = [stride for f in (self._a, self._b, self._y) for stride in (f.row_stride, f.column_stride)]
-        params = MatmulParams(self._a.rows, self._b.columns, self._a.columns, *strides)
-        self._made.emit(self._each, slots[2], slots[:2], params)
+    def of_stacks(self) -> None:
+        """A product for each lane, whose matrices lie side by side in stacks."""
+        made, each, behind = self._made, self._each, len(self._y.batch)
+        operands = [_aligned(made, made.stack(slot), behind) for slot in each.operands]
+        stack, buffer = made.result_stack(each.result)
+        m, n, k, item = self._a.rows, self._b.columns, self._a.columns, self._dtype.itemsize
+        params = MatmulParams(m, n, k, k * item, item, n * item, item, n * item, item)
+        made.emit(each, stack, operands, params)
+        made.copy_from_stack(each.result, buffer)
 
     def by_elements(self) -> None:
         """All products of elements, and their sums."""

@@ -5,7 +5,7 @@ with them. What works on stacks has one of all lanes (`stacks`), and rows that a
 lanes (`rows`). What none of that is right for runs lane by lane.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from tapegrad.engine import kernel_table
@@ -15,8 +15,8 @@ from tapegrad.ops.params import DeterminedParams, EmbedParams, Region, WritePara
 from tapegrad.program.lanes import rows, stacks
 from tapegrad.program.lanes.by_lane import by_lane
 from tapegrad.program.lanes.layout import FIRST, LAST, Layout
-from tapegrad.program.lanes.products import matmul
-from tapegrad.program.lanes.widening import Widened, Widening
+from tapegrad.program.lanes.products import are_stacks, matmul
+from tapegrad.program.lanes.widening import Widened, Widening, depending_on
 
 Rule = Callable[[Widening, Instruction], None]
 
@@ -38,7 +38,9 @@ def widened(
         Whether inputs and outputs may have their lanes in front, where stacks are made of them; otherwise all have
         them last.
     """
-    kinds = [_kind_of_input(tape, slot) if free else LAST for slot in tape.inputs]
+    inputs = [tape.slots[slot].buffer for slot in tape.inputs]
+    varying = depending_on(tape, [buffer for buffer, own in zip(inputs, batched, strict=True) if own])
+    kinds = [FIRST if free and _is_for_stacks(tape, buffer, varying) else LAST for buffer in inputs]
     made = Widening(recording, tape, batched, lanes, kinds)
     for i in tape.live:
         if made.concerns(i):
@@ -48,16 +50,18 @@ def widened(
     return made.finished(free)
 
 
-def _kind_of_input(tape: TapeView, slot: int) -> str:
-    """FIRST for an input that is nothing but an operand of stacks."""
-    buffer = tape.slots[slot].buffer
+def _is_for_stacks(tape: TapeView, buffer: int, varying: Set[int]) -> bool:
+    """Whether a buffer is nothing but an operand of stacks, given those that differ between lanes."""
     readers = tape.readers.get(buffer, ())
-    in_stacks = all(
-        kernel_table.row(tape.instructions[i].op).name in stacks.NAMES
-        and tape.slots[tape.instructions[i].operands[j]].view.covers(tape.bytes(buffer))
-        for i, j in readers
-    )
-    return FIRST if readers and in_stacks else LAST
+    return bool(readers) and all(_takes_stack(tape, i, j, varying) for i, j in readers)
+
+
+def _takes_stack(tape: TapeView, i: int, j: int, varying: Set[int]) -> bool:
+    each = tape.instructions[i]
+    if kernel_table.row(each.op).kind == "matmul":
+        return are_stacks(each) and all(buffer in varying for buffer in tape.read[i])
+    is_whole = tape.slots[each.operands[j]].view.covers(tape.bytes(tape.read[i][j]))
+    return is_whole and kernel_table.row(each.op).name in stacks.NAMES
 
 
 def widen(made: Widening, each: Instruction) -> None:

@@ -63,9 +63,14 @@ def matrices(made: Widening, each: Instruction) -> None:
         slot if j in one_for_all else made.stack(slot, again if j in MATRICES[row.name] else 1)
         for j, slot in enumerate(each.operands)
     ]
-    if row.name in _OF_COLUMNS:  # a vector is one column of each matrix
-        operands[1] = made.as_columns(operands[1])
+    if row.name in _OF_COLUMNS:
+        operands[1] = made.in_shape(operands[1], _columns)
     _emit(made, each, operands, params._replace(**changed))
+
+
+def _columns(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a stack of matrices: a vector is one column."""
+    return (*shape, 1) if len(shape) == 2 else shape
 
 
 def slogdet(made: Widening, each: Instruction) -> None:
@@ -107,5 +112,5 @@ def argsort(made: Widening, each: Instruction) -> None:
 def _emit(made: Widening, each: Instruction, operands: list[int], params: Any) -> None:
     stack, buffer = made.result_stack(each.result)
     name = kernel_table.row(each.op).name
-    made.emit(each, made.as_columns(stack) if name in _OF_COLUMNS else stack, operands, params)
+    made.emit(each, made.in_shape(stack, _columns) if name in _OF_COLUMNS else stack, operands, params)
     made.copy_from_stack(each.result, buffer)

@@ -1,6 +1,6 @@
 """A recording over lanes: every buffer that depends on what differs between instances has as many of them as lanes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,10 +165,11 @@ class Widening:
         self._copy(self.slot(source, spread), made)
         return made
 
-    def as_columns(self, stack: int) -> int:
-        """A slot for a stack of matrices: of vectors one with a column each."""
+    def in_shape(self, stack: int, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> int:
+        """A slot for a stack in another shape, which is made of its own."""
         seen = self._slots[stack]
-        return self._in_front(seen.buffer, (*seen.shape[1:], 1)) if len(seen.shape) == 2 else stack
+        shape = change(seen.shape)
+        return stack if shape == seen.shape else self._in_front(seen.buffer, shape[1:])
 
     def stack_like(self, stack: int) -> int:
         """A slot for a new stack like another one."""
