@@ -83,24 +83,25 @@ def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Valu
 
 
 def outside_and_inside_of_the_rows(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of a write to listed elements. The list is constant in a recording."""
+    """Of a write to listed rows. The list is constant in a recording."""
     bars: dict[int, Value] = {}
-    rows, y_bar = step.x(2).data_or_traced(), step.dense(y_bar, -1)
+    rows, y_bar = step.x(2).data_or_traced().reshape(-1), step.dense(y_bar, -1)
+    lines = step.params.rows, step.params.length
     if step.asks(1):
-        bars[1] = _of_the_values(rows, reshape(y_bar, (-1,)), step.geometry(step.operands[1]).shape)
+        bars[1] = _of_the_values(rows, reshape(y_bar, lines), step.geometry(step.operands[1]).shape)
     if step.asks(0):
         bars[0] = unary(COPY, y_bar)
-        setitem(reshape(bars[0], (-1,)), rows, 0.0)
+        setitem(reshape(bars[0], lines), rows, 0.0)
     return bars
 
 
 def _of_the_values(rows: np.ndarray, y_bar: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return the cotangent of the written values: of several writes to one element the last counts."""
-    last = np.zeros(y_bar.size, np.int64)
+    """Return the cotangent of the written values: of several writes to one row the last counts."""
+    last = np.zeros(len(y_bar), np.int64)
     last[rows] = np.arange(len(rows))
-    counts = (last[rows] == np.arange(len(rows))).astype(y_bar.dtype)
+    counts = (last[rows] == np.arange(len(rows))).astype(y_bar.dtype)[:, None]
     taken = y_bar[rows] if counts.all() else apply(_MASKED_MULTIPLY, y_bar[rows], counts)
-    if math.prod(shape) == len(rows):
+    if math.prod(shape) == taken.size:
         return reshape(taken, shape)
     return reshape(reductions.sum(taken), shape)
 

@@ -431,6 +431,37 @@ def test_recorded_instances_are_differentiated_and_compiled_like_anything_record
     np.testing.assert_allclose(rows, [tg.grad(by_hand)(w) for w in POINTS[:9]], rtol=1e-11)
 
 
+SECOND = (
+    "scatter_write",
+    "lu_solve",
+    "solve_triangular",
+    "exchange_rows",
+    "gather",
+    "matmul",
+    "qr",
+    "logsumexp",
+)
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives_of_recorded_instances(name, no_python):
+    function, shapes = CASES[name][0]
+    rng, count = np.random.default_rng(5), 5
+    arrays = [rng.uniform(0.5, 2, (count, *shape)) for shape in shapes]
+
+    def value(*xs):
+        return tg.sum(tg.sin(function(*xs)) * 1.3)
+
+    def loop(*xs):
+        return sum(tg.cos(value(*[x[i] for x in xs])) for i in range(count))
+
+    whole = tg.jit(lambda *xs: tg.sum(tg.cos(tg.vmap(value)(*xs))))
+    for k, x in enumerate(arrays):
+        direction = np.cos(np.arange(x.size)).reshape(x.shape)
+        expected = tg.hvp(tg.jit(loop), k)(*arrays, direction)
+        np.testing.assert_allclose(tg.hvp(whole, k)(*arrays, direction), expected, rtol=1e-8, atol=1e-8)
+
+
 def test_numbers_of_rows_that_each_recorded_instance_has(no_python):
     x = POINTS[:12]
 
