@@ -597,6 +597,11 @@ def test_results_that_are_the_same_for_all():
     assert nothing is None
     with pytest.raises(ValueError, match="out_axes is None for a result that differs"):
         tg.vmap(f, out_axes=None)(np.arange(6.0).reshape(3, 2))
+    np.testing.assert_array_equal(tg.vmap(lambda x: 4.0)(np.ones((3, 2))), [4.0, 4.0, 4.0])
+    recorded = tg.jit(lambda x: tg.vmap(lambda x: x[0] * 2, out_axes=None)(x))
+    assert recorded(np.ones((9, 2))) == 2
+    with pytest.raises(ValueError, match="out_axes is None for a result that differs"):
+        recorded(np.arange(18.0).reshape(9, 2))  # which a replay sees
 
 
 def test_integers_and_booleans():

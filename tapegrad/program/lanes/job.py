@@ -82,9 +82,10 @@ def run(
     workspaces: Sequence[LaneWorkspace],
     given: Sequence[np.ndarray],
     results: Sequence[np.ndarray],
+    instances: int,
     chunks: int,
 ) -> np.ndarray:
-    """Run a program for all instances; which of them it has not computed.
+    """Run a program for so many instances; which of them it has not computed.
 
     Parameters
     ----------
@@ -95,7 +96,6 @@ def run(
     chunks
         Into how many parts the instances are divided.
     """
-    instances = len(results[0])
     failed = np.zeros(instances, np.uint8)
     ports, outside = program.port_words, _outside(program, given, results)
     addresses = np.array([workspace.address for workspace in workspaces], np.int64)

@@ -59,7 +59,7 @@ class LanePrograms(Uncopied):
         chunks, threads = self._chunks(program, blocks)
         workspaces = [self._take(program) for _ in range(threads)]
         results = job.results_of(program, instances)
-        failed = job.run(program, workspaces, given, results, chunks)
+        failed = job.run(program, workspaces, given, results, instances, chunks)
         self._free[lanes] += workspaces
         self._count(lanes, blocks)
         return results, failed
