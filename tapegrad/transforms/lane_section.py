@@ -16,7 +16,7 @@ from tapegrad.frontend.shape import broadcast_to, contiguous, moveaxis
 from tapegrad.frontend.tensor import Tensor, is_tensor
 from tapegrad.ops import CODES
 from tapegrad.program.calling import call
-from tapegrad.program.lanes.within import EndedSection, NoInstruction, Section
+from tapegrad.program.lanes.within import NoInstruction, Section
 from tapegrad.program.recording import Guard, RecordedTape
 from tapegrad.pytree import flatten
 from tapegrad.transforms.mapped_axes import Mapped, repeated
@@ -40,16 +40,16 @@ def as_instructions(function: Callable[..., Any], mapped: Mapped) -> tuple[list[
     leaves, definition, guards = _instance(recorder, function, *mapped.with_parts(firsts))
     slots = {k: leaf._slot_on(recorder) for k, leaf in enumerate(leaves) if _is_computed(leaf)}
     ended = section.end([*slots.values(), *(guard.slot for guard in guards)])
-    slots = {k: slot for k, slot in slots.items() if ended.varies(slot)}
-    guards = _of_instances(recorder, ended, guards)
+    wanted = [slot for slot in (*slots.values(), *(guard.slot for guard in guards)) if ended.varies(slot)]
     try:
-        found = ended.over_lanes([*slots.values(), *(guard.slot for guard in guards)], mapped.size)
+        found = dict(zip(wanted, ended.over_lanes(wanted, mapped.size), strict=True))
     except NoInstruction:
         return None
-    if not _guarded(recorder, guards, found[len(slots) :]):
+    if not _guarded(recorder, guards, found):
         return None
-    columns = dict(zip(slots, found, strict=False))
-    return [_of_all(leaf, columns.get(k), mapped.size) for k, leaf in enumerate(leaves)], definition
+    columns = [found.get(slots.get(k, -1)) for k in range(len(leaves))]
+    of_all = [_of_all(leaf, column, mapped.size) for leaf, column in zip(leaves, columns, strict=True)]
+    return of_all, definition
 
 
 def _stand_in(recorder: RecordedTape, whole: Tensor) -> tuple[Tensor, Tensor]:
@@ -73,32 +73,31 @@ def _instance(
     return leaves, definition, guards
 
 
-def _of_instances(recorder: RecordedTape, ended: EndedSection, guards: list[Guard]) -> list[Guard]:
-    """The guards on what differs between instances; those on what they share are recorded as they are."""
-    for guard in guards:
-        if not ended.varies(guard.slot):
+def _guarded(recorder: RecordedTape, guards: list[Guard], found: dict[int, Tensor]) -> bool:
+    """Record the guards in their order, for all instances where they look at what varies.
+
+    Nothing is recorded if instances differ now.
+    """
+    every = [_for_all(guard, found[guard.slot]) if guard.slot in found else None for guard in guards]
+    if any(one is not None and one[0].data_or_traced().tobytes() != one[1].tobytes() for one in every):
+        return False
+    for guard, one in zip(guards, every, strict=True):
+        if one is None:
             recorder.guard(*guard)
-    return [guard for guard in guards if ended.varies(guard.slot)]
-
-
-def _guarded(recorder: RecordedTape, guards: list[Guard], seen: list[Tensor]) -> bool:
-    """Guard for all instances what was seen of one; whether it is the same of all now."""
-    expected = []
-    for guard, values in zip(guards, seen, strict=True):
-        by_instance = contiguous(moveaxis(values, -1, 0))
-        count = by_instance.shape[0]
-        if guard.code == _TRUTH:
-            truths: Any = by_instance if by_instance.dtype == np.bool_ else by_instance != 0
-            by_instance = truths
-            every = np.full(count, guard.params.truth != 0)
         else:
-            every = np.frombuffer(guard.outcome * count, np.uint8)
-        if by_instance.data_or_traced().tobytes() != every.tobytes():
-            return False
-        expected.append((by_instance, every))
-    for guard, (values, every) in zip(guards, expected, strict=True):
-        recorder.guard_bytes(DTYPE_CODES[values.dtype], values._slot_on(recorder), every, guard.place)
+            dtype, slot = DTYPE_CODES[one[0].dtype], one[0]._slot_on(recorder)
+            recorder.guard_bytes(dtype, slot, one[1], guard.place)
     return True
+
+
+def _for_all(guard: Guard, values: Tensor) -> tuple[Tensor, np.ndarray]:
+    """What a guard looks at for all instances, given it with lanes last, and what it must be."""
+    by_instance = contiguous(moveaxis(values, -1, 0))
+    count = by_instance.shape[0]
+    if guard.code != _TRUTH:
+        return by_instance, np.frombuffer(guard.outcome * count, np.uint8)
+    truths: Any = by_instance if by_instance.dtype == np.bool_ else by_instance != 0
+    return truths, np.full(count, guard.params.truth != 0)
 
 
 def _of_all(leaf: Any, column: Tensor | None, count: int) -> Any:

@@ -62,9 +62,10 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
 
     Within a function that is recorded (by `jit`, `compile`, or another `vmap`), all instances are instructions of the
     recording: a replay runs no Python, and is differentiated, compiled and saved like any other. There the instances go
-    one way, which is guarded. Where they do not, for ops of one's own, for `correlate` and `searchsorted` of more than
-    64 instances that share neither operand, and with Tensors outside of a recording, all instances are one op of
-    Python's, whose derivatives are computed over lanes to any order; fewer than eight are computed one by one.
+    one way, which is guarded. Where they do not, for ops of one's own, and with more than 64 instances for the few ops
+    that run lane by lane (`convolve` and `correlate`, `searchsorted` among numbers that differ, products with sparse
+    matrices that differ, `slogdet` of a stack), all instances are one op of Python's, whose derivatives are computed
+    over lanes to any order; fewer than eight are computed one by one. So it is with Tensors outside of a recording.
 
     Without instances results are empty; shapes and dtypes are those for an instance that is made up.
 

@@ -511,6 +511,23 @@ def test_what_recorded_instances_share_is_guarded_once_and_is_not_written(no_pyt
         tg.jit(writes)(x)
 
 
+def test_guards_of_recorded_instances_are_asked_in_the_order_of_the_function(no_python):
+    """A way is not given up for a guard that only another way has."""
+    calls = []
+
+    def function(row, flags):
+        calls.append(1)
+        if row[0] > 0:
+            return row[0] if flags[0] > 0 else row[1]
+        return row[2] if flags[1] > 0 else row[3]
+
+    recorded = tg.jit(lambda x, flags: tg.vmap(function, (0, None))(x, flags))
+    x = np.abs(POINTS[:9])
+    for points, flags, column in ((x, [1.0, 1.0], 0), (-x, [1.0, 1.0], 2), (-x, [-1.0, 1.0], 2)):
+        np.testing.assert_array_equal(recorded(points, np.array(flags)), points[:, column])
+    assert len(calls) == 2
+
+
 def test_an_error_of_a_recorded_instance():
     a = np.stack([np.eye(2)] * 20)
     recorded = tg.jit(lambda a: tg.vmap(tg.linalg.inv)(a))

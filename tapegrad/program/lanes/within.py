@@ -30,7 +30,7 @@ _MOST_UNROLLED = 64  # lanes of which each may have instructions of its own
 
 
 class NoInstruction(Exception):
-    """An op for which there is no instruction that computes it for all lanes."""
+    """No instructions compute for all lanes what one instance computes, or they fail for one of them."""
 
 
 class Section:
@@ -122,11 +122,9 @@ class _Within(Widening):
     def _of_lane(self, slot: int, lane: int) -> int:
         """The slot of a lane, given that of the first."""
         entry, step = self._slots[slot], self._step(slot)
-        return (
-            self.slot(entry.buffer, entry.view._replace(offset=entry.view.offset + lane * step))
-            if step
-            else slot
-        )
+        if step == 0:
+            return slot
+        return self.slot(entry.buffer, entry.view._replace(offset=entry.view.offset + lane * step))
 
     def appended(self, given: Mapping[int, Tensor], wanted: Sequence[int]) -> list[Tensor]:
         """Append what was widened: what some slots show, with lanes last."""
