@@ -63,7 +63,7 @@ def workers() -> Iterator[Any]:
         return
     from distributed import Client  # noqa: PLC0415  an extra
 
-    with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+    with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
         yield client.get_executor()  # Dask gives the blocks of a lost worker to others
 
 

@@ -49,7 +49,7 @@ def process_of_loky() -> Workers:
 @contextmanager
 def worker_of_dask() -> Workers:
     own = dask.config.set({"distributed.worker.multiprocessing-method": METHOD})
-    with own, Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+    with own, Client(n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
         one = client.get_executor()
         yield one, one
 
