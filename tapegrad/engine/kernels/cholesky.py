@@ -222,9 +222,9 @@ def _back_by_blocks(
 ) -> None:
     """Write ``-(S + S.T)`` of the cotangent S of the lower triangle, from that of the factor, which is lost.
 
-    Blocks of columns are gone through from the last one. What they give to the columns before them are products of
-    matrices. After 2, 4, 6, ... blocks these are due for the next two, after 4, 8, ... for four, and so on: the sweep
-    by halves, halves of these, ..., whose products are of large matrices.
+    Blocks of columns are gone through from the last one. What they give to columns before them are products of
+    matrices, the faster the larger: each block gives to the next one at once, each two to the next two, each four to
+    the next four, and so on.
     """
     n, done, end = factor.rows, 0, factor.rows
     while end > 0:
