@@ -115,11 +115,9 @@ class _Product:
         """A product for each lane, whose matrices lie side by side in stacks."""
         made, each, behind = self._made, self._each, len(self._y.batch)
         operands = [_aligned(made, made.stack(slot), behind) for slot in each.operands]
-        stack, buffer = made.result_stack(each.result)
         m, n, k, item = self._a.rows, self._b.columns, self._a.columns, self._dtype.itemsize
         params = MatmulParams(m, n, k, k * item, item, n * item, item, n * item, item)
-        made.emit(each, stack, operands, params)
-        made.copy_from_stack(each.result, buffer)
+        made.emit_stack(each, operands, params)
 
     def by_elements(self) -> None:
         """All products of elements, and their sums."""

@@ -34,10 +34,10 @@ def gather(made: Widening, each: Instruction) -> None:
     if not made.has_lanes(listed):
         _longer(made, each, (source,), params._replace(length=params.length * made.lanes))
     elif not made.has_lanes(source):
-        _emit(made, each, (source, made.stack(listed)), params)
+        made.emit_stack(each, (source, made.stack(listed)), params)
     else:
         operands = made.stack(source), _numbers(made, listed, params.rows)
-        _emit(made, each, operands, params._replace(rows=params.rows * made.lanes))
+        made.emit_stack(each, operands, params._replace(rows=params.rows * made.lanes))
 
 
 def scatter_add(made: Widening, each: Instruction) -> None:
@@ -48,7 +48,7 @@ def scatter_add(made: Widening, each: Instruction) -> None:
         _longer(made, each, (source,), params._replace(length=params.length * made.lanes))
     else:
         operands = made.stack(source), _numbers(made, listed, params.rows)
-        _emit(made, each, operands, params._replace(rows=params.rows * made.lanes))
+        made.emit_stack(each, operands, params._replace(rows=params.rows * made.lanes))
 
 
 def scatter_write(made: Widening, each: Instruction) -> None:
@@ -62,7 +62,7 @@ def scatter_write(made: Widening, each: Instruction) -> None:
     spread = made.stack(value, 1 if params.value_stride else count)
     operands = made.stack(old), spread, _numbers(made, listed, params.rows)
     itemsize = made.tape.slots[value].itemsize
-    _emit(made, each, operands, params._replace(rows=params.rows * made.lanes, value_stride=itemsize))
+    made.emit_stack(each, operands, params._replace(rows=params.rows * made.lanes, value_stride=itemsize))
 
 
 def sparse(made: Widening, each: Instruction) -> None:
@@ -82,7 +82,7 @@ def searchsorted(made: Widening, each: Instruction) -> None:
     if made.has_lanes(numbers):
         by_lane(made, each)
     else:
-        _emit(made, each, (numbers, made.stack(values)), read(SearchParams, each.params))
+        made.emit_stack(each, (numbers, made.stack(values)), read(SearchParams, each.params))
 
 
 def locate(made: Widening, each: Instruction) -> None:
@@ -90,10 +90,10 @@ def locate(made: Widening, each: Instruction) -> None:
     numbers, indices = each.operands
     params = read(LocateParams, each.params)
     if params.stride == 0 and not made.has_lanes(numbers):
-        _emit(made, each, (numbers, made.stack(indices)), params)
+        made.emit_stack(each, (numbers, made.stack(indices)), params)
         return
     again = 1 if params.stride else made.tape.slots[indices].view.size
-    _emit(made, each, (made.stack(numbers, again), made.stack(indices)), params._replace(stride=1))
+    made.emit_stack(each, (made.stack(numbers, again), made.stack(indices)), params._replace(stride=1))
 
 
 def _longer(made: Widening, each: Instruction, moved: tuple[int, ...], params: Any) -> None:
@@ -110,9 +110,3 @@ def _numbers(made: Widening, listed: int, rows: int) -> int:
     found = made.stack_like(own)
     made.add(_LOCATE, found, (starts, own), LocateParams(rows, 1, RAISE, 1))
     return found
-
-
-def _emit(made: Widening, each: Instruction, operands: tuple[int, ...], params: Any) -> None:
-    stack, buffer = made.result_stack(each.result)
-    made.emit(each, stack, operands, params)
-    made.copy_from_stack(each.result, buffer)

@@ -65,7 +65,9 @@ def matrices(made: Widening, each: Instruction) -> None:
     ]
     if row.name in _OF_COLUMNS:
         operands[1] = made.in_shape(operands[1], _columns)
-    _emit(made, each, operands, params._replace(**changed))
+        made.emit_stack(each, operands, params._replace(**changed), _columns)
+    else:
+        made.emit_stack(each, operands, params._replace(**changed))
 
 
 def _columns(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -89,7 +91,7 @@ def lines(made: Widening, each: Instruction) -> None:
     record: Any = kernel_table.row(each.op).params
     params = read(record, each.params)
     operands = [made.stack(slot) for slot in each.operands]
-    _emit(made, each, operands, params._replace(lines=params.lines * made.lanes))
+    made.emit_stack(each, operands, params._replace(lines=params.lines * made.lanes))
 
 
 def argsort(made: Widening, each: Instruction) -> None:
@@ -98,7 +100,7 @@ def argsort(made: Widening, each: Instruction) -> None:
     in_lines = params._replace(lines=params.lines * made.lanes, numbered_through=0)
     operands = [made.stack(slot) for slot in each.operands]
     if not params.numbered_through or params.lines == 1:
-        _emit(made, each, operands, in_lines)
+        made.emit_stack(each, operands, in_lines)
         return
     stack, buffer = made.result_stack(each.result)
     places = made.stack_like(stack)
@@ -106,11 +108,4 @@ def argsort(made: Widening, each: Instruction) -> None:
     first = np.arange(params.lines, dtype=np.int64) * params.length
     firsts = made.constant(np.tile(np.repeat(first, params.length), made.lanes))
     made.add(_LOCATE, stack, (firsts, places), LocateParams(params.length, 1, RAISE, 1))
-    made.copy_from_stack(each.result, buffer)
-
-
-def _emit(made: Widening, each: Instruction, operands: list[int], params: Any) -> None:
-    stack, buffer = made.result_stack(each.result)
-    name = kernel_table.row(each.op).name
-    made.emit(each, made.in_shape(stack, _columns) if name in _OF_COLUMNS else stack, operands, params)
     made.copy_from_stack(each.result, buffer)

@@ -18,6 +18,7 @@ from tapegrad.program.lanes.widened_tape import WidenedTape
 # What copies an array, by dtype
 _COPIES = {F64: COPY, F32: COPY, I64: CODES["cast_i64"], B8: CODES["cast_b8"]}
 Steps = tuple[int, ...]
+ShapeChange = Callable[[tuple[int, ...]], tuple[int, ...]]
 
 
 class Widened(NamedTuple):
@@ -165,7 +166,7 @@ class Widening:
         self._copy(self.slot(source, spread), made)
         return made
 
-    def in_shape(self, stack: int, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> int:
+    def in_shape(self, stack: int, change: ShapeChange) -> int:
         """A slot for a stack in another shape, which is made of its own."""
         seen = self._slots[stack]
         shape = change(seen.shape)
@@ -216,6 +217,18 @@ class Widening:
             words, address = tuple(memory.tolist()), int(memory.ctypes.data)
         self._instructions.append(Instruction(each.op, result, tuple(operands), address, each.mark, words))
         return len(self._instructions) - 1
+
+    def emit_stack(
+        self,
+        each: Instruction,
+        operands: Sequence[int],
+        params: Any,
+        change: ShapeChange = lambda shape: shape,
+    ) -> None:
+        """Add an instruction whose result is a stack, which it sees in another shape if there is a `change`."""
+        stack, buffer = self.result_stack(each.result)
+        self.emit(each, self.in_shape(stack, change), operands, params)
+        self.copy_from_stack(each.result, buffer)
 
     def add(self, op: int, result: int, operands: Sequence[int], params: Any = None) -> int:
         """Add an instruction that is none of the recording's; its number."""
