@@ -332,7 +332,8 @@ class LocateParams(NamedTuple):
     def broken(self, operands: Sequence[View], result: View) -> str:
         numbers, indices = operands
         fits = self.extent >= 0 and self.mode in (RAISE, WRAP, CLIP) and indices.size == result.size
-        fits &= numbers.size == (1, indices.size)[self.stride] or result.size == 0
+        fits &= self.stride in (0, 1)
+        fits &= numbers.size == (indices.size if self.stride else 1) or result.size == 0
         if fits and numbers.contiguous and indices.contiguous and result.contiguous:
             return ""
         return f"{self}: shapes {numbers.shape}, {indices.shape} and {result.shape}"

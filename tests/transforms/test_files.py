@@ -232,6 +232,23 @@ def test_later_formats_and_damaged_files_are_refused(tmp_path: Path) -> None:
         tg.load(path)
 
 
+@pytest.mark.parametrize("stride", [-2, -1, 2])
+def test_a_step_between_numbers_that_lie_side_by_side_is_refused(stride: int, tmp_path: Path) -> None:
+    def largest(x: Any) -> Any:
+        return tg.sum(tg.take_along_axis(x, tg.argmax(x, axis=1)[:, None], 1))
+
+    path = saved(tg.compile(largest, MATRIX, fuse=False), tmp_path)
+    header, arrays = container.read(path.read_bytes())
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    lines, op = arrays["way0.instructions"], header["ways"][0]["ops"].index("locate")
+    (place,) = lines[lines[:, 0] == op, 5]
+    assert arrays["way0.words"][place + 3] == 1
+    arrays["way0.words"][place + 3] = stride
+    path.write_bytes(container.written(header, arrays))
+    with pytest.raises(ValueError, match="LocateParams"):
+        tg.load(path)
+
+
 NUMBERS = (0, 1, 2, 3, 8, -1, -8, 24, 63, 64, 255, 4096, 1 << 31, 1 << 40, 1 << 62, -(1 << 63))
 
 
