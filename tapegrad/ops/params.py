@@ -102,14 +102,15 @@ class MatmulParams(NamedTuple):
         if [view.shape[-2:] for view in views] != [(m, k), (k, n), (m, n)]:
             return f"matrices of shapes {[view.shape for view in views]}, but m={m}, n={n}, k={k}"
         for view, steps in zip(views, (strides[:2], strides[2:4], strides[4:]), strict=True):
-            if any(own not in (0, step) for own, step in zip(_matrix_strides(view), steps, strict=True)):
+            if _steps_elsewhere(view, steps):
                 return f"strides {steps} of a matrix whose strides are {view.strides}"
         return ""
 
 
-def _matrix_strides(view: View) -> list[int]:
-    """Strides of a view's matrices, 0 where there is nothing to step over."""
-    return [s if e > 1 and view.size else 0 for e, s in zip(view.shape[-2:], view.strides[-2:], strict=True)]
+def _steps_elsewhere(view: View, steps: Sequence[int]) -> bool:
+    """Whether these are other strides than those of a view's matrices, where there is something to step over."""
+    looks = zip(view.shape[-2:], view.strides[-2:], steps, strict=True)
+    return view.size > 0 and any(extent > 1 and own != step for extent, own, step in looks)
 
 
 class GatherParams(NamedTuple):

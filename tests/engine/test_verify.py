@@ -128,6 +128,7 @@ BROKEN: list[tuple[str, Callable[[Case], Place], int]] = [
     ("parameters_fit", lambda c: c.of_instruction("params", "gather"), 0),
     ("parameters_fit", lambda c: c.params("matmul", 0), 5),
     ("parameters_fit", lambda c: c.params("matmul", 3), 48),
+    ("parameters_fit", lambda c: c.geometry("matmul", 2), 0),
     ("parameters_fit", lambda c: c.params("gather", 0), 7),
     ("parameters_fit", lambda c: c.params("gather", 1), -8),
     ("parameters_fit", lambda c: c.params("write", 0), 12),
