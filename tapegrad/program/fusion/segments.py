@@ -88,6 +88,7 @@ class Description:
         for row in rows:
             self._follow(row)
         self._kept = [key for key in self._keys if key in self._written - self._sums and is_live(*key[:2])]
+        self._by_steps = self._are_steps_apart()
 
     def clears(self, start: int, stop: int) -> bool:
         """Whether all bytes between two addresses begin as zeros in registers."""
@@ -138,7 +139,7 @@ class Description:
             tuple(sorted(self._keys[key] for key in self._kept)),
             tuple(sorted(self._keys[key] for key in self._cleared)),
             len(self._loops),
-            self._is_in_steps(),
+            self._by_steps,
         )
         summed = [each for each in segment.additions if not self._is_short and segment.sums_up(each)]
         first, keys = len(in_memory), list(self._keys)
@@ -167,12 +168,12 @@ class Description:
         A part computes once more what the one before hands on to it, for which that one must have left all that rows
         read as it was.
         """
-        if self._loops and self._sums and not self._is_in_steps():
+        if self._loops and self._sums and not self._by_steps:
             return False  # at each step of the loops the sums are others, of which a part has no cells
         read = {access.span for row in self._rows for access in row.accesses if access.mode == READ}
         return not self._whole or (self._loaded & read).isdisjoint(self._kept)
 
-    def _is_in_steps(self) -> bool:
+    def _are_steps_apart(self) -> bool:
         """Whether the steps of the first outer loop can be done in any order: what each of them writes is its own."""
         written = {*self._sums, *self._kept}
         return len(self._loops) > 0 and all(key.is_apart(self._loops) for key in written)
