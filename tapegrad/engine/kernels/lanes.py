@@ -149,12 +149,24 @@ def unless(typingctx, mask):
     return mask(mask), codegen
 
 
+def _settled(builder: Any, value: Any) -> Any:
+    """The same value by an instruction of its own, which LLVM does not look through."""
+    instruction = ir.Instruction(builder.block, value.type, "freeze", [value])
+    builder._insert(instruction)
+    return instruction
+
+
 @intrinsic
 def where(typingctx, mask, x, y):
-    """In each lane x if the mask holds, otherwise y."""
+    """In each lane x if the mask holds, otherwise y.
+
+    Neither may be seen to be what lies in memory: LLVM makes a choice between that and another value, stored there
+    again, a store under a mask, for which some processors without AVX-512 need dozens of cycles.
+    """
 
     def codegen(context, builder, signature, args):
-        return builder.select(*args)
+        mask, x, y = args
+        return builder.select(mask, _settled(builder, x), _settled(builder, y))
 
     return x(mask, x, y), codegen
 
