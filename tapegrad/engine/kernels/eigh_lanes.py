@@ -18,11 +18,13 @@ from tapegrad.engine.kernels.lane_blocks import (
 from tapegrad.engine.kernels.lanes import (
     LANE_BYTES,
     anywhere,
+    below,
     equal,
     lanes_at,
     less,
     put_lanes,
     roots,
+    same,
     sizes,
     spread,
     unless,
@@ -48,7 +50,7 @@ _START, _FIRST, _END, _MIRRORED, _SPLIT = range(STATES)
 @always_inline
 def _inside(first: Any, i: int, end: Any, zero: Any) -> Any:
     """Where i is not before the first place, and before the end."""
-    return unless(less(spread(i, zero), first)) & less(spread(i, zero), end)
+    return unless(below(spread(i, zero), first)) & below(spread(i, zero), end)
 
 
 # --- parts that fall apart -------------------------------------------------------------------------------------
@@ -82,21 +84,21 @@ def _begin_parts(block: int, n: int, vectors: int, rounding: Any, zero: Any) -> 
     none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     start, mirrored = lanes_at(block, states + _START, zero), lanes_at(block, states + _MIRRORED, zero)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
-    fresh, last = less(start, spread(n, zero)), spread(n - 1, zero)
+    fresh, last = below(start, spread(n, zero)), spread(n - 1, zero)
     if anywhere(less(none, mirrored)):
         _mirror(block, n, vectors, mirrored, zero)
     for step in range(n - 1):
         i = n - 2 - step
         one_, other = lanes_at(block, at_diagonal(n) + i, zero), lanes_at(block, at_diagonal(n) + i + 1, zero)
         near = roots(sizes(one_)) * roots(sizes(other)) * rounding
-        small = unless(less(near, sizes(lanes_at(block, at_beside(n) + i, zero))))
+        small = unless(below(near, sizes(lanes_at(block, at_beside(n) + i, zero))))
         last = where(small & _inside(start, i, last, zero), spread(i, zero), last)
     for i in range(n - 1):
-        apart = fresh & equal(last, spread(i, zero))
+        apart = fresh & same(last, spread(i, zero))
         put_lanes(block, at_beside(n) + i, where(apart, none, lanes_at(block, at_beside(n) + i, zero)))
     at_start = sizes(_picked(block, at_diagonal(n), n, start, none, zero))
     at_last = sizes(_picked(block, at_diagonal(n), n, last, none, zero))
-    turned = fresh & less(at_last, at_start)
+    turned = fresh & below(at_last, at_start)
     begin = where(turned, spread(n - 1, zero) - last, start)
     put_lanes(block, states + _FIRST, where(fresh, begin, first))
     put_lanes(block, states + _END, where(fresh, begin + last - start, end))
@@ -113,7 +115,7 @@ def _is_small(block: int, n: int, i: int, rounding: Any, zero: Any) -> Any:
     one, other = lanes_at(block, at_diagonal(n) + i, zero), lanes_at(block, at_diagonal(n) + i + 1, zero)
     least = spread(2.0**-1022 if size_of(zero) == 8 else 2.0**-126, zero)
     near = rounding * rounding * sizes(one) * sizes(other) + least
-    return unless(less(near, beside * beside))
+    return unless(below(near, beside * beside))
 
 
 @noinline
@@ -123,17 +125,17 @@ def _split(block: int, n: int, rounding: Any, zero: Any) -> None:
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
     for i in range(n):
         number = spread(i, zero)
-        done = equal(first, number) & equal(end, number)
+        done = same(first, number) & same(end, number)
         if i < n - 1:
             apart = _inside(first, i, end, zero) & _is_small(block, n, i, rounding, zero)
             put_lanes(block, at_beside(n) + i, where(apart, none, lanes_at(block, at_beside(n) + i, zero)))
-            done = done | apart & equal(first, number)
+            done = done | apart & same(first, number)
         first = where(done, first + one, first)
     put_lanes(block, states + _FIRST, first)
     place = end
     for step in range(n - 1):
         i = n - 2 - step
-        apart = equal(lanes_at(block, at_beside(n) + i, zero), none) & _inside(first, i, end, zero)
+        apart = same(lanes_at(block, at_beside(n) + i, zero), none) & _inside(first, i, end, zero)
         place = where(apart, spread(i, zero), place)
     put_lanes(block, states + _SPLIT, place)
 
@@ -169,9 +171,9 @@ def _finish_pairs(block: int, n: int, vectors: int, zero: Any) -> None:
     none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     first, mirrored = (
         lanes_at(block, states + _FIRST, zero),
-        less(none, lanes_at(block, states + _MIRRORED, zero)),
+        below(none, lanes_at(block, states + _MIRRORED, zero)),
     )
-    pairs = equal(lanes_at(block, states + _SPLIT, zero), first + one)
+    pairs = same(lanes_at(block, states + _SPLIT, zero), first + one)
     upper = _picked(block, at_diagonal(n), n, first, one, zero)
     lower = _picked(block, at_diagonal(n), n, first + one, one, zero)
     beside = _picked(block, at_beside(n), n - 1, first, none, zero)
@@ -180,7 +182,7 @@ def _finish_pairs(block: int, n: int, vectors: int, zero: Any) -> None:
     upper, lower = where(mirrored, small, large), where(mirrored, large, small)
     sine = where(mirrored, none - sine, sine)
     for i in range(n - 1):
-        here, d = pairs & equal(first, spread(i, zero)), at_diagonal(n) + i
+        here, d = pairs & same(first, spread(i, zero)), at_diagonal(n) + i
         put_lanes(block, d, where(here, upper, lanes_at(block, d, zero)))
         put_lanes(block, d + 1, where(here, lower, lanes_at(block, d + 1, zero)))
         put_lanes(block, at_beside(n) + i, where(here, none, lanes_at(block, at_beside(n) + i, zero)))
@@ -209,19 +211,18 @@ def _step(block: int, n: int, vectors: int, zero: Any) -> None:
     """An implicit QL step, from the end to the first place, where there are more than two."""
     none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _SPLIT, zero)
-    mask = less(first + one, end)
+    mask = below(first + one, end)
     g, s, c, p = _shifted(block, n, first, end, zero), one, one, none
     for back in range(n - 1):
         i = n - 2 - back
         here, d, e = mask & _inside(first, i, end, zero), at_diagonal(n) + i, at_beside(n) + i
+        if not anywhere(here):
+            continue
         f, b = s * lanes_at(block, e, zero), c * lanes_at(block, e, zero)
-        r = with_signs_of(roots(f * f + g * g), g)
-        divisor = where(equal(r, none), one, r)
-        inverse = one / divisor
-        new_c = where(equal(f, none), one, sizes(g * inverse))
-        new_s = where(equal(f, none), none, where(equal(g, none), with_signs_of(one, f), f * inverse))
-        r = where(equal(f, none), g, where(equal(g, none), sizes(f), r))
-        following = here & less(spread(i + 1, zero), end)
+        length = roots(f * f + g * g)
+        r, nothing = with_signs_of(length, g), equal(length, none)
+        new_c, new_s = where(nothing, one, sizes(g) / length), where(nothing, none, f / r)
+        following = here & below(spread(i + 1, zero), end)
         put_lanes(block, e + 1, where(following, r, lanes_at(block, e + 1, zero)))
         lead = lanes_at(block, d + 1, zero) - p
         r = (lanes_at(block, d, zero) - lead) * new_s + (new_c + new_c) * b
@@ -231,7 +232,7 @@ def _step(block: int, n: int, vectors: int, zero: Any) -> None:
         column = at_vectors(n) + n * i
         if vectors:
             turn(block, column, column + n, n, where(here, c, one), where(here, s, none), zero)
-        at_first = here & equal(first, spread(i, zero))
+        at_first = here & same(first, spread(i, zero))
         put_lanes(block, d, where(at_first, lanes_at(block, d, zero) - p, lanes_at(block, d, zero)))
         put_lanes(block, e, where(at_first, g, lanes_at(block, e, zero)))
 

@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 from tapegrad.engine.kernels.inlining import always_inline
-from tapegrad.engine.kernels.llvm_types import f32, f64, i1, i8, i32, i64
+from tapegrad.engine.kernels.llvm_types import f32, f64, i8, i32, i64
 from tapegrad.engine.kernels.raw_memory import size_of
 
 LANE_BYTES = 64  # of a vector register
@@ -103,12 +103,12 @@ def spread(typingctx, value, zero):
 
 
 class Mask(types.Type):
-    """Numba's type of what holds in some lanes."""
+    """Numba's type of what holds in some lanes: in those whose integers, as wide as the numbers, are negative."""
 
-    def __init__(self, count: int) -> None:
-        super().__init__(f"Mask({count})")
-        self.count = count
-        self.vector = ir.VectorType(i1, count)
+    def __init__(self, bits: int) -> None:
+        super().__init__(f"Mask({bits})")
+        self.count = LANE_BYTES * 8 // bits
+        self.vector = ir.VectorType(ir.IntType(bits), self.count)
 
 
 @register_model(Mask)
@@ -117,15 +117,22 @@ class _MaskModel(models.PrimitiveModel):
         super().__init__(manager, kind, kind.vector)
 
 
+def _holds(builder: Any, mask: Any) -> Any:
+    """A bit for each lane."""
+    return builder.icmp_signed("<", mask, ir.Constant(mask.type, [0] * mask.type.count))
+
+
 def _comparison(sign: str) -> Any:
     """An intrinsic that compares lanes; what is not a number is neither less nor equal."""
 
     @intrinsic
     def compare(typingctx, a, b):
-        def codegen(context, builder, signature, args):
-            return builder.fcmp_ordered(sign, *args)
+        mask = Mask(a.element.bitwidth)
 
-        return Mask(a.count)(a, b), codegen
+        def codegen(context, builder, signature, args):
+            return builder.sext(builder.fcmp_ordered(sign, *args), mask.vector)
+
+        return mask(a, b), codegen
 
     return compare
 
@@ -133,6 +140,27 @@ def _comparison(sign: str) -> Any:
 less = _comparison("<")
 at_most = _comparison("<=")
 equal = _comparison("==")
+
+
+@intrinsic
+def below(typingctx, a, b):
+    """Where a is less than b, for finite numbers: it is the sign of their difference.
+
+    Masks of this kind are cheap to combine. Without AVX-512, bits of comparisons that are combined are first packed
+    and then unpacked again.
+    """
+    mask = Mask(a.element.bitwidth)
+
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(builder.fsub(*args), mask.vector)
+
+    return mask(a, b), codegen
+
+
+@always_inline
+def same(a: Any, b: Any) -> Any:
+    """Where finite numbers are equal."""
+    return unless(below(a, b) | below(b, a))
 
 
 _define_operator(operator.and_, "and_", Mask)
@@ -166,7 +194,7 @@ def where(typingctx, mask, x, y):
 
     def codegen(context, builder, signature, args):
         mask, x, y = args
-        return builder.select(mask, _settled(builder, x), _settled(builder, y))
+        return builder.select(_holds(builder, mask), _settled(builder, x), _settled(builder, y))
 
     return x(mask, x, y), codegen
 
@@ -177,7 +205,7 @@ def anywhere(typingctx, mask):
 
     def codegen(context, builder, signature, args):
         bits = ir.IntType(mask.count)
-        return builder.icmp_unsigned("!=", builder.bitcast(args[0], bits), bits(0))
+        return builder.icmp_unsigned("!=", builder.bitcast(_holds(builder, args[0]), bits), bits(0))
 
     return types.boolean(mask), codegen
 
