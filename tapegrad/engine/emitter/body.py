@@ -70,6 +70,11 @@ class Value:
     def __invert__(self) -> "Value":
         return self ^ -1
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether the text is that of a constant vector."""
+        return self.text.startswith("<")
+
     def equal(self, other: Operand) -> "Value":
         return self.body.compare("eq", self, other)
 
@@ -230,10 +235,13 @@ class Body:
         type_ = Type("i64", lanes or self.target.lanes)
         return self.named(type_, f"<{', '.join(f'i64 {lane}' for lane in range(type_.lanes))}>")
 
+    def bits_of(self, mask: Value) -> Value:
+        """An integer of a bit for each lane of a mask."""
+        return self.emit(Type(f"i{mask.type.lanes}"), f"bitcast {mask} to i{mask.type.lanes}")
+
     def any(self, mask: Value) -> Value:
         """Whether a lane of a mask is true."""
-        bits = self.emit(Type(f"i{mask.type.lanes}"), f"bitcast {mask} to i{mask.type.lanes}")
-        return self.emit(Type("i1"), f"icmp ne {bits}, 0")
+        return self.emit(Type("i1"), f"icmp ne {self.bits_of(mask)}, 0")
 
     # --- blocks --------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tapegrad.engine.emitter.body import Body, Value
+from tapegrad.engine.emitter.operations import lanes_of
 from tapegrad.engine.emitter.types import I64, Type
 
 POINTER = Type("ptr")
@@ -62,13 +63,57 @@ def load(place: Value, type_: Type, mask: Value | None = None, missing: Value | 
 
 
 def store(value: Value, place: Value, mask: Value | None = None) -> None:
-    """Write a vector or an element, in the lanes where the mask is true."""
+    """Write a vector or an element, in the lanes where the mask is true; these are the first ones."""
     body, type_ = value.body, value.type
     if mask is None:
         body.do(f"store {value}, {place}, align {type_.bytes}")
-        return
-    align = body.constant(Type("i32"), type_.bytes)
-    body.do(body.call("void", f"@llvm.masked.store.{type_.suffix}.p0", [value, place, align, mask]))
+    elif body.target.has_masks:
+        align = body.constant(Type("i32"), type_.bytes)
+        body.do(body.call("void", f"@llvm.masked.store.{type_.suffix}.p0", [value, place, align, mask]))
+    elif mask.is_constant:
+        _store_pieces(value, place, mask.text.count("true"))
+    else:
+        _store_first(value, place, body.bits_of(mask))
+
+
+def _store_first(value: Value, place: Value, bits: Value) -> None:
+    """Write all lanes, or the first ones by halves, quarters and so on, by the bits of a mask.
+
+    Processors whose vectors have no masks take twenty times as long for a masked store as for another one, or do one
+    lane after the other.
+    """
+    body, lanes, element = value.body, value.type.lanes, Type(value.type.element)
+    whole, pieces, done = body.fresh("whole"), body.fresh("pieces"), body.fresh("done")
+    body.do(f"br {bits.equal(-1)}, label %{whole}, label %{pieces}")
+    body.begin(whole)
+    store(value, place)
+    body.do(f"br label %{done}")
+    body.begin(pieces)
+    with body.scope():
+        room = scratch(body, element, lanes)
+        store(value, room)
+        n = body.convert("zext", body.intrinsic("ctpop", bits), "i64")
+        for width in _halvings(lanes):
+            with body.when((n & width).unequal(0)):
+                first = n & (-2 * width)
+                part = load(element_at(room, element, first), Type(element.element, width))
+                store(part, element_at(place, element, first))
+        body.do(f"br label %{done}")
+    body.begin(done)
+
+
+def _store_pieces(value: Value, place: Value, count: int) -> None:
+    """Write a number of lanes that is known."""
+    element, first = Type(value.type.element), 0
+    for width in (value.type.lanes, *_halvings(value.type.lanes)):
+        if count & width:
+            store(lanes_of(value, first, width), element_at(place, element, place.body.constant(I64, first)))
+            first += width
+
+
+def _halvings(lanes: int) -> list[int]:
+    """Half of a number of lanes, a quarter of it, and so on to one."""
+    return [lanes >> k for k in range(1, lanes.bit_length())]
 
 
 def scratch(body: Body, element: Type, count: int) -> Value:

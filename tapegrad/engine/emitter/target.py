@@ -26,6 +26,11 @@ class Target:
     features: str
     lanes: int
 
+    @property
+    def has_masks(self) -> bool:
+        """Whether loads and stores of some lanes take no longer than those of all."""
+        return self.lanes >= _MASKED
+
     def symbol(self, *parts: object) -> str:
         """What a function for this processor is called in machine code."""
         return ".".join(map(str, ("tapegrad", *parts, self.lanes)))
