@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Union
 
+from tapegrad.engine.emitter.instructions import Instructions
 from tapegrad.engine.emitter.target import Target
 from tapegrad.engine.emitter.types import I64, Type
 
@@ -102,17 +103,17 @@ class Body:
             str, str
         ] = {}  # functions of other modules that are called, and their declarations
         self.loops: set[str] = set()  # library loops that are called
-        self._lines = [f"{head} {{", "entry:"]
+        self._head = head
+        self._code = Instructions[Value](["entry:"])
         self._stack: list[str] = []
-        self._known: dict[str, Value] = {}
         self._terms: dict[str, tuple[Value, ...]] = {}
         self._block = "entry"
         self._count = 0
 
     @property
     def text(self) -> str:
-        head, *rest = self._lines
-        return "\n".join([head, "room:", *self._stack, "  br label %entry", *rest, "}"])
+        begin = [f"{self._head} {{", "room:", *self._stack, "  br label %entry"]
+        return "\n".join([*begin, *self._code.text(), "}"])
 
     def vector(self, element: str) -> Type:
         """The type of a vector value."""
@@ -130,19 +131,21 @@ class Body:
 
     def emit(self, type_: Type, instruction: str) -> Value:
         """The value of an instruction that has no effect beside its value."""
-        if instruction not in self._known:
-            self._known[instruction] = self.load(type_, instruction)
-        return self._known[instruction]
+        known = self._code.known(instruction)
+        if known is None:
+            known = Value(self, type_, f"%{self.fresh('v')}")
+            self._code.place(known.text, instruction, known)
+        return known
 
     def load(self, type_: Type, instruction: str) -> Value:
         """The value of an instruction that may give another one each time, as a load does."""
         name = f"%{self.fresh('v')}"
-        self._lines.append(f"  {name} = {instruction}")
+        self._code.define(name, instruction)
         return Value(self, type_, name)
 
     def do(self, instruction: str) -> None:
         """An instruction without a value."""
-        self._lines.append(f"  {instruction}")
+        self._code.add(f"  {instruction}")
 
     def call(self, result: str, name: str, arguments: Sequence[Value], convention: str = "") -> str:
         """The text of a call, whose function is declared."""
@@ -247,7 +250,7 @@ class Body:
 
     def begin(self, block: str) -> None:
         """Begin a block. What is known must have been emitted in blocks that it cannot be reached around."""
-        self._lines.append(f"{block}:")
+        self._code.add(f"{block}:")
         self._block = block
 
     @property
@@ -258,9 +261,8 @@ class Body:
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
         """Forget afterwards what was emitted inside: it may not have been executed."""
-        before = dict(self._known)
-        yield
-        self._known = before
+        with self._code.scope():
+            yield
 
     def phi(self, type_: Type, **incoming: Value) -> Value:
         """The value by the block that this one was reached from."""
@@ -314,23 +316,28 @@ class Body:
     def carrying(self, start: Value, end: Value, step: Operand, first: Sequence[Value]) -> Iterator["Turn"]:
         """The same with values that a turn hands on to the next one; afterwards they are those of the last turn."""
         before, test, inside, after = self.block, self.fresh("test"), self.fresh("loop"), self.fresh("after")
-        self.do(f"br label %{test}")
-        self.begin(test)
-        index, *values = (self.named(each.type, f"%{self.fresh('i')}") for each in (start, *first))
-        head = len(self._lines)
-        self._lines += [""] * (1 + len(values))
-        turn = Turn(test, step, index, values)
-        with self.scope():
+        with self._code.loop():
+            self.do(f"br label %{test}")
+            self.begin(test)
+            index, *values = (self._handed_on(each.type) for each in (start, *first))
+            phis = self._code.add_later()
+            turn = Turn(test, step, index, values)
             go_on = self.emit(Type("i1"), f"icmp slt {index}, {end.text}")
             self.do(f"br {go_on}, label %{inside}, label %{after}")
             self.begin(inside)
             yield turn
             turn.again(turn.following)
-        for line, phi in enumerate((index, *values), head):
+        for number, phi in enumerate((index, *values)):
             ways = [(before, (start, *first)), *turn.ways]
-            incoming = ", ".join(f"[ {given[line - head].text}, %{block} ]" for block, given in ways)
-            self._lines[line] = f"  {phi.text} = phi {phi.type} {incoming}"
+            incoming = ", ".join(f"[ {given[number].text}, %{block} ]" for block, given in ways)
+            phis.append(f"  {phi.text} = phi {phi.type} {incoming}")
         self.begin(after)
+
+    def _handed_on(self, type_: Type) -> Value:
+        """What a turn of a loop gets from the one before it."""
+        name = f"%{self.fresh('i')}"
+        self._code.belongs_here(name)
+        return self.named(type_, name)
 
 
 class Turn:
