@@ -134,7 +134,7 @@ def lstm_model(characters: int) -> Model:
 
 def _measure_mixture(settings: Settings) -> Outcome:
     model = mixture_model(settings.fewer(POINTS, 50))
-    timings, notes = race_model(model, (TAPEGRAD, JAX, TORCH, AUTOGRAD), settings, fuse=True)
+    timings, notes = race_model(model, (TAPEGRAD, JAX, TORCH, AUTOGRAD), settings)
     medians = {timing.name: timing.median for timing in timings}
     own, other = medians.get(TAPEGRAD), medians.get(JAX)
     ratio = own / other if own and other else None
@@ -144,7 +144,7 @@ def _measure_mixture(settings: Settings) -> Outcome:
 def _measure_lstm(settings: Settings) -> Outcome:
     """JAX is not asked: to compile what is unrolled takes it minutes."""
     model = lstm_model(settings.fewer(CHARACTERS, 4))
-    timings, notes = race_model(model, (TAPEGRAD, TORCH, AUTOGRAD), settings, fuse=True)
+    timings, notes = race_model(model, (TAPEGRAD, TORCH, AUTOGRAD), settings)
     own = next((timing.median for timing in timings if timing.name == TAPEGRAD), None)
     return Outcome([Target("value and gradient", own, 30e-6, "s")], timings, notes)
 

@@ -59,14 +59,15 @@ def _weibull_in(xp: Any) -> Function:
     return density
 
 
-def _tapegrad(model: Model, fuse: bool | None = None) -> Function:
+def _tapegrad(model: Model) -> Function:
+    """What it compiles, it compiles before it is timed, as the others do."""
     library = tapegrad()
     kit = Kit(
         library, library.stats.norm.logpdf, library.logsumexp,
         lambda x, shape, scale: library.stats.weibull_min.logpdf(x, shape, scale=scale),
         partial(library.linalg.solve_triangular, lower=True),
     )  # fmt: skip
-    function = library.value_and_grad(library.jit(partial(model.function, kit), fuse=fuse))
+    function = library.value_and_grad(library.jit(partial(model.function, kit), fuse=True))
     return partial(function, model.parameters, *model.data)
 
 
@@ -123,7 +124,7 @@ LIBRARIES = {
 
 
 def race_model(
-    model: Model, names: tuple[str, ...], settings: Settings, *more: Contender, fuse: bool | None = None
+    model: Model, names: tuple[str, ...], settings: Settings, *more: Contender
 ) -> tuple[list[Timing], list[str]]:
     """Race some libraries, and further contenders; with notes on those that are left out."""
     contenders, notes = [], []
@@ -132,8 +133,7 @@ def race_model(
         try:
             if package in settings.without:
                 raise Unavailable("left out on request")
-            ours = {"fuse": fuse} if name == TAPEGRAD else {}
-            contenders.append(Contender(name, prepare(model, **ours)))
+            contenders.append(Contender(name, prepare(model)))
         except Unavailable as reason:
             notes.append(f"{name}: {reason}")
     return race([*contenders, *more], model.answer, settings.budget), notes

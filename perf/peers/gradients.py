@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from perf.peers.base import Peer, Unavailable, casadi, jax, load, table, tapegrad
+from perf.peers.base import Peer, Unavailable, casadi, jax, load, recorded, table, tapegrad
 from perf.workloads import Answer, Array, Workload
 
 
 def _tapegrad_replay(workload: Workload, x: Array) -> tuple[Any, ...]:
-    library = tapegrad()
-    return (partial(library.value_and_grad(library.jit(workload.over(library))), x),)
+    return (partial(tapegrad().value_and_grad(recorded(workload)), x),)
 
 
 def _eager(library: Callable[[], Any], workload: Workload, x0: Array) -> tuple[Any, ...]:

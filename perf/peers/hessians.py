@@ -3,13 +3,12 @@
 from functools import partial
 from typing import Any
 
-from perf.peers.base import Peer, casadi, jax_device, jax_numpy, load, one, table, tapegrad
+from perf.peers.base import Peer, casadi, jax_device, jax_numpy, load, one, recorded, table, tapegrad
 from perf.workloads import Array, Workload
 
 
 def _replay(workload: Workload, x: Array) -> tuple[Any, ...]:
-    library = tapegrad()
-    return partial(library.hessian(library.jit(workload.over(library))), x), one
+    return partial(tapegrad().hessian(recorded(workload)), x), one
 
 
 def _torch_func(workload: Workload, x: Array) -> tuple[Any, ...]:

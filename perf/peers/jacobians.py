@@ -4,18 +4,27 @@ import importlib
 from functools import partial
 from typing import Any
 
-from perf.peers.base import Peer, Unavailable, casadi, jax_device, jax_numpy, load, one, table, tapegrad
+from perf.peers.base import (
+    Peer,
+    Unavailable,
+    casadi,
+    jax_device,
+    jax_numpy,
+    load,
+    one,
+    recorded,
+    table,
+    tapegrad,
+)
 from perf.workloads import Array, Workload
 
 
 def _residuals(workload: Workload, x: Array) -> tuple[Any, ...]:
-    library = tapegrad()
-    return partial(library.jit(workload.over(library)), x), one
+    return partial(recorded(workload), x), one
 
 
 def _replay(workload: Workload, x: Array) -> tuple[Any, ...]:
-    library = tapegrad()
-    return partial(library.jacfwd(library.jit(workload.over(library))), x), one
+    return partial(tapegrad().jacfwd(recorded(workload)), x), one
 
 
 def _torch_func(workload: Workload, x: Array) -> tuple[Any, ...]:

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from perf.peers.base import Peer, casadi, jax_device, jax_numpy, load, one, table, tapegrad
+from perf.peers.base import Peer, casadi, jax_device, jax_numpy, load, one, recorded, table, tapegrad
 from perf.second_order import direction
 from perf.workloads import Array, Workload
 
 
 def _replay(workload: Workload, x: Array) -> tuple[Any, ...]:
-    library = tapegrad()
-    return partial(library.hvp(library.jit(workload.over(library))), x, direction(x)), one
+    return partial(tapegrad().hvp(recorded(workload)), x, direction(x)), one
 
 
 def _unrecorded(workload: Workload, x: Array) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ In reading order, which is the way that a row of the table takes:
     adjacent_loops, exponentials   loops of them that kernels written by hand call; sums of exponentials
     operations                     what can be done with values, beside Python's operators
     body, types                    a function under construction and its values: nothing is emitted twice
+    instructions                   its lines: what stays the same in a loop stands before it
     machine, target, objects       compiling and loading; processors; object code on disk
 
 A kernel is made in some milliseconds, in which no Python of anybody else waits: LLVM is called without the GIL.
