@@ -4,7 +4,6 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-from tapegrad.engine.emitter.blocks import BLOCK
 from tapegrad.engine.emitter.body import Body, Value
 from tapegrad.engine.emitter.case import Case, count_of, frame_of, leave_for
 from tapegrad.engine.emitter.lines import begin, call_for
@@ -13,6 +12,7 @@ from tapegrad.engine.emitter.rows import reverse
 from tapegrad.engine.emitter.sums import PARTS, TOTAL, Total, bring_to, in_lanes, nothing, widened
 from tapegrad.engine.emitter.target import Target
 from tapegrad.engine.emitter.types import I64, Type
+from tapegrad.engine.kernels.accumulate import BLOCK
 from tapegrad.engine.kernels.frame import STORE
 from tapegrad.ops import CODES, ROWS, Op
 

@@ -14,8 +14,8 @@ from tapegrad.engine.emitter.lines import call_for
 from tapegrad.engine.emitter.memory import POINTER, Cotangent, Line, element_at, load, moved, scratch, store
 from tapegrad.engine.emitter.sums import Sum, add_to_parts
 from tapegrad.engine.emitter.types import I64, Type
+from tapegrad.engine.kernels.accumulate import BLOCK
 
-BLOCK = 256
 _BOOLEAN = Type("i1")
 
 

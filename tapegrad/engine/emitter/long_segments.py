@@ -7,7 +7,6 @@ is handed on to the next turn, so that each element is written once.
 
 from collections.abc import Sequence
 
-from tapegrad.engine.emitter.blocks import BLOCK
 from tapegrad.engine.emitter.body import Body, Turn, Value
 from tapegrad.engine.emitter.memory import Cotangent, Line, word
 from tapegrad.engine.emitter.segment import Segment
@@ -15,6 +14,7 @@ from tapegrad.engine.emitter.segment_places import Place, Shape
 from tapegrad.engine.emitter.segment_rows import tainted
 from tapegrad.engine.emitter.sums import PARTS, Total, bring_to, in_lanes, nothing
 from tapegrad.engine.emitter.types import Type
+from tapegrad.engine.kernels.accumulate import BLOCK
 from tapegrad.engine.kernels.segment_frame import COUNTS, START, STOP, word_of
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 
 from tapegrad.engine.emitter.target import Target
-from tapegrad.engine.kernels import frame, library, segment_frame
+from tapegrad.engine.kernels import accumulate, frame, library, segment_frame
 from tapegrad.engine.runtime import cache, cache_files
 from tapegrad.ops import elementwise, row, special_functions
 
@@ -28,7 +28,7 @@ class Compiled(NamedTuple):
 
 def _sources() -> list[Path]:
     """Every source file whose text can change object code."""
-    read = (row, elementwise, special_functions, frame, segment_frame, library)
+    read = (row, elementwise, special_functions, accumulate, frame, segment_frame, library)
     return [*sorted(Path(__file__).parent.rglob("*.py")), *(Path(str(module.__file__)) for module in read)]
 
 

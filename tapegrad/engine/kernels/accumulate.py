@@ -7,6 +7,10 @@ import numpy as np
 from tapegrad.engine.kernels.inlining import noinline_reordered
 from tapegrad.engine.kernels.raw_memory import load_at, size_of
 
+BLOCK = (
+    256  # elements whose sum is taken at once, by every kernel: the order of additions is part of the result
+)
+
 
 @noinline_reordered
 def block_sum(address: int, stride: int, first: int, last: int, zero: Any) -> Any:

@@ -1,5 +1,6 @@
 """The parallel driver: one kernel over chunks of a frame, on all threads."""
 
+from tapegrad.engine.kernels.accumulate import BLOCK
 from tapegrad.engine.kernels.frame import COUNT, OUTER, STRIDE, X_BAR
 from tapegrad.engine.kernels.raw_memory import (
     call_kernel,
@@ -36,7 +37,6 @@ from tapegrad.engine.sweep.pool import MOST_CHUNKS, share
 from tapegrad.engine.sweep.segment_chunks import BY_STEPS, CELL, IS_SEGMENT, elements_of, gather, sums_of
 
 _CHUNKS_PER_GRAIN = 8  # chunks of the smallest instruction that runs on several threads
-_BLOCK = 256  # elements whose sum is taken at once, by every kernel
 SUMS_THRESHOLD = 32_768  # elements from which sums into one element are taken in chunks, whatever is summed
 
 
@@ -149,7 +149,7 @@ def _most(n):
 @inline_njit
 def _in_blocks(length):
     """Steps of a chunk, so many that a sum begins each chunk with a block of its own."""
-    return (length + _BLOCK - 1) & -_BLOCK
+    return (length + BLOCK - 1) & -BLOCK
 
 
 def chunk_of_sums(n: int) -> int:
