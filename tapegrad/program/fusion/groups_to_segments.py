@@ -9,10 +9,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.engine.emitter.blocks import BLOCK
 from tapegrad.engine.emitter.segment import REVERSE
 from tapegrad.engine.emitter.segment_places import lanes
 from tapegrad.engine.emitter.target import host
+from tapegrad.engine.kernels.accumulate import BLOCK
 from tapegrad.ops import GUARDS, ROWS
 from tapegrad.program.fusion.columns import written_out
 from tapegrad.program.fusion.dependences import dependences, overlap

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.emitter.blocks import BLOCK
 from tapegrad.engine.emitter.segment_rows import cost_of_element
 from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.kernels.accumulate import BLOCK
 from tapegrad.engine.kernels.segment_frame import COUNTS, SHARED, TURNS, word_of
 from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
 from tapegrad.engine.sweep.segment_chunks import BY_STEPS, IS_SEGMENT, description
