@@ -359,14 +359,15 @@ def test_results_have_names() -> None:
 def test_cotangents_of_large_cholesky_factors(dtype: Any) -> None:
     """They are ``L^-T (P + P^T) L^-1 / 2``, where P is the lower triangle of ``L^T L_bar`` with half its diagonal."""
     rng = np.random.default_rng(5)
-    for n in (1, 15, 16, 17, 48, 100, 130):
-        a, l_bar = rng.standard_normal((n, n)), rng.standard_normal((n, n))
-        a = a @ a.T + n * np.eye(n)
+    for n in (1, 2, 7, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 96, 97, 100, 128, 130, 145):
+        a, l_bar = rng.standard_normal((2, n, n)), rng.standard_normal((2, n, n))
+        a = a @ a.swapaxes(1, 2) + n * np.eye(n)
         x = tg.tensor(a.astype(dtype))
         (tg.sum(x) + tg.sum(L.cholesky(x) * l_bar.astype(dtype))).backward()
         factor = np.linalg.cholesky(a)
-        p = np.tril(factor.T @ np.tril(l_bar))
-        p -= np.diag(np.diag(p)) / 2
-        expected = 1 + np.linalg.solve(factor.T, np.linalg.solve(factor.T, p + p.T).T) / 2
+        right = factor.swapaxes(1, 2)
+        p = np.tril(right @ np.tril(l_bar)) * (1 - np.eye(n) / 2)
+        solved = np.linalg.solve(right, p + p.swapaxes(1, 2)).swapaxes(1, 2)
+        expected = 1 + np.linalg.solve(right, solved) / 2
         assert x.grad.dtype == dtype
         np.testing.assert_allclose(x.grad, expected, rtol=0, atol=1e-14 if dtype == np.float64 else 3e-6)

@@ -16,6 +16,7 @@ from tapegrad.engine.kernels.raw_memory import (
     call_by_reference,
     load_at,
     memcpy,
+    memset,
     size_of,
     stack_words,
     store_at,
@@ -155,6 +156,13 @@ def write_identity(a: Matrix, zero: Any) -> None:
     for i in range(a.rows):
         for j in range(a.columns):
             put(a, i, j, zero + (i == j), zero)
+
+
+@noinline
+def clear(a: Matrix, zero: Any) -> None:
+    """Put zeros into a matrix whose rows are contiguous."""
+    for i in range(a.rows):
+        memset(a.address + i * a.row_stride, np.int32(0), a.columns * size_of(zero))
 
 
 @noinline
