@@ -7,10 +7,10 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.emitter import kernels as emitter
-from tapegrad.engine.emitter.bound import Pattern
+from tapegrad.engine.emitter.bound import Pattern, words_read
 from tapegrad.engine.emitter.case import ELEMENTS
 from tapegrad.engine.kernel_table import DIRECTIONS, DTYPE_NAMES
-from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_STRIDE
+from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_STRIDE
 from tapegrad.engine.runtime import compiler
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.view_columns import numbered
@@ -22,8 +22,11 @@ _BYTES = {"f64": 8, "f32": 4}
 _BITS = np.array([1, 2, 4])
 
 
-def addresses(keys: np.ndarray, frames: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Address of the kernel of each of these rows of all frames; `keys` holds their op, dtype and direction codes."""
+def chosen(keys: np.ndarray, frames: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """For each of these rows of all frames the address of its kernel, and how many words of the frame that reads.
+
+    `keys` holds their op, dtype and direction codes.
+    """
     parts = [slice(k, k + _AT_ONCE) for k in range(0, len(rows), _AT_ONCE)]
     patterns = np.zeros(len(rows), np.int64)
     for part in parts:  # what is computed on the way stays in the cache
@@ -33,16 +36,17 @@ def addresses(keys: np.ndarray, frames: np.ndarray, rows: np.ndarray) -> np.ndar
     first = np.zeros(int(where.max(initial=NONE)) + 1, np.int64)
     first[where] = np.arange(len(where))  # or any other
     found = [_load(*each) for each in zip(*keys[:, first].tolist(), patterns[first].tolist(), strict=True)]
-    return np.array(found, np.int64)[where]
+    return np.array(found, np.int64).reshape(-1, 2)[where]
 
 
-def _load(op: int, dtype: int, direction: int, pattern: int) -> int:
-    row, address = ROWS[op], 0
+def _load(op: int, dtype: int, direction: int, pattern: int) -> tuple[int, int]:
+    row, address, name = ROWS[op], 0, DIRECTIONS[direction]
     if pattern != _NO_PATTERN and isinstance(row, Op):
         with compiler.compiling:
-            names = DTYPE_NAMES[dtype], DIRECTIONS[direction]
-            address = emitter.bound_address(row, *names, Pattern.of_code(pattern))
-    return address or kernel_table.load_code(op, dtype, direction)
+            address = emitter.bound_address(row, DTYPE_NAMES[dtype], name, Pattern.of_code(pattern))
+    if address:
+        return address, words_read(name)
+    return kernel_table.load_code(op, dtype, direction), WORDS
 
 
 @functools.cache

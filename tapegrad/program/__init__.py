@@ -18,7 +18,7 @@ In reading order:
     gradient, pullback             programs with a reverse stream
     tangents, jacobian_columns     programs with tangents
     tangent_frames, seed_sparsity  frames of tangents; which seeds a tangent depends on
-    workspace                      the memory of one execution
+    packed_frames, workspace       the words that kernels read; the memory of one execution
     workspace_image, handle        workspaces that compiled code makes; what it knows a compiled function by
     archive                        recordings in files
     lanes                          programs of many instances at once

@@ -30,7 +30,7 @@ CONTINUED = -1  # in place of a kernel: the words belong to the frame of the row
 
 RUN_FORWARD, RUN_REVERSE, RUN_TANGENT = range(3)  # directions of kernels, as in `kernel_table.DIRECTIONS`
 _DIRECTIONS = len(kernel_table.DIRECTIONS)
-_COLUMNS = ("frames", "number", "op", "variant", "direction", "elements", "kernels", "thresholds")
+_COLUMNS = ("frames", "number", "op", "variant", "direction", "elements", "kernels", "words", "thresholds")
 
 
 def binding_address(number: int) -> int:
@@ -62,6 +62,8 @@ class InstructionStream:
     kernels, thresholds
         Address of each kernel, and the number of elements from which it runs on several threads. Those of ops are 0
         until `load_kernels`. CONTINUED where sixteen words were too few for the frame of the row before.
+    words
+        How many words of each frame the kernel reads, the first ones: sixteen if that is not known.
     kept
         Memory that the frames point to.
     segments
@@ -75,6 +77,7 @@ class InstructionStream:
         self.variant, self.direction = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self.elements = frames[:, word.COUNT].copy()
         self.kernels, self.thresholds = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.words = np.full(count, word.WORDS)
         self.kept = list(kept)
         self.segments: list[Any] = []
 
@@ -102,7 +105,7 @@ class InstructionStream:
         """Load the kernels of ops, and choose from how many elements on each row runs on several threads."""
         lacking = np.flatnonzero(self.kernels == 0)
         keys = np.stack([self.op[lacking], self.variant[lacking], self.direction[lacking]])
-        self.kernels[lacking] = bound_kernels.addresses(keys, self.frames, lacking)
+        self.kernels[lacking], self.words[lacking] = bound_kernels.chosen(keys, self.frames, lacking).T
         self.thresholds[lacking] = parallel_thresholds(self.op[lacking], self.elements[lacking])
         if self.thresholds.any():
             kernel_table.load_driver()

@@ -1,20 +1,18 @@
 """A workspace: memory for one execution of a program at a time, and the frames that point into it."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.guard_pages import fenced_pages
-from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep import replay
 from tapegrad.engine.tape.layout import CONTROL, LIBRARY
 from tapegrad.engine.tape.view import View
+from tapegrad.program.packed_frames import PackedFrames, Places
 from tapegrad.program.program import Program
-from tapegrad.program.stream import CONTINUED, RANGE_SHIFT, WORKSPACE, InstructionStream
 
 _ALIGNMENT = 64
 
@@ -43,20 +41,16 @@ class Workspace(Uncopied):
     def __init__(self, program: Program) -> None:
         self.program = program
         memory, base = _memory(program)
-        frames = np.concatenate([program.forward.frames, program.reverse.frames])
-        places = relocations(frames, 1 + len(program.bindings))
-        flat = frames.reshape(-1)
-        flat[places[0][0]] = base + places[0][1]
-        streams = [
-            stream_rows(stream, int(frames[start : start + len(stream)].ctypes.data))
-            for stream, start in ((program.forward, 0), (program.reverse, len(program.forward)))
-        ]
-        bindings, kept = _bindings(program, frames, places[1:])
+        frames = PackedFrames(program)
+        (own, inside), *places = frames.relocations(len(program.bindings))
+        frames.words[own] = base + inside
+        streams = frames.rows(frames.words.ctypes.data)
+        bindings, kept = _bindings(program, frames.words, places)
         self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
-        self._keep = (frames, streams, bindings, kept)
+        self._keep = (frames.words, streams, bindings, kept)
         self.address = int(self._words.ctypes.data)
         self.base = base
-        self.bytes = program.bytes + frames.nbytes + sum(rows.nbytes for rows in streams)
+        self.bytes = program.bytes + frames.words.nbytes + sum(rows.nbytes for rows in streams)
         self._fill_words(program, streams, bindings)
         self._memory = memory
         self.outputs = [self._array(offset, view) for offset, view in program.workspace_outputs()]
@@ -112,35 +106,9 @@ def _memory(program: Program) -> tuple[np.ndarray, int]:
     return memory, -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
 
 
-def relocations(frames: np.ndarray, ranges: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each range of made-up addresses, the words of the frames that lie in it and their offsets."""
-    flat = frames.reshape(-1)
-    where = np.flatnonzero(flat >= WORKSPACE)
-    words = flat[where]
-    kinds, offsets = words >> RANGE_SHIFT, words & (WORKSPACE - 1)
-    own, given = kinds == 1, np.flatnonzero(kinds != 1)
-    # Small integers are sorted by counting
-    order = given[np.argsort(kinds[given].astype(np.min_scalar_type(ranges + 1)), kind="stable")]
-    ends = np.searchsorted(kinds[order], np.arange(2, ranges + 2))
-    found = [(where[own], offsets[own])]
-    return found + [
-        (where[order[low:high]], offsets[order[low:high]]) for low, high in pairwise(ends.tolist())
-    ]
-
-
-def stream_rows(stream: InstructionStream, frames: int, on_threads: bool = True) -> np.ndarray:
-    """The rows of a stream whose frames lie at an address, as the replay reads them: kernel, frame, threshold."""
-    begun = np.flatnonzero(stream.kernels != CONTINUED)
-    thresholds, first = stream.thresholds[begun] * on_threads, stream.frames[begun]
-    has_no_loops = (first[:, word.OUTER] == 0) & (first[:, word.COUNT] >= 0)
-    rows = np.empty((len(begun), replay.STREAM_WORDS), np.int64)
-    rows[:, 0] = stream.kernels[begun]
-    rows[:, 1] = frames + word.BYTES * begun
-    rows[:, 2] = np.where((thresholds == 0) & has_no_loops, replay.ONE_CALL, thresholds)
-    return rows
-
-
-def _bindings(program: Program, frames: np.ndarray, places: list[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
+def _bindings(
+    program: Program, frames: np.ndarray, places: list[Places]
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """The words of the bindings, and the arrays that they point to."""
     bindings = np.zeros((len(program.bindings), replay.BINDING_WORDS), np.int64)
     kept: list[np.ndarray] = []

@@ -9,12 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.frame import BYTES as FRAME_BYTES
 from tapegrad.engine.sweep import replay
 from tapegrad.engine.tape.layout import CONTROL, LIBRARY
+from tapegrad.program.packed_frames import PackedFrames, Places
 from tapegrad.program.program import Program
-from tapegrad.program.stream import InstructionStream
-from tapegrad.program.workspace import relocations, stream_rows
 
 _LINE = 64
 _ADDRESSES = (replay.FORWARD, replay.REVERSE, replay.BINDINGS, replay.SEED)  # words of a program's block
@@ -69,15 +67,15 @@ def image_of(program: Program) -> WorkspaceImage:
     words = _Words()
     head = np.zeros(replay.PROGRAM_WORDS, np.int64)
     words.add(head)
-    frames = np.concatenate([program.forward.frames, program.reverse.frames])
-    own, *given = relocations(frames, 1 + len(program.bindings))
-    at = words.add(frames)
-    words.mark(at, own[0])
-    _add_streams(words, program, head, at)
+    frames = PackedFrames(program, on_threads=False)
+    (own, inside), *given = frames.relocations(len(program.bindings))
+    at = words.add(frames.words)
+    words.mark(at, own)
+    _add_streams(words, frames, head, at)
     head[replay.BINDINGS] = _add_bindings(words, program, given, at)
     head[replay.BINDING_COUNT], head[replay.INPUTS] = len(program.bindings), program.given
     memory = -(-words.end // _LINE) * _LINE
-    frames.reshape(-1)[own[0]] = memory + own[1]
+    frames.words[own] = memory + inside
     tables = kernel_table.tables()
     head[replay.LIBRARY], head[replay.CONTROL] = tables[LIBRARY], tables[CONTROL]
     for number, value in program.workspace_words(memory).items():
@@ -93,22 +91,14 @@ def image_of(program: Program) -> WorkspaceImage:
     )
 
 
-def _streams(program: Program) -> list[tuple[InstructionStream, int]]:
-    """Both streams, and the row of all frames at which each begins."""
-    return [(program.forward, 0), (program.reverse, len(program.forward))]
-
-
-def _add_streams(words: _Words, program: Program, head: np.ndarray, frames: int) -> None:
+def _add_streams(words: _Words, frames: PackedFrames, head: np.ndarray, begin: int) -> None:
     """Add the rows of both streams, whose frames begin at a byte."""
-    for word, (stream, first) in zip((replay.FORWARD, replay.REVERSE), _streams(program), strict=True):
-        rows = stream_rows(stream, frames + FRAME_BYTES * first, on_threads=False)
+    for word, rows in zip((replay.FORWARD, replay.REVERSE), frames.rows(begin), strict=True):
         head[word], head[word + 1] = words.add(rows), len(rows)
         words.mark(int(head[word]), rows.shape[1] * np.arange(len(rows)) + 1)
 
 
-def _add_bindings(
-    words: _Words, program: Program, places: list[tuple[np.ndarray, np.ndarray]], frames: int
-) -> int:
+def _add_bindings(words: _Words, program: Program, places: list[Places], frames: int) -> int:
     """Add the bindings, which words of the frames hold their addresses and where; the byte at which they begin."""
     bindings = np.zeros((len(program.bindings), replay.BINDING_WORDS), np.int64)
     for k, (row, (at, offsets)) in enumerate(zip(bindings, places, strict=True)):

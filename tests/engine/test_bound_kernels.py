@@ -1,68 +1,26 @@
 """Kernels of bound rows: to the bit what the row's other kernel computes, and chosen only where the frame allows it."""
 
-import ctypes
 import itertools
+import signal
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tapegrad as tg
-from helpers.elementwise_kernels import DTYPES, SPECIAL
+from helpers.bound_frames import Frame, bits, run_before_fence
+from helpers.elementwise_kernels import DTYPES
 from tapegrad.engine import bound_kernels, kernel_table
 from tapegrad.engine.emitter import kernels
-from tapegrad.engine.emitter.bound import Pattern
+from tapegrad.engine.emitter.bound import Pattern, words_read
 from tapegrad.engine.emitter.target import x86_64_v3
-from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
-from tapegrad.engine.runtime import library_loops
+from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_STRIDE
 from tapegrad.ops import BY_NAME, CODES, Op
 
 COUNTS = (1, 2, 13, 16, 37)
 # An op of each kind: one instruction, texts with a division, a selection, mathematics, truth values in and out.
 NAMES = ("multiply", "subtract", "divide", "maximum", "square", "tanh", "power", "where", "less")
-_KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-
-
-def bits(array: Any) -> bytes:
-    """The bits of elements; what is not a number has no sign."""
-    return bytes(np.where(np.isnan(array), np.nan, array).astype(array.dtype).tobytes())
-
-
-class Frame:
-    """A frame on memory of its own: operands, result, cotangents, with a guard element behind each."""
-
-    def __init__(self, op: Op, dtype: str, direction: str, count: int, scalars: int, wanted: int) -> None:
-        rng, kind = np.random.default_rng(7), DTYPES[dtype]
-        self.words, self.arrays = np.zeros(WORDS, np.int64), []
-        self.words[COUNT] = count
-
-        def place(word: int, stride: int, values: np.ndarray) -> None:
-            self.arrays.append(values)
-            self.words[word], self.words[stride] = values.ctypes.data, values.itemsize
-
-        def drawn() -> np.ndarray:
-            return np.where(
-                rng.random(count + 1) < 0.5, rng.choice(SPECIAL, count + 1), rng.normal(size=count + 1)
-            )
-
-        for j in range(op.arity):
-            values = drawn() > 0 if j in op.boolean_operands else drawn().astype(kind)
-            place(X + j, STRIDE + j, values)
-        place(Y, Y_STRIDE, np.zeros(count + 1, bool if op.predicate else kind))
-        if direction == "reverse":
-            place(Y_BAR, Y_STRIDE, drawn().astype(kind))
-            for j in op.differentiable_operands:
-                if wanted >> j & 1:
-                    place(X_BAR + j, STRIDE + j, drawn().astype(kind))
-        for j in range(op.arity):
-            if scalars >> j & 1:
-                self.words[STRIDE + j] = 0
-
-    def run(self, address: int) -> list[bytes]:
-        """The memory after a kernel."""
-        with np.errstate(all="ignore"):
-            assert _KERNEL(address)(self.words.ctypes.data, library_loops.table()) == 0
-        return [bits(array) for array in self.arrays]
 
 
 def _frames(op: Op, dtype: str, direction: str) -> Any:
@@ -92,6 +50,24 @@ def test_results_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
             )
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
+@pytest.mark.parametrize(("dtype", "names"), [("f64", ()), ("f32", NAMES)], ids=DTYPES)
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_nothing_is_read_behind_the_words_that_are_said_to_be(
+    direction: str, dtype: str, names: tuple[str, ...]
+) -> None:
+    done = run_before_fence(direction, dtype, words_read(direction), names)
+    assert (done.returncode, done.stderr) == (0, ""), f"{done.stdout[-300:]}{done.stderr}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_the_last_of_these_words_is_read(direction: str) -> None:
+    done = run_before_fence(direction, "f64", words_read(direction) - 1, ("multiply",))
+    assert done.returncode in (-signal.SIGSEGV, -signal.SIGBUS)
+    assert done.stdout.startswith("multiply")
+
+
 def test_for_other_processors() -> None:
     op, pattern = BY_NAME["multiply"], Pattern(0, 1, 2, 2)
     frame, other = (Frame(op, "f64", "reverse", 13, 1, 2) for _ in range(2))
@@ -116,7 +92,7 @@ def _chosen(direction: str, change: dict[int, int], name: str = "multiply", coun
         frame.words[word] = value
     codes = kernel_table.DIRECTIONS.index(direction)
     keys = np.array([[CODES[name]], [0], [codes]])
-    return int(bound_kernels.addresses(keys, frame.words[None], np.zeros(1, np.int64))[0])
+    return int(bound_kernels.chosen(keys, frame.words[None], np.zeros(1, np.int64))[0, 0])
 
 
 def _expected(direction: str, *pattern: int) -> int:

@@ -22,6 +22,7 @@ from tapegrad.engine.emitter.expressions import calls_mathematics
 from tapegrad.engine.emitter.loops import Lines, Loop
 from tapegrad.engine.emitter.rows import loop_of
 from tapegrad.engine.emitter.types import I64
+from tapegrad.engine.kernels.frame import Y_BAR, Y
 
 _OPERANDS = 3
 
@@ -58,6 +59,11 @@ class Pattern(NamedTuple):
 def operands(bits: int) -> tuple[int, ...]:
     """The operands that bits stand for."""
     return tuple(j for j in range(_OPERANDS) if bits >> j & 1)
+
+
+def words_read(direction: str) -> int:
+    """How many words of a frame these kernels read: up to the result, or its cotangent, the last they have to know."""
+    return 1 + (Y if direction == "forward" else Y_BAR)
 
 
 def needed(case: Case, direction: str, pattern: Pattern) -> Pattern | None:

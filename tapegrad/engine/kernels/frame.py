@@ -24,6 +24,8 @@ A kernel reads COUNT elements along the inner dimension and knows nothing of OUT
 dimensions and hands on a frame whose addresses have moved. Kernels of rows that take lines go through the last loop
 of OUTER themselves. A stride of 0 is a broadcast operand, whose cotangent
 is the sum over the loop.
+
+Kernels of bound rows read the first words alone (see `emitter.bound`), and a workspace has no others of their frames.
 """
 
 COUNT = 0

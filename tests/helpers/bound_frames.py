@@ -1,0 +1,116 @@
+"""Frames that bound kernels are run on, and all patterns of such frames."""
+
+import ctypes
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tapegrad
+from helpers.elementwise_kernels import DTYPES, SPECIAL
+from tapegrad.engine.emitter import kernels
+from tapegrad.engine.emitter.bound import Pattern
+from tapegrad.engine.guard_pages import PAGE, fenced_pages
+from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.runtime import library_loops
+from tapegrad.ops import ELEMENTWISE, Op
+
+_KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+_COUNT = 39  # elements: whole vectors, and each of the pieces that are left of one
+
+
+def bits(array: Any) -> bytes:
+    """The bits of elements; what is not a number has no sign."""
+    return bytes(np.where(np.isnan(array), np.nan, array).astype(array.dtype).tobytes())
+
+
+class Frame:
+    """A frame on memory of its own: operands, result, cotangents, with a guard element behind each."""
+
+    def __init__(self, op: Op, dtype: str, direction: str, count: int, scalars: int, wanted: int) -> None:
+        rng, kind = np.random.default_rng(7), DTYPES[dtype]
+        self.words, self.arrays = np.zeros(WORDS, np.int64), []
+        self.words[COUNT] = count
+
+        def place(word: int, stride: int, values: np.ndarray) -> None:
+            self.arrays.append(values)
+            self.words[word], self.words[stride] = values.ctypes.data, values.itemsize
+
+        def drawn() -> np.ndarray:
+            return np.where(
+                rng.random(count + 1) < 0.5, rng.choice(SPECIAL, count + 1), rng.normal(size=count + 1)
+            )
+
+        for j in range(op.arity):
+            values = drawn() > 0 if j in op.boolean_operands else drawn().astype(kind)
+            place(X + j, STRIDE + j, values)
+        place(Y, Y_STRIDE, np.zeros(count + 1, bool if op.predicate else kind))
+        if direction == "reverse":
+            place(Y_BAR, Y_STRIDE, drawn().astype(kind))
+            for j in op.differentiable_operands:
+                if wanted >> j & 1:
+                    place(X_BAR + j, STRIDE + j, drawn().astype(kind))
+        for j in range(op.arity):
+            if scalars >> j & 1:
+                self.words[STRIDE + j] = 0
+
+    def run(self, address: int) -> list[bytes]:
+        """The memory after a kernel."""
+        self._call(address, self.words)
+        return [bits(array) for array in self.arrays]
+
+    def run_on(self, address: int, words: np.ndarray) -> None:
+        """Run a kernel on the first words of the frame, which are all that there are."""
+        words[:] = self.words[: len(words)]
+        self._call(address, words)
+
+    def _call(self, address: int, words: np.ndarray) -> None:
+        with np.errstate(all="ignore"):
+            assert _KERNEL(address)(words.ctypes.data, library_loops.table()) == 0
+
+
+def patterns(op: Op, direction: str) -> Iterator[Pattern]:
+    """Every pattern that a frame of an op can have."""
+    able = sum(1 << j for j in op.differentiable_operands)
+    subsets = [bits for bits in range(1, able + 1) if bits & ~able == 0] if direction == "reverse" else [0]
+    for single, scalars, wanted in itertools.product((0, 1), range(1 << op.arity), subsets):
+        if scalars & wanted or (single and scalars):
+            continue
+        for stored in range(wanted + 1):
+            if stored & ~wanted == 0:
+                yield Pattern(single, scalars, wanted, stored)
+
+
+def call_all(direction: str, dtype: str, count: int, names: Sequence[str]) -> None:
+    """Run the kernels of each pattern on so many words with nothing behind them; those of ops, or of all."""
+    words = fenced_pages(2 * PAGE, [PAGE])[PAGE - 8 * count : PAGE].view(np.int64)
+    for op in ELEMENTWISE:
+        if (direction == "reverse" and op.predicate) or (names and op.name not in names):
+            continue
+        for pattern in patterns(op, direction):
+            address = kernels.bound_address(op, dtype, direction, pattern)
+            if address:
+                print(op.name, pattern, flush=True)
+                elements = 1 if pattern.single else _COUNT
+                frame = Frame(op, dtype, direction, elements, pattern.scalars, pattern.wanted)
+                frame.words[STORE] = pattern.stored
+                frame.run_on(address, words)
+
+
+def run_before_fence(
+    direction: str, dtype: str, count: int, names: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    """`call_all` in a process of its own, which ends where a kernel reads what is not there."""
+    script = (
+        f"from helpers.bound_frames import call_all; call_all({direction!r}, {dtype!r}, {count}, {names!r})"
+    )
+    places = [Path(__file__).parents[1], Path(tapegrad.__file__).parents[1], os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
+    )
