@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from helpers.random_programs import Complex, Generator, Tape, interpret, weighte
 from helpers.segments import BOTH, WAYS, assert_same, segments_alike
 from tapegrad.engine.emitter.segment import FORWARD, REVERSE
 from tapegrad.engine.emitter.segment_rows import is_emitted
-from tapegrad.engine.runtime import cache
+from tapegrad.engine.runtime import cache, pace
 from tapegrad.engine.tape_view import read_tape
 from tapegrad.frontend.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
@@ -386,6 +387,22 @@ def test_a_function_is_fused_when_that_pays() -> None:
     again = tg.jit(_wave)
     again(X)
     assert _is_fused(again, X)
+
+
+@pytest.mark.usefixtures("eager_to_fuse")
+def test_the_background_gives_way_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "pace_beside", lambda period: pace.Pace(0.0, 0.0, 1.0, 0.0))
+    paused: list[str] = []
+    monkeypatch.setattr(pace, "sleep", lambda seconds: paused.append(threading.current_thread().name))
+    tg.jit(lambda x: tg.sum(tg.cos(x) * x), fuse=True)(X)
+    assert not paused
+    f = tg.jit(_wave)
+    for _ in range(6):
+        f(X)
+    worker.wait()
+    assert _is_fused(f, X)
+    assert len(paused) > 10
+    assert set(paused) == {"tapegrad"}
 
 
 @pytest.mark.usefixtures("eager_to_fuse")

@@ -8,6 +8,7 @@ import llvmlite.binding as llvm
 
 from tapegrad.engine.emitter.body import Body
 from tapegrad.engine.emitter.target import Target, host
+from tapegrad.engine.runtime import pace
 
 
 @functools.cache
@@ -48,7 +49,7 @@ def compile_text(text: str, target: Target) -> bytes:
     machine, context = _machine(target), llvm.create_context()
     with llvm.parse_assembly(text, context) as module:
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        return bytes(machine.emit_object(module))
+        return pace.aside(lambda: bytes(machine.emit_object(module)))
 
 
 def load(code: bytes, symbol: str) -> int:

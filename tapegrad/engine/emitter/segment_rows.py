@@ -23,6 +23,7 @@ from tapegrad.engine.emitter.segment import (
 )
 from tapegrad.engine.emitter.several_tangents import total_of
 from tapegrad.engine.emitter.types import Type
+from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.ops import CODES, ROWS, Op
 
 _NAMES = ("x0", "x1", "x2", "y")
@@ -129,7 +130,7 @@ class Rows:
     def emit(self, lines: Lines, hasty: bool = False) -> None:
         """Emit every row for the elements at one place. `hasty`: zero times inf may be NaN."""
         self._hasty = hasty
-        for row in self._segment.rows:
+        for row in giving_way(self._segment.rows):
             _WAYS[row.way](self, row, lines)
 
     def _expressions(self, row: SegmentRow, lines: Lines) -> Expressions:

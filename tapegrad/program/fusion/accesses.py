@@ -14,6 +14,7 @@ from tapegrad.engine.emitter.segment import FORWARD, SUM, TANGENT
 from tapegrad.engine.emitter.segment_rows import is_emitted, primals_read
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.fill import zero_fill
+from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.ops import Op
 from tapegrad.program.fusion.columns import sum_of_exponentials
 from tapegrad.program.fusion.nests import MOST_SEEDS, WAYS, Nest, nest_of, seeds_of
@@ -29,11 +30,11 @@ def rows_of(stream: InstructionStream, blocks: Blocks) -> list[Row]:
     ops, variants = stream.op.tolist(), stream.variant.tolist()
     directions, kernels = stream.direction.tolist(), stream.kernels.tolist()
     named = zip(ops, variants, directions, kernels, stream.frames.tolist(), strict=True)
-    return [_row(op, variant, way, kernel, words, blocks) for op, variant, way, kernel, words in named]
+    return [_row(*each, blocks) for each in giving_way(named)]
 
 
 def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], blocks: Blocks) -> Row:
-    if kernel == kernel_table.address_of(zero_fill):
+    if op < 0 and kernel == kernel_table.address_of(zero_fill):
         start = words[word.Y_BAR]
         return Row(
             "", "", CLEAR, words[word.COUNT], (Access(7, WRITE, Span(start, start + words[word.COUNT])),)

@@ -1,6 +1,7 @@
 """One thread that makes programs while others replay: one job after the other, none in a process that ends.
 
-The thread is there while there are jobs. A forked child has none, and begins with none.
+The thread is there while there are jobs. They leave Python to replays at a pace (`engine.runtime.pace`). A forked child
+has none, and begins with none.
 """
 
 import atexit

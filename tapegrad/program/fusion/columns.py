@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from tapegrad.engine.emitter.segment import EXPONENTIALS, FORWARD, REVERSE, SHARES
 from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
 from tapegrad.program.fusion.nests import Nest, is_long
 from tapegrad.program.fusion.rows import ADD, BYTES, PLACES, READ, WRITE, Access, Row, Span
@@ -55,7 +56,7 @@ def written_out(rows: Sequence[Row], limit: int) -> list[Row]:
     A sum whose lines are too many is a row that no segment can have.
     """
     sizes: Counter[tuple[int, ...]] = Counter()
-    for row in rows:
+    for row in giving_way(rows):
         sizes[row.count, *row.loops] += row.loops[0] if len(row.loops) == 1 else 0
     short = {
         (row.count, *row.loops)
@@ -65,7 +66,7 @@ def written_out(rows: Sequence[Row], limit: int) -> list[Row]:
         and row.loops[0] <= _MOST
         and sizes[row.count, *row.loops] <= limit
     }
-    return [_written_out(row) if (row.count, *row.loops) in short else _left(row) for row in rows]
+    return [_written_out(row) if (row.count, *row.loops) in short else _left(row) for row in giving_way(rows)]
 
 
 def _left(row: Row) -> Row:

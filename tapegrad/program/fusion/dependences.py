@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.program.fusion.rows import READ, Access, Blocks, Row
 
 
@@ -9,7 +10,7 @@ def dependences(rows: Sequence[Row], blocks: Blocks) -> list[set[int]]:
     """For each row the numbers of the rows that have to come before, but for those that these depend on."""
     known: dict[int, dict[tuple[int, int], _Bytes]] = {}  # by block
     found: list[set[int]] = []
-    for number, row in enumerate(rows):
+    for number, row in enumerate(giving_way(rows)):
         touched = [(_bytes(known.setdefault(blocks.around(a.start)[0], {}), a), a.mode) for a in row.accesses]
         before: set[int] = set()
         for bytes_, mode in touched:

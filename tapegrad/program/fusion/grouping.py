@@ -8,6 +8,7 @@ and linear glue meet in one group in this way, for nothing that the latter read 
 import heapq
 from collections.abc import Iterable, Sequence
 
+from tapegrad.engine.runtime.pace import give_way, giving_way
 from tapegrad.program.fusion.dependences import overlap
 from tapegrad.program.fusion.rows import ADD, BYTES, READ, Access, Blocks, Row
 
@@ -67,7 +68,7 @@ class Grouping:
     def _all_ancestors(self) -> list[int]:
         """For each row the bits of all rows that it depends on."""
         found: list[int] = []
-        for before in self._before:
+        for before in giving_way(self._before):
             found.append(0)
             for n in before:
                 found[-1] |= found[n] | 1 << n
@@ -100,7 +101,7 @@ class Grouping:
 
     def _group(self, space: Iterable[int]) -> None:
         groups: list[Group] = []
-        for number in space:
+        for number in giving_way(space):
             group = next((g for g in self._candidates(number, groups) if self._may_join(number, g)), None)
             if group is None:
                 group = Group(self._rows[number].count <= self._lanes)
@@ -165,7 +166,7 @@ class Grouping:
         units = {number: self.group_of.get(number, number) for number in range(len(self._rows))}
         waiting: dict[int, set[int]] = {}  # by unit, named by its first row: the units that come before
         first_of = {n: (u if isinstance(u, int) else u.rows[0]) for n, u in units.items()}
-        for number, before in enumerate(self._before):
+        for number, before in enumerate(giving_way(self._before)):
             if not self._rows[number].clears:
                 own = waiting.setdefault(first_of[number], set())
                 own |= {first_of[n] for n in before} - {first_of[number]}
@@ -183,6 +184,7 @@ def _in_order(waiting: dict[int, set[int]]) -> list[int]:
     heapq.heapify(ready)
     order: list[int] = []
     while ready:
+        give_way()
         name = heapq.heappop(ready)
         order.append(name)
         for each in after.get(name, ()):
@@ -200,7 +202,7 @@ def _fits(row: Row) -> bool:
 def _past_clearing(rows: Sequence[Row], before: list[set[int]]) -> list[set[int]]:
     """The dependences without the rows that clear memory: these are put where they are needed."""
     found: list[set[int]] = []
-    for numbers in before:
+    for numbers in giving_way(before):
         kept: set[int] = set()
         for n in numbers:
             kept |= found[n] if rows[n].clears else {n}

@@ -13,6 +13,7 @@ from tapegrad.engine.emitter.segment import REVERSE
 from tapegrad.engine.emitter.segment_places import lanes
 from tapegrad.engine.emitter.target import host
 from tapegrad.engine.kernels.accumulate import BLOCK
+from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.ops import GUARDS, ROWS
 from tapegrad.program.fusion.columns import written_out
 from tapegrad.program.fusion.dependences import dependences, overlap
@@ -48,7 +49,7 @@ def fuse(
     readers = _Readers(rows, units, blocks, runs_again)
     pending = {number: row.accesses[0] for number, row in enumerate(rows) if row.clears}
     found: list[int | Bound] = []
-    for position, unit in enumerate(units):
+    for position, unit in enumerate(giving_way(units)):
         numbers = [unit] if isinstance(unit, int) else unit.rows
         touched = [access for number in numbers for access in rows[number].accesses]
         near = {blocks.around(access.start)[0] for access in touched}
@@ -117,7 +118,7 @@ class _Readers:
     ) -> None:
         self._runs_again, self._blocks = runs_again, blocks
         self._reads: dict[int, list[tuple[int, Access]]] = {}  # by block
-        for position, unit in enumerate(units):
+        for position, unit in enumerate(giving_way(units)):
             for number in [unit] if isinstance(unit, int) else unit.rows:
                 for access in rows[number].accesses:
                     if access.mode != WRITE:

@@ -7,6 +7,7 @@ takes a workspace takes one of the new program.
 """
 
 import os
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
+from tapegrad.engine.runtime.compiler import compiling
+from tapegrad.engine.runtime.pace import pace_beside, working
 from tapegrad.engine.tape.layout import BROADCAST_SUM, ELEMENTWISE, NONE, OP_KIND
 from tapegrad.program.fusion.background import worker
 from tapegrad.program.fusion.nests import seed_counts
@@ -63,18 +66,29 @@ class Waiting:
         self._fuse = fuse
         self._each = sum(map(saving, streams))
         self._over = False
-        self.replays = min(int(_COMPILING / self._each) + 2, _MOST) if self._each else 0
+        self._clock = 0.0  # when half of the replays were over
+        self._period = 0.0  # seconds from one replay to the next
+        self.replays = min(int(_COMPILING / self._each) // 2 + 2, _MOST) if self._each else 0
 
     def ask(self) -> int:
-        """So many replays are over; after how many others somebody wants to be asked once more."""
+        """So many replays are over; after how many others somebody wants to be asked once more.
+
+        The second time fusion pays. By then half of the replays have shown how long each takes.
+        """
         if self._over:
             return 0
+        now = time.perf_counter()
+        if not self._clock:
+            self._clock = now
+            return self.replays  # which is never before the replay that has asked
+        self._period = self._period or (now - self._clock) / self.replays
         worker.add(self._try)
-        return max(int(_LOOK_AGAIN / self._each), 2)  # not before the replay that has asked
+        return max(int(_LOOK_AGAIN / self._each), 2)  # nor is this
 
     def _try(self) -> None:
         try:
-            self._fuse()
+            with working(pace_beside(self._period), is_awaited=compiling.is_awaited):
+                self._fuse()
         except Exception as error:  # the rows go on doing what segments would have done
             warnings.warn(
                 f"a recorded function runs row by row, for it could not be fused: {error!r}", stacklevel=2

@@ -17,6 +17,7 @@ from tapegrad.engine.emitter.target import host
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
 from tapegrad.engine.runtime import cache, cache_files
+from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.program.fusion.nests import further_tangents, loops_of
 from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.stream import MADE_UP, InstructionStream
@@ -94,7 +95,7 @@ class Outside:
     def numbered(self, units: Units) -> Units:
         """Units with the numbers of outside arrays in place of their addresses."""
         number_of = {address: number for number, address in enumerate(self.addresses.tolist())}
-        return [unit if isinstance(unit, int) else _exchanged(unit, number_of) for unit in units]
+        return [unit if isinstance(unit, int) else _exchanged(unit, number_of) for unit in giving_way(units)]
 
     def addressed(self, units: Units) -> Units:
         """The same backwards."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.program.fusion.rows import Blocks, Row, Span
 
 _SHORTEST = 4  # rows of a repetition
@@ -42,7 +43,7 @@ def _kind(row: Row) -> tuple[object, ...]:
 def _kinds(rows: Sequence[Row]) -> np.ndarray:
     """A number for each row, the same for rows that do the same with other operands."""
     numbers: dict[tuple[object, ...], int] = {}
-    return np.array([numbers.setdefault(_kind(row), len(numbers)) for row in rows], np.int64)
+    return np.array([numbers.setdefault(_kind(row), len(numbers)) for row in giving_way(rows)], np.int64)
 
 
 def form_of(rows: Sequence[Row], before: Sequence[set[int]], blocks: Blocks) -> tuple[object, ...]:
@@ -56,7 +57,7 @@ def form_of(rows: Sequence[Row], before: Sequence[set[int]], blocks: Blocks) -> 
             _kind(row),
             tuple((access.place, access.mode, places.number(access.span)) for access in row.accesses),
         )
-        for row in rows
+        for row in giving_way(rows)
     ]
     return tuple(named), tuple(places.looks), tuple(frozenset(numbers) for numbers in before)
 
@@ -107,7 +108,7 @@ def _stretches(kinds: np.ndarray, start: int, stop: int, limit: int) -> Iterator
 def _longest(kinds: np.ndarray, limit: int) -> tuple[int, int, int]:
     """The longest stretch that repeats, by whole repetitions, and the length of one; 0 where there is none."""
     best = (0, 0, 0)
-    for period in range(_SHORTEST, min(limit, len(kinds) // _TIMES) + 1):
+    for period in giving_way(range(_SHORTEST, min(limit, len(kinds) // _TIMES) + 1)):
         first, last = _longest_run(kinds[period:] == kinds[:-period])
         last = first + (last - first + period) // period * period
         if last - first >= _TIMES * period and last - first > best[1] - best[0]:

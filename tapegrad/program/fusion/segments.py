@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tapegrad.engine.emitter.segment import EXPONENTIALS, Line, Region, Segment, SegmentRow
 from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
+from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.engine.sweep.parallel import chunk_of_sums
 from tapegrad.program.fusion.rows import BYTES, PLACES, READ, WRITE, Access, Row, Span
 
@@ -76,7 +77,7 @@ class Description:
         self._find_regions()
         self._cleared = [
             key
-            for key in self._keys
+            for key in giving_way(self._keys)
             if any(start <= key.start and key.stop <= stop for start, stop in cleared)
             and key not in self._whole
             and (is_short or not key.single)
@@ -85,9 +86,11 @@ class Description:
         self._loaded: set[Span] = set()
         self._written: set[Span] = set()
         self._sums: set[Span] = set()
-        for row in rows:
+        for row in giving_way(rows):
             self._follow(row)
-        self._kept = [key for key in self._keys if key in self._written - self._sums and is_live(*key[:2])]
+        self._kept = [
+            key for key in giving_way(self._keys) if key in self._written - self._sums and is_live(*key[:2])
+        ]
         self._by_steps = self._are_steps_apart()
 
     def clears(self, start: int, stop: int) -> bool:
@@ -131,7 +134,7 @@ class Description:
             for key in self._keys
         )
         segment = Segment(
-            tuple(each for row in self._rows for each in self._row(row, number_of)),
+            tuple(each for row in giving_way(self._rows) for each in self._row(row, number_of)),
             lines,
             self._regions(),
             tuple(counts) if self._is_short else tuple(range(len(counts))),
@@ -214,7 +217,7 @@ def _unions(written: Iterable[Access], keys: Iterable[Span]) -> list[tuple[int, 
             found[-1] = (found[-1][0], max(stop, found[-1][1]))
         else:
             found.append((start, stop))
-    for number, (start, stop) in enumerate(found):
+    for number, (start, stop) in enumerate(giving_way(found)):
         near = [key for key in keys if key.start < stop and start < key.stop]
         found[number] = min(key.start for key in near), max(key.stop for key in near)
     return found

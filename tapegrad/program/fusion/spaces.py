@@ -12,6 +12,7 @@ import operator
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.program.fusion.rows import BYTES, READ, Access, Row
 
 Extents = tuple[int, ...]
@@ -20,7 +21,7 @@ Extents = tuple[int, ...]
 def with_common_loops(rows: Sequence[Row]) -> list[Row]:
     """Rows whose loops are cut so that those over one space have the same."""
     spaces = _spaces(rows)
-    return [_cut(row, spaces) for row in rows] if spaces else list(rows)
+    return [_cut(row, spaces) for row in giving_way(rows)] if spaces else list(rows)
 
 
 def _spaces(rows: Iterable[Row]) -> dict[tuple[int, int], Extents]:

@@ -11,6 +11,7 @@ from tapegrad.engine.emitter.segment_rows import cost_of_element
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.accumulate import BLOCK
 from tapegrad.engine.kernels.segment_frame import COUNTS, SHARED, TURNS, word_of
+from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
 from tapegrad.engine.sweep.segment_chunks import BY_STEPS, IS_SEGMENT, description
 from tapegrad.program.fusion import recipes
@@ -108,7 +109,7 @@ def _fused(streams: list[Loose], blocks: Blocks, kept: list[int]) -> list[recipe
 def _spans(rows: list[Row], memory: Memory) -> dict[int, set[_Span]]:
     """What rows touch, by block."""
     found: dict[int, set[_Span]] = {}
-    for row in rows:
+    for row in giving_way(rows):
         for access in row.accesses:
             found.setdefault(memory.around(access.start)[0], set()).add((access.start, access.stop))
     return found
@@ -116,7 +117,7 @@ def _spans(rows: list[Row], memory: Memory) -> dict[int, set[_Span]]:
 
 def _assembled(stream: InstructionStream, units: recipes.Units) -> InstructionStream:
     """The rows of a stream, and segments, in order. A frame that is too long for a row goes on in the next."""
-    segments = [_row_of(unit) for unit in units if not isinstance(unit, int)]
+    segments = [_row_of(unit) for unit in giving_way(units) if not isinstance(unit, int)]
     order: list[int] = []
     place = len(stream)
     for unit in units:
@@ -127,7 +128,7 @@ def _assembled(stream: InstructionStream, units: recipes.Units) -> InstructionSt
             order += range(place, place + length)
             place += length
     found = joined([stream, *segments]).taking(order)
-    found.segments = [_placed(stream, unit) for unit in units if not isinstance(unit, int)]
+    found.segments = [_placed(stream, unit) for unit in giving_way(units) if not isinstance(unit, int)]
     return found
 
 

@@ -1,0 +1,117 @@
+"""Work in the background that leaves Python to others again and again.
+
+While compiled code runs, a replay leaves Python's global lock to other threads, and afterwards it needs the lock to
+return. A thread that computes in Python keeps it for five milliseconds when asked for it. So a thread in the background
+works in short slices and sleeps in between, for it must be away when a replay ends: most replays then never meet it,
+and those that do wait for the rest of a slice. Where it may stop it calls `give_way`, which does nothing in any other
+thread.
+
+Replays shorter than any slice are spared in another way: slices are long and rare, so that of a hundred replays less
+than one waits.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from time import perf_counter, sleep
+from typing import NamedTuple, TypeVar
+
+_T = TypeVar("_T")
+
+
+class Pace(NamedTuple):
+    """Seconds of a slice, of the pause after it, and of the pause after one that took longer than a replay."""
+
+    slice: float
+    pause: float
+    too_long: float
+    long_pause: float
+
+    def pause_after(self, worked: float) -> float:
+        """Seconds of the pause after so many of work."""
+        return self.long_pause if worked > self.too_long else self.pause
+
+
+_SHORT = 150e-6  # seconds of a replay; slices that are shorter would be more waking than work
+_RARE = Pace(slice=3e-3, pause=9e-3, too_long=4e-3, long_pause=15e-3)
+_LONGEST_SLICE = 2e-3
+_LONGEST_PAUSE = 20e-3
+_NICE = 15  # a thirtieth of a core that a replay wants, too
+
+
+def pace_beside(period: float) -> Pace:
+    """The pace that suits replays which begin every so many seconds: two of three meet no slice at all."""
+    if period < _SHORT:
+        return _RARE
+    return Pace(
+        slice=min(period / 2, _LONGEST_SLICE),
+        pause=min(2.5 * period, _LONGEST_PAUSE),
+        too_long=period,
+        long_pause=min(50 * period, _LONGEST_PAUSE),
+    )
+
+
+class _Own(threading.local):
+    """What a thread knows of its pace; nothing, unless it is in the background."""
+
+    pace: Pace | None = None
+    began = 0.0
+    is_awaited: Callable[[], bool] = bool
+
+
+_own = _Own()
+
+
+@contextlib.contextmanager
+def working(pace: Pace, is_awaited: Callable[[], bool]) -> Iterator[None]:
+    """Work at a pace in this thread, and without pauses while somebody waits for what it does."""
+    _own.is_awaited, _own.began, _own.pace = is_awaited, perf_counter(), pace
+    try:
+        yield
+    finally:
+        _own.pace = None
+
+
+def give_way() -> None:
+    """Pause, in a thread that works at a pace, if a slice is over."""
+    pace = _own.pace
+    if pace is None:
+        return
+    worked = perf_counter() - _own.began
+    if worked >= pace.slice and not _own.is_awaited():
+        sleep(pace.pause_after(worked))
+        _own.began = perf_counter()
+
+
+def giving_way(items: Iterable[_T]) -> Iterator[_T]:
+    """Each item; before it a thread that works at a pace may pause."""
+    for item in items:
+        give_way()
+        yield item
+
+
+def aside(work: Callable[[], _T]) -> _T:
+    """What a function returns that leaves Python to others all the time and cannot pause, such as a call of LLVM.
+
+    Called by a thread that works at a pace, it runs in a thread of lower priority: where they share a core, replays
+    take most of it. The calling thread itself keeps its priority, for while it computes in Python replays may wait.
+    """
+    if _own.pace is None or sys.platform != "linux":  # elsewhere the priority is that of the whole process
+        return work()
+    found: Future[_T] = Future()
+    threading.Thread(target=_do_aside, args=(work, found), name="tapegrad aside", daemon=True).start()
+    result = found.result()
+    _own.began = perf_counter()
+    return result
+
+
+def _do_aside(work: Callable[[], _T], found: "Future[_T]") -> None:
+    with contextlib.suppress(OSError):  # somebody does not allow it
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+    try:
+        found.set_result(work())
+    except BaseException as error:
+        found.set_exception(error)

@@ -1,0 +1,124 @@
+"""Work in the background pauses where it may, and only there. Nothing here is about speed."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tapegrad.engine.runtime import pace
+from tapegrad.engine.runtime.awaited_lock import AwaitedLock
+from tapegrad.engine.runtime.pace import Pace, aside, give_way, giving_way, pace_beside, working
+
+EAGER = Pace(slice=0.0, pause=1.0, too_long=100.0, long_pause=2.0)
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses that were made, none of which takes any time."""
+    made: list[float] = []
+    monkeypatch.setattr(pace, "sleep", made.append)
+    return made
+
+
+def nobody() -> bool:
+    return False
+
+
+def in_thread(work: Callable[[], Any]) -> Any:
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_only_a_thread_at_a_pace_pauses(pauses: list[float]) -> None:
+    give_way()
+    with working(EAGER, nobody):
+        in_thread(give_way)
+        assert pauses == []
+        give_way()
+    give_way()
+    assert pauses == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        (EAGER, [1.0]),
+        (EAGER._replace(slice=100.0), []),  # the slice is not over
+        (EAGER._replace(too_long=0.0), [2.0]),
+    ],
+)
+def test_pauses_follow_slices(own: Pace, expected: list[float], pauses: list[float]) -> None:
+    with working(own, nobody):
+        give_way()
+    assert pauses == expected
+
+
+def test_there_is_no_pause_while_somebody_waits(pauses: list[float]) -> None:
+    with working(EAGER, lambda: True):
+        give_way()
+    assert pauses == []
+
+
+def test_items_come_in_order_with_pauses_before_them(pauses: list[float]) -> None:
+    with working(EAGER, nobody):
+        assert list(giving_way("abc")) == ["a", "b", "c"]
+    assert pauses == [1.0] * 3
+
+
+@pytest.mark.parametrize("period", [0.0, 3e-6, 3e-5, 1.4e-4, 1.6e-4, 3e-4, 3e-3, 0.1, 10.0])
+def test_paces_suit_replays(period: float) -> None:
+    """Either a slice is shorter than a replay and hits less than half of them, or it is rare."""
+    found = pace_beside(period)
+    is_shorter = found.slice < period and found.slice + found.pause >= min(2 * period, 2e-2)
+    assert is_shorter or found.slice + found.pause >= 50 * period
+    assert 0 < found.slice < found.pause <= found.long_pause < 0.05
+
+
+def test_what_is_done_aside_has_a_lower_priority() -> None:
+    def where() -> tuple[int, int]:
+        own = threading.get_native_id()
+        return own, os.getpriority(os.PRIO_PROCESS, own) if sys.platform == "linux" else 0
+
+    def beside() -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+        with working(EAGER, nobody):
+            return where(), aside(where), where()
+
+    assert aside(where) == where()
+    before, lower, after = in_thread(beside)
+    assert before == after
+    if sys.platform == "linux":
+        assert lower[0] != before[0]
+        assert lower[1] >= max(before[1], 15)
+
+
+def test_errors_come_back_from_aside() -> None:
+    def fail() -> None:
+        raise LookupError("lost")
+
+    with working(EAGER, nobody), pytest.raises(LookupError, match="lost"):
+        aside(fail)
+
+
+def test_a_lock_knows_who_waits() -> None:
+    lock, has_it = AwaitedLock(), threading.Event()
+
+    def take() -> None:
+        with lock:
+            has_it.set()
+
+    thread = threading.Thread(target=take)
+    with lock, lock:
+        assert not lock.is_awaited()
+        thread.start()
+        while not lock.is_awaited():
+            pass
+        assert not has_it.is_set()
+    thread.join()
+    assert has_it.is_set()
+    assert not lock.is_awaited()
