@@ -12,6 +12,7 @@ from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
 from perf.figures.fusion import FUSION
 from perf.figures.lanes import LANES
+from perf.figures.latency import LATENCY
 from perf.figures.linear_algebra import LINEAR_ALGEBRA
 from perf.figures.mathematics import MATHEMATICS_FIGURES
 from perf.figures.memory import MEMORY
@@ -30,6 +31,7 @@ FIGURES: dict[str, Figure] = {
         *FUNCTIONS,
         *RACES,
         *FUSION,
+        *LATENCY,
         *COMPILED,
         *SAMPLING,
         *MATHEMATICS_FIGURES,
