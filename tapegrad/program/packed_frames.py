@@ -9,9 +9,8 @@ from tapegrad.engine.sweep import replay
 from tapegrad.program.program import Program
 from tapegrad.program.stream import CONTINUED, RANGE_SHIFT, WORKSPACE, InstructionStream
 
-Places = tuple[
-    np.ndarray, np.ndarray
-]  # words that lie in a range of made-up addresses, and their offsets in it
+# Words that lie in a range of made-up addresses, and their offsets in it
+Places = tuple[np.ndarray, np.ndarray]
 
 
 class PackedFrames:
@@ -36,7 +35,9 @@ class PackedFrames:
     def __init__(self, program: Program, on_threads: bool = True) -> None:
         self._on_threads = on_threads
         self._streams = program.forward, program.reverse
-        widths = np.concatenate([_widths(stream, on_threads) for stream in self._streams])
+        self._one_call = [_is_one_call(stream, on_threads) for stream in self._streams]
+        each = zip(self._streams, self._one_call, strict=True)
+        widths = np.concatenate([np.where(is_one, stream.words, word.WORDS) for stream, is_one in each])
         frames = np.concatenate([stream.frames for stream in self._streams])
         self.words: np.ndarray = frames[np.arange(word.WORDS) < widths[:, None]]
         self._first = np.cumsum(widths) - widths  # word of each row's frame
@@ -59,15 +60,9 @@ class PackedFrames:
         """The rows of each stream as the replay reads them, kernel, frame, threshold, for words at an address."""
         firsts = np.split(address + 8 * self._first, [len(self._streams[0])])
         return [
-            _rows(stream, first, self._on_threads)
-            for stream, first in zip(self._streams, firsts, strict=True)
+            _rows(stream, first, np.where(is_one, replay.ONE_CALL, stream.thresholds * self._on_threads))
+            for stream, first, is_one in zip(self._streams, firsts, self._one_call, strict=True)
         ]
-
-
-def _widths(stream: InstructionStream, on_threads: bool) -> np.ndarray:
-    """How many words there are of the frame of each row."""
-    found: np.ndarray = np.where(_is_one_call(stream, on_threads), stream.words, word.WORDS)
-    return found
 
 
 def _is_one_call(stream: InstructionStream, on_threads: bool) -> np.ndarray:
@@ -77,12 +72,11 @@ def _is_one_call(stream: InstructionStream, on_threads: bool) -> np.ndarray:
     return found
 
 
-def _rows(stream: InstructionStream, frames: np.ndarray, on_threads: bool) -> np.ndarray:
-    """The rows of a stream whose frames lie at these addresses."""
+def _rows(stream: InstructionStream, frames: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """The rows of a stream whose frames lie at these addresses, with these words in place of the thresholds."""
     begun = np.flatnonzero(stream.kernels != CONTINUED)
     rows = np.empty((len(begun), replay.STREAM_WORDS), np.int64)
     rows[:, 0] = stream.kernels[begun]
     rows[:, 1] = frames[begun]
-    thresholds = np.where(_is_one_call(stream, on_threads), replay.ONE_CALL, stream.thresholds * on_threads)
     rows[:, 2] = thresholds[begun]
     return rows

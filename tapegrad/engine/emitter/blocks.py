@@ -11,7 +11,17 @@ from dataclasses import dataclass
 
 from tapegrad.engine.emitter.body import Body, Value
 from tapegrad.engine.emitter.lines import call_for
-from tapegrad.engine.emitter.memory import POINTER, Cotangent, Line, element_at, load, moved, scratch, store
+from tapegrad.engine.emitter.memory import (
+    POINTER,
+    Cotangent,
+    Line,
+    element_at,
+    halvings,
+    load,
+    moved,
+    scratch,
+    store,
+)
 from tapegrad.engine.emitter.sums import Sum, add_to_parts
 from tapegrad.engine.emitter.types import I64, Type
 from tapegrad.engine.kernels.accumulate import BLOCK
@@ -216,11 +226,9 @@ def over_pieces(
 ) -> None:
     """The same, but of what is left halves, quarters, and so on: processors pass on no masked stores to loads."""
     _over_whole(body, n, blocks, emit)
-    lanes = body.target.lanes // 2
-    while lanes:
+    for lanes in halvings(body.target.lanes):
         with body.when((n & lanes).unequal(0)):
             emit(Elements(blocks, n & (-2 * lanes), lanes))
-        lanes //= 2
 
 
 def _over_whole(

@@ -52,28 +52,22 @@ class Instructions(Generic[_Value]):
 
     def place(self, name: str, instruction: str, value: _Value) -> None:
         """Write an instruction without an effect, as far out as all is there that it takes; its value is known then."""
-        loop = self._left_by(_NAME.findall(instruction))
-        if loop is None:
+        depth = self._depth(_NAME.findall(instruction))
+        if depth == len(self._loops):
             self.define(name, instruction)
         else:
-            loop.before.append(f"  {name} = {instruction}")
-            loop.moved[instruction] = value
-            self._note_outside(loop, name)
+            self._loops[depth].before.append(f"  {name} = {instruction}")
+            self._loops[depth].moved[instruction] = value
+            if depth:
+                self._loops[depth - 1].names.add(name)
         self._known[instruction] = value
 
-    def _left_by(self, taken: list[str]) -> "_Loop[_Value] | None":
-        """The outermost loop that an instruction which takes these names need not be in."""
-        outermost = None
-        for loop in reversed(self._loops):
-            if not loop.names.isdisjoint(taken):
-                break
-            outermost = loop
-        return outermost
-
-    def _note_outside(self, loop: "_Loop[_Value]", name: str) -> None:
-        around = self._loops.index(loop)
-        if around:
-            self._loops[around - 1].names.add(name)
+    def _depth(self, taken: list[str]) -> int:
+        """How many of the loops around an instruction has to be in that takes these names."""
+        for depth in range(len(self._loops), 0, -1):
+            if not self._loops[depth - 1].names.isdisjoint(taken):
+                return depth
+        return 0
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
@@ -95,7 +89,7 @@ class Instructions(Generic[_Value]):
             self._loops[-1].names.update(inside.names)
 
 
-@dataclass(eq=False)
+@dataclass
 class _Loop(Generic[_Value]):
     """A loop under construction: what stands before it, the names in it, and what is known by what stands before it."""
 

@@ -93,7 +93,7 @@ def _store_first(value: Value, place: Value, bits: Value) -> None:
         room = scratch(body, element, lanes)
         store(value, room)
         n = body.convert("zext", body.intrinsic("ctpop", bits), "i64")
-        for width in _halvings(lanes):
+        for width in halvings(lanes):
             with body.when((n & width).unequal(0)):
                 first = n & (-2 * width)
                 part = load(element_at(room, element, first), Type(element.element, width))
@@ -105,13 +105,13 @@ def _store_first(value: Value, place: Value, bits: Value) -> None:
 def _store_pieces(value: Value, place: Value, count: int) -> None:
     """Write a number of lanes that is known."""
     element, first = Type(value.type.element), 0
-    for width in (value.type.lanes, *_halvings(value.type.lanes)):
+    for width in (value.type.lanes, *halvings(value.type.lanes)):
         if count & width:
             store(lanes_of(value, first, width), element_at(place, element, place.body.constant(I64, first)))
             first += width
 
 
-def _halvings(lanes: int) -> list[int]:
+def halvings(lanes: int) -> list[int]:
     """Half of a number of lanes, a quarter of it, and so on to one."""
     return [lanes >> k for k in range(1, lanes.bit_length())]
 

@@ -7,9 +7,8 @@ import numpy as np
 from tapegrad.engine.kernels.inlining import noinline_reordered
 from tapegrad.engine.kernels.raw_memory import load_at, size_of
 
-BLOCK = (
-    256  # elements whose sum is taken at once, by every kernel: the order of additions is part of the result
-)
+# Elements whose sum is taken at once, by every kernel: the order of additions is part of the result.
+BLOCK = 256
 
 
 @noinline_reordered
