@@ -19,7 +19,8 @@ In reading order:
     tridiagonal_lanes, eigh_lanes  the same for eigenvalues
     lu, lu_factor                  LU factors, and systems by them
     inverses, determinants         what else is computed by them
-    triangular, cholesky           systems with triangles; Cholesky factors
+    triangular                     systems with triangles
+    cholesky_back, cholesky        Cholesky factors; the sweep back through a factorisation
     eigh, eig, qr                  eigenvalues; QR factors
     singular, svd_ties, svd, pinv  singular values; pseudo-inverses
     expm, sylvester                exponentials; matrix equations and square roots
