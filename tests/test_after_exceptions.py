@@ -20,6 +20,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.engine import verify
+from tapegrad.engine.runtime.compiler import compiling
 from tapegrad.engine.tape.layout import WANTED
 from tapegrad.frontend import tensor
 from tapegrad.frontend.modes import EAGER, NO_MODE, thread
@@ -164,6 +165,7 @@ def places(count: int) -> list[int]:
 def assert_nothing_is_left() -> None:
     assert thread.mode is NO_MODE
     assert not tensor._ENTERING._is_owned()
+    assert not compiling._is_owned()
     assert not (EAGER.column("flags")[EAGER.column("bytes") >= 0] & WANTED).any()
     verify.check(EAGER)
 

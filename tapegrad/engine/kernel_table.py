@@ -184,8 +184,7 @@ def _address(name: KernelName) -> int:
 
 def load_segment(segment: Segment) -> int:
     """Compile the kernel of a segment, or take it from the cache; its address."""
-    with compiler.compiling:
-        return emitter.address_of_segment(segment)
+    return emitter.address_of_segment(segment)
 
 
 def engine() -> dict[str, Callable[[], Any]]:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tapegrad.engine.runtime import pace
-from tapegrad.engine.runtime.awaited_lock import AwaitedLock
 from tapegrad.engine.runtime.pace import Pace, aside, give_way, giving_way, pace_beside, working
 
 EAGER = Pace(slice=0.0, pause=1.0, too_long=100.0, long_pause=2.0)
@@ -23,10 +22,6 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return made
 
 
-def nobody() -> bool:
-    return False
-
-
 def in_thread(work: Callable[[], Any]) -> Any:
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(work()))
@@ -37,7 +32,7 @@ def in_thread(work: Callable[[], Any]) -> Any:
 
 def test_only_a_thread_at_a_pace_pauses(pauses: list[float]) -> None:
     give_way()
-    with working(EAGER, nobody):
+    with working(EAGER):
         in_thread(give_way)
         assert pauses == []
         give_way()
@@ -54,19 +49,13 @@ def test_only_a_thread_at_a_pace_pauses(pauses: list[float]) -> None:
     ],
 )
 def test_pauses_follow_slices(own: Pace, expected: list[float], pauses: list[float]) -> None:
-    with working(own, nobody):
+    with working(own):
         give_way()
     assert pauses == expected
 
 
-def test_there_is_no_pause_while_somebody_waits(pauses: list[float]) -> None:
-    with working(EAGER, lambda: True):
-        give_way()
-    assert pauses == []
-
-
 def test_items_come_in_order_with_pauses_before_them(pauses: list[float]) -> None:
-    with working(EAGER, nobody):
+    with working(EAGER):
         assert list(giving_way("abc")) == ["a", "b", "c"]
     assert pauses == [1.0] * 3
 
@@ -86,7 +75,7 @@ def test_what_is_done_aside_has_a_lower_priority() -> None:
         return own, os.getpriority(os.PRIO_PROCESS, own) if sys.platform == "linux" else 0
 
     def beside() -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-        with working(EAGER, nobody):
+        with working(EAGER):
             return where(), aside(where), where()
 
     assert aside(where) == where()
@@ -101,24 +90,5 @@ def test_errors_come_back_from_aside() -> None:
     def fail() -> None:
         raise LookupError("lost")
 
-    with working(EAGER, nobody), pytest.raises(LookupError, match="lost"):
+    with working(EAGER), pytest.raises(LookupError, match="lost"):
         aside(fail)
-
-
-def test_a_lock_knows_who_waits() -> None:
-    lock, has_it = AwaitedLock(), threading.Event()
-
-    def take() -> None:
-        with lock:
-            has_it.set()
-
-    thread = threading.Thread(target=take)
-    with lock, lock:
-        assert not lock.is_awaited()
-        thread.start()
-        while not lock.is_awaited():
-            pass
-        assert not has_it.is_set()
-    thread.join()
-    assert has_it.is_set()
-    assert not lock.is_awaited()

@@ -21,6 +21,7 @@ from helpers.segments import BOTH, WAYS, assert_same, segments_alike
 from tapegrad.engine.emitter.segment import FORWARD, REVERSE
 from tapegrad.engine.emitter.segment_rows import is_emitted
 from tapegrad.engine.runtime import cache, pace
+from tapegrad.engine.runtime.compiler import compiling
 from tapegrad.engine.tape_view import read_tape
 from tapegrad.frontend.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
@@ -393,7 +394,12 @@ def test_a_function_is_fused_when_that_pays() -> None:
 def test_the_background_gives_way_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "pace_beside", lambda period: pace.Pace(0.0, 0.0, 1.0, 0.0))
     paused: list[str] = []
-    monkeypatch.setattr(pace, "sleep", lambda seconds: paused.append(threading.current_thread().name))
+
+    def note(seconds: float) -> None:
+        assert not compiling._is_owned()  # others would have to wait for the pause to be over
+        paused.append(threading.current_thread().name)
+
+    monkeypatch.setattr(pace, "sleep", note)
     tg.jit(lambda x: tg.sum(tg.cos(x) * x), fuse=True)(X)
     assert not paused
     f = tg.jit(_wave)

@@ -27,6 +27,7 @@ from tapegrad.engine.emitter.target import Target, host
 from tapegrad.engine.emitter.types import Type
 from tapegrad.engine.kernels import library
 from tapegrad.engine.runtime import library_loops
+from tapegrad.engine.runtime.compiler import compiling
 from tapegrad.ops import Op
 
 
@@ -102,7 +103,10 @@ def _shared_address(symbol: str, target: Target) -> int:
 
 
 def _load(symbol: str, target: Target, make: Callable[[], objects.Compiled]) -> int:
-    found = objects.obtain(symbol, target, make)
+    return _enter(symbol, target, objects.obtain(symbol, target, make))
+
+
+def _enter(symbol: str, target: Target, found: objects.Compiled) -> int:
     for each in found.calls:
         _shared_address(each, target)
     library_loops.ensure(found.loops)
@@ -134,12 +138,24 @@ def segment_text(segment: Segment) -> str:
     return machine.module_text(segment_kernels.define(segment, target, _symbol_of(segment, target)))
 
 
-@functools.cache
+_segments: dict[Segment, int] = {}
+
+
 def address_of_segment(segment: Segment) -> int:
-    """The address of a segment's kernel."""
-    target = host()
-    symbol = _symbol_of(segment, target)
-    return _load(symbol, target, lambda: compiled(segment_kernels.define(segment, target, symbol), target))
+    """The address of a segment's kernel.
+
+    The lock is taken when its code is there, for a thread in the background pauses while it makes that.
+    """
+    address = _segments.get(segment)
+    if address is None:
+        target = host()
+        symbol = _symbol_of(segment, target)
+        found = objects.obtain(
+            symbol, target, lambda: compiled(segment_kernels.define(segment, target, symbol), target)
+        )
+        with compiling:
+            address = _segments[segment] = _segments.get(segment) or _enter(symbol, target, found)
+    return address
 
 
 def is_kept(op: Op, dtype: str, direction: str) -> bool:

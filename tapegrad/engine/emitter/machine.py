@@ -9,6 +9,7 @@ import llvmlite.binding as llvm
 from tapegrad.engine.emitter.body import Body
 from tapegrad.engine.emitter.target import Target, host
 from tapegrad.engine.runtime import pace
+from tapegrad.engine.runtime.compiler import compiling
 
 
 @functools.cache
@@ -45,9 +46,9 @@ def module_text(bodies: Iterable[Body]) -> str:
 
 
 def compile_text(text: str, target: Target) -> bytes:
-    """The object code of a module."""
+    """The object code of a module. Nobody forks in the meantime, for a child would find LLVM's own locks held."""
     machine, context = _machine(target), llvm.create_context()
-    with llvm.parse_assembly(text, context) as module:
+    with compiling, llvm.parse_assembly(text, context) as module:
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         return pace.aside(lambda: bytes(machine.emit_object(module)))
 

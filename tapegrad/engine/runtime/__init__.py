@@ -9,7 +9,7 @@ In reading order:
     cache, cache_files             compiled code between processes
     library_loops                  the inner loops of NumPy and SciPy, by address
     announcer, messages            what stderr says while functions compile
-    pace, awaited_lock             work in the background that leaves Python and locks to others
+    pace                           work in the background that leaves Python to others
     interpreter, processors        which interpreters are supported; how many processors there are
     fork_locks, uncopied           locks that survive a fork; objects that cannot be copied
     lazy                           attributes that are computed when they are asked for

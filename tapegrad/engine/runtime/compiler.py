@@ -4,6 +4,7 @@ import functools
 import inspect
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,12 +15,12 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from tapegrad.engine.kernels.linking import PlainPartCompiler, PlainWholeCompiler, WholeCompiler
 from tapegrad.engine.runtime.announcer import announcer
-from tapegrad.engine.runtime.awaited_lock import AwaitedLock
 from tapegrad.engine.runtime.cache import cache_of
 from tapegrad.engine.runtime.fast_calls import Shape, expected, fast_call
 
 # Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
-compiling = AwaitedLock()
+# It is taken and given back by C code, which an interrupt cannot stop in the middle.
+compiling = threading.RLock()
 
 
 def _finish_compiling() -> None:
@@ -33,14 +34,9 @@ def _go_on_compiling() -> None:
     compiling.release()
 
 
-def _begin_in_child() -> None:
-    compiling.forget_others()
-    _go_on_compiling()
-
-
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_finish_compiling, after_in_parent=_go_on_compiling, after_in_child=_begin_in_child
+        before=_finish_compiling, after_in_parent=_go_on_compiling, after_in_child=_go_on_compiling
     )
 
 # Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.

@@ -35,8 +35,10 @@ class Pace(NamedTuple):
         return self.long_pause if worked > self.too_long else self.pause
 
 
-_SHORT = 150e-6  # seconds of a replay; slices that are shorter would be more waking than work
-_RARE = Pace(slice=3e-3, pause=9e-3, too_long=4e-3, long_pause=15e-3)
+_SHORT = 300e-6  # seconds of a replay up to which slices are long
+_LONG_SLICE = 4e-3  # less than the time after which Python takes its lock away from a thread
+_SHORTEST_PAUSE = 10e-3
+_RARE = 130  # replays in a pause between long slices
 _LONGEST_SLICE = 2e-3
 _LONGEST_PAUSE = 20e-3
 _NICE = 15  # a thirtieth of a core that a replay wants, too
@@ -45,7 +47,8 @@ _NICE = 15  # a thirtieth of a core that a replay wants, too
 def pace_beside(period: float) -> Pace:
     """The pace that suits replays which begin every so many seconds: two of three meet no slice at all."""
     if period < _SHORT:
-        return _RARE
+        pause = max(_RARE * period, _SHORTEST_PAUSE)
+        return Pace(slice=_LONG_SLICE, pause=pause, too_long=1.5 * _LONG_SLICE, long_pause=1.5 * pause)
     return Pace(
         slice=min(period / 2, _LONGEST_SLICE),
         pause=min(2.5 * period, _LONGEST_PAUSE),
@@ -59,16 +62,15 @@ class _Own(threading.local):
 
     pace: Pace | None = None
     began = 0.0
-    is_awaited: Callable[[], bool] = bool
 
 
 _own = _Own()
 
 
 @contextlib.contextmanager
-def working(pace: Pace, is_awaited: Callable[[], bool]) -> Iterator[None]:
-    """Work at a pace in this thread, and without pauses while somebody waits for what it does."""
-    _own.is_awaited, _own.began, _own.pace = is_awaited, perf_counter(), pace
+def working(pace: Pace) -> Iterator[None]:
+    """Work at a pace in this thread."""
+    _own.began, _own.pace = perf_counter(), pace
     try:
         yield
     finally:
@@ -76,12 +78,12 @@ def working(pace: Pace, is_awaited: Callable[[], bool]) -> Iterator[None]:
 
 
 def give_way() -> None:
-    """Pause, in a thread that works at a pace, if a slice is over."""
+    """Pause, in a thread that works at a pace, if a slice is over. Who has a lock does not call it."""
     pace = _own.pace
     if pace is None:
         return
     worked = perf_counter() - _own.began
-    if worked >= pace.slice and not _own.is_awaited():
+    if worked >= pace.slice:
         sleep(pace.pause_after(worked))
         _own.began = perf_counter()
 

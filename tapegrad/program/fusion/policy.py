@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.runtime.compiler import compiling
 from tapegrad.engine.runtime.pace import pace_beside, working
 from tapegrad.engine.tape.layout import BROADCAST_SUM, ELEMENTWISE, NONE, OP_KIND
 from tapegrad.program.fusion.background import worker
@@ -87,7 +86,7 @@ class Waiting:
 
     def _try(self) -> None:
         try:
-            with working(pace_beside(self._period), is_awaited=compiling.is_awaited):
+            with working(pace_beside(self._period)):
                 self._fuse()
         except Exception as error:  # the rows go on doing what segments would have done
             warnings.warn(
