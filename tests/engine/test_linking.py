@@ -12,6 +12,7 @@ from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, store_f64, st
 from tapegrad.engine.runtime import cache
 from tapegrad.engine.runtime.compiler import entry_point, inline_njit, make_ready
 from tapegrad.engine.runtime.fast_calls import Shape, fast_call
+from tapegrad.engine.runtime.plain import whole
 
 
 @inline_njit
@@ -50,6 +51,11 @@ def _refuse(k):
 def _library(dispatcher: Any) -> Any:
     (result,) = dispatcher.overloads.values()
     return result.library
+
+
+@pytest.fixture(autouse=True)
+def only_numba_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "translated", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

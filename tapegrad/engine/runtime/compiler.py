@@ -17,6 +17,7 @@ from tapegrad.engine.kernels.linking import PlainPartCompiler, PlainWholeCompile
 from tapegrad.engine.runtime.announcer import announcer
 from tapegrad.engine.runtime.cache import cache_of
 from tapegrad.engine.runtime.fast_calls import Shape, expected, fast_call
+from tapegrad.engine.runtime.plain.whole import DirectCompiler
 
 # Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
 # It is taken and given back by C code, which an interrupt cannot stop in the middle.
@@ -79,7 +80,7 @@ def entry_point(
             error_model="numpy",
             no_cfunc_wrapper=True,
             no_cpython_wrapper=not returns_array,
-            pipeline_class=PlainWholeCompiler,
+            pipeline_class=PlainWholeCompiler if returns_array else DirectCompiler,
         )(function)
         dispatcher._cache = cache_of(function)
         names = inspect.signature(function).parameters

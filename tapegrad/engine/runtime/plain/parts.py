@@ -1,0 +1,179 @@
+"""Parts: the text of each plain function is made once, and put into every function from outside that needs it."""
+
+import ast
+import functools
+import itertools
+import linecache
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from tapegrad.engine.kernels.linking import LoopPartCompiler, PartCompiler, PlainPartCompiler
+from tapegrad.engine.runtime.plain import values
+from tapegrad.engine.runtime.plain.statements import Again, Kinds, Statements
+from tapegrad.engine.runtime.plain.values import Constant, NotPlainError
+
+_OWN = "internal"  # each object has its own: names are those of one process
+_KEPT = "weak_odr"  # of a loop, while it is alone in its module
+_numbers = itertools.count()
+
+
+class Part(NamedTuple):
+    """A function in LLVM's text.
+
+    Attributes
+    ----------
+    name
+        Its name there.
+    type
+        LLVM's type of it.
+    result
+        The kind of what it returns.
+    texts
+        What it is defined by and refers to, by name; each with whether it is a definition.
+    parts
+        The parts that it calls.
+    is_loop
+        Whether it is a loop over elements, which is optimised in full before it is put anywhere.
+    """
+
+    name: str
+    type: ir.FunctionType
+    result: Any
+    texts: dict[str, tuple[str, bool]]
+    parts: tuple["Part", ...]
+    is_loop: bool
+
+
+_parts: dict[Any, Part] = {}
+_begun: set[Any] = set()
+
+
+def part(function: Any, kinds: tuple[Any, ...], is_loop: bool = False) -> Part:
+    """The part for a Python function and the kinds of its arguments; tables among them are `Constant`.
+
+    Raises
+    ------
+    NotPlainError
+        If the function, or one that it calls, says something that is not translated.
+    """
+    key = (function, kinds)
+    if key not in _parts:
+        if key in _begun:
+            raise NotPlainError("a function that calls itself")
+        _begun.add(key)
+        try:
+            name = f"{function.__module__}.{function.__qualname__}.{next(_numbers)}"
+            _parts[key] = _translate(function, kinds, name, is_loop)
+        finally:
+            _begun.discard(key)
+    return _parts[key]
+
+
+def _translate(function: Any, arguments: tuple[Any, ...], name: str, is_loop: bool) -> Part:
+    tree, kinds = _tree(function), Kinds()
+    names = [argument.arg for argument in tree.args.args]
+    given = dict(zip(names, arguments, strict=True))
+    while True:
+        called: dict[str, Part] = {}
+
+        def callee(dispatcher: Any, wanted: tuple[Any, ...], called: dict[str, Part] = called) -> Any:
+            found = part(dispatcher.py_func, wanted, _is_loop(dispatcher))
+            called[found.name] = found
+            return found.name, found.type, found.result
+
+        try:
+            module = _write(Statements(function, callee, tree, given, kinds), name, given, kinds)
+            module.globals[name].linkage = _KEPT if is_loop else _OWN
+        except Again:
+            continue
+        made = module.globals[name]
+        texts = {each.name: (str(each), not _is_declaration(each)) for each in module.globals.values()}
+        return Part(name, made.function_type, kinds.result, texts, tuple(called.values()), is_loop)
+
+
+def _is_declaration(value: Any) -> bool:
+    return value.is_declaration if isinstance(value, ir.Function) else value.initializer is None
+
+
+def _write(statements: Statements, name: str, given: dict[str, Any], kinds: Kinds) -> ir.Module:
+    """A module with the function, for what is known of its kinds."""
+    module = ir.Module()
+    words = [
+        type_ for kind in given.values() if not isinstance(kind, Constant) for type_ in values.types_of(kind)
+    ]
+    known, result = kinds.returns, kinds.result
+    function = ir.Function(module, ir.FunctionType(_returned(result if known else None), words), name)
+    statements.write(function)
+    if not known and kinds.result is not None:
+        raise Again  # what it returns was not known when it was begun
+    return module
+
+
+def _returned(kind: Any) -> ir.Type:
+    if isinstance(kind, values.Shape):
+        return ir.LiteralStructType(list(values.types_of(kind)))
+    return ir.VoidType() if kind is None else kind
+
+
+def _is_loop(dispatcher: Any) -> bool:
+    """Whether a function of Numba's is a loop over elements; it has no flags that change what it computes."""
+    compiler = dispatcher._compiler
+    known = compiler.pipeline_class in (PlainPartCompiler, PartCompiler, LoopPartCompiler) or _is_inlined(
+        dispatcher
+    )
+    if not known or "fastmath" in compiler.targetoptions:
+        raise NotPlainError(f"{dispatcher.py_func.__qualname__} is compiled with other flags")
+    return bool(compiler.pipeline_class is LoopPartCompiler)
+
+
+def _is_inlined(dispatcher: Any) -> bool:
+    return bool(dispatcher._compiler.targetoptions.get("inline") == "always")
+
+
+def text_of(whole: Part) -> tuple[str, list[Part]]:
+    """The definitions of a part and of those that it calls, with declarations of the rest; the loops among those."""
+    texts: dict[str, tuple[str, bool]] = {}
+    loops, seen, stack = [], set(), [whole]
+    while stack:
+        each = stack.pop()
+        if each.name in seen:
+            continue
+        seen.add(each.name)
+        if each.is_loop and each is not whole:
+            loops.append(each)
+            continue
+        for name, text in each.texts.items():
+            if text[1] or name not in texts:
+                texts[name] = text
+        stack.extend(each.parts)
+    return "\n".join(text for text, _ in texts.values()), loops
+
+
+# --- source texts ------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _functions_in(file: str) -> dict[int, ast.FunctionDef]:
+    """The functions in a file, by the lines on which their decorators and they themselves begin."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:  # a file that has been changed since
+        return {}
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            for line in (node.lineno, *(decorator.lineno for decorator in node.decorator_list)):
+                found[line] = node
+    return found
+
+
+def _tree(function: Any) -> ast.FunctionDef:
+    code = function.__code__
+    tree = _functions_in(code.co_filename).get(code.co_firstlineno)
+    if tree is None or tree.name != code.co_name:
+        raise NotPlainError("no source")
+    plain = tree.args
+    if plain.vararg or plain.kwarg or plain.kwonlyargs or plain.posonlyargs:
+        raise NotPlainError("arguments of another form")
+    return tree
