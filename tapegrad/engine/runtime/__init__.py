@@ -3,6 +3,7 @@
 In reading order:
 
     compiler                       entry points, helpers and kernels
+    plain                          functions of numbers, translated without Numba
     fast_calls                     how Python calls an entry point
     python_code                    functions of Python's C interface, written as LLVM's instructions
     array_calls, callable_type     calls with arrays, and of objects that keep such a function, without Python

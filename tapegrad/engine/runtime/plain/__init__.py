@@ -1,1 +1,12 @@
-"""Plain functions of numbers as LLVM's text: what the engine's own functions are made of, without Numba's way to it."""
+"""Functions of numbers as LLVM's text, without Numba's way to it: the engine's own, which a first gradient waits for.
+
+Numba infers types, rewrites and lowers such a function in 20 to 60 ms, and there are two hundred of them. Here their
+syntax trees are gone through once. What says more than numbers and tuples of them is left to Numba.
+
+In reading order:
+
+    values                         numbers, tuples, and what is known while a function is translated
+    expressions, statements        what they become
+    parts                          each function once, however many call it
+    whole                          a function that is called from outside, as Numba's callers know it
+"""
