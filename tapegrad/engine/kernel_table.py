@@ -179,7 +179,7 @@ def _address(name: KernelName) -> int:
     module_name, function = place
     module = importlib.import_module(module_name)
     emitter.ensure_loops(getattr(module, "LIBRARY", {}).get(function, ()))
-    return compiler.compile_kernel(getattr(module, function), **getattr(module, "FLAGS", {}))
+    return compiler.compile_kernel(getattr(module, function))
 
 
 def load_segment(segment: Segment) -> int:

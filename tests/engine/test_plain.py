@@ -1,5 +1,7 @@
 """Plain functions that are translated without Numba compute what they compute in Python."""
 
+import importlib
+import math
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,24 +9,29 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-import tapegrad.engine.kernel_table
+from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.inlining import always_inline, noinline_loop
 from tapegrad.engine.kernels.raw_memory import (
+    load_at,
     load_f64,
     load_i32,
     load_i64,
     load_u8,
     memset,
+    size_of,
     stack_words,
+    store_at,
     store_f64,
     store_i64,
 )
 from tapegrad.engine.runtime import cache
 from tapegrad.engine.runtime.compiler import ENTRY_POINTS, entry_point, inline_njit
-from tapegrad.engine.runtime.plain import whole
+from tapegrad.engine.runtime.plain import values, whole
+from tapegrad.engine.runtime.plain.parts import part
 
 _SIGNS = (-7, -3, -1, 0, 1, 2, 3, 7)
 _TABLE = ((1, 10), (2, 20), (3, 30))
+_WEIGHTS = (10, 20, 30)
 
 
 class Pair(NamedTuple):
@@ -103,6 +110,35 @@ def tuples(a, b):
     return total + 10 * product + 100 * left + 1000 * right + _weighted(_TABLE, a)
 
 
+def ranges(a, b):
+    total: int = 0
+    step = a if a != 0 else 1
+    for k in range(b, 3 * a, step):
+        total = 10 * total + k
+    return total
+
+
+def items(a, b):
+    triple, weight = (a, b, a - b), _WEIGHTS[a % 3]
+    return triple[abs(a) % 3] + 10 * weight + 100 * (a in (1, -3, b)) + a**2
+
+
+def _summed(function, a, b):
+    return function(a, b) + function(b, 1)
+
+
+@inline_njit
+def _difference(a, b):
+    return a - 2 * b
+
+
+def functions(a, b):
+    return _sum_of(_difference, a, b)
+
+
+_sum_of = always_inline(_summed)
+
+
 def memory(a, b):
     words = stack_words(4)
     memset(words, 0, 32)
@@ -132,7 +168,9 @@ def _bare(function: Any) -> Any:
     return type(function)(function.__code__, names)
 
 
-@pytest.mark.parametrize("function", [arithmetic, division, logic, loops, tuples, memory])
+@pytest.mark.parametrize(
+    "function", [arithmetic, division, logic, loops, ranges, items, functions, tuples, memory]
+)
 def test_translated_functions_compute_what_python_computes(
     function: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +204,60 @@ def test_floats(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(numbers, [expected])
 
 
+def several(address, x, y):
+    store_f64(address, 0, abs(x) + min(x, y) * max(x, 2.0))
+    store_f64(address, 1, math.sqrt(abs(y)) + x**2)
+    store_f64(address, 2, 1.0 if math.isnan(x) else 2.0 if np.isfinite(x) else 3.0)
+    store_f64(address, 3, x if x < y or x != x else -y)
+
+
+def _expected_of_several(x, y):
+    kind = 1.0 if math.isnan(x) else 2.0 if math.isfinite(x) else 3.0
+    return [abs(x) + min(x, y) * max(x, 2.0), math.sqrt(abs(y)) + x**2, kind, x if x < y or x != x else -y]
+
+
+def test_functions_of_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert whole.translated(several, (whole.types.int64, *(whole.types.float64,) * 2), 0) is not None
+    monkeypatch.setattr(sys.modules[__name__], "several", several)
+    compiled, found = entry_point(floats=("x", "y"))(several), np.zeros(4)
+    numbers = (0.0, -0.0, 1.5, -2.25, 3.0, math.inf, -math.inf, math.nan)
+    for x in numbers:
+        for y in numbers:
+            compiled(int(found.ctypes.data), x, y)
+            np.testing.assert_array_equal(found, _expected_of_several(x, y), err_msg=f"{x}, {y}")
+
+
+@inline_njit
+def _times_first(address, by, zero):
+    return load_at(address, 0, zero) * load_at(address, by * size_of(zero), zero)
+
+
+def single(address):
+    zero = np.float32(0)
+    store_at(address, 2 * size_of(zero), _times_first(address, 1, zero), zero)
+
+
+def test_arithmetic_of_float32_is_that_of_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert whole.translated(single, (whole.types.int64,), 0) is not None
+    monkeypatch.setattr(sys.modules[__name__], "single", single)
+    numbers = np.array([1.1, 2.3, 0.0], np.float32)
+    entry_point()(single)(int(numbers.ctypes.data))
+    assert numbers[2] == numbers[0] * numbers[1]
+
+
+def test_most_kernels_are_translated() -> None:
+    """The rest takes parts of floating-point numbers, or powers, which are left to Numba."""
+    places = {kernel_table._place(name) for name in kernel_table.kernels()} - {None}
+    words = (values.I64, values.I64)
+    left = set()
+    for module, name in places:
+        try:
+            part(getattr(importlib.import_module(module), name), words)
+        except values.NotPlainError:
+            left.add(name.rsplit("_", 2)[0])
+    assert left == {"expm", "prod_reduce"}
+
+
 @pytest.mark.parametrize(
     "text",
     ["lambda a: a", "raising", "powers", "itself"],
@@ -182,7 +274,7 @@ def raising(a):
 
 
 def powers(a):
-    return a**2
+    return a**3
 
 
 @inline_njit
@@ -196,7 +288,7 @@ def itself(a):
 
 def test_the_engines_own_functions_are_translated() -> None:
     """What a first gradient waits for, above all."""
-    tapegrad.engine.kernel_table.engine()
+    kernel_table.engine()
     left = []
     for (module, name), entry in ENTRY_POINTS.items():
         given = {k: cell.cell_contents for k, cell in _cells(entry.__wrapped__)}
@@ -205,7 +297,7 @@ def test_the_engines_own_functions_are_translated() -> None:
             continue
         if whole.translated(given["function"], given["signature"], 0) is None:
             left.append(name)
-    assert left == ["list_graph"]
+    assert not left
 
 
 def _cells(function: Any) -> Any:

@@ -128,8 +128,8 @@ def _subtract_half(source: int, into: int, count: int, store: int, zero: Any) ->
         before = spread(0, zero) if store else lanes_at(into, k, zero)
         put_lanes(into, k, before - half * lanes_at(source, k, zero))
     for k in range(whole * most, count):
-        before = zero if store else load_at(into, k * size, zero)
-        store_at(into, k * size, before - load_at(source, k * size, zero) / 2, zero)
+        last = zero if store else load_at(into, k * size, zero)
+        store_at(into, k * size, last - load_at(source, k * size, zero) / 2, zero)
 
 
 @always_inline

@@ -13,11 +13,11 @@ from numba import types
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 
-from tapegrad.engine.kernels.linking import PlainPartCompiler, PlainWholeCompiler, WholeCompiler
+from tapegrad.engine.kernels.linking import PlainPartCompiler, PlainWholeCompiler
 from tapegrad.engine.runtime.announcer import announcer
 from tapegrad.engine.runtime.cache import cache_of
 from tapegrad.engine.runtime.fast_calls import Shape, expected, fast_call
-from tapegrad.engine.runtime.plain.whole import DirectCompiler
+from tapegrad.engine.runtime.plain.whole import DirectCompiler, DirectKernelCompiler
 
 # Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
 # It is taken and given back by C code, which an interrupt cannot stop in the middle.
@@ -157,11 +157,11 @@ def _widened(arg: Any) -> Any:
     return types.int64 if isinstance(plain, types.Integer | types.Boolean) else plain
 
 
-def _compile(function: Callable[..., Any], arguments: int, **flags: Any) -> int:
+def _compile(function: Callable[..., Any], arguments: int) -> int:
     """Compile a C function of so many int64 arguments that returns an int64, or take it from the cache."""
     signature = numba.types.int64(*[numba.types.int64] * arguments)
-    options = {"nopython": True, "error_model": "numpy", **flags}
-    compiled = CFunc(function, (signature.args, signature.return_type), {}, options, WholeCompiler)
+    options = {"nopython": True, "error_model": "numpy"}
+    compiled = CFunc(function, (signature.args, signature.return_type), {}, options, DirectKernelCompiler)
     compiled._cache = cache_of(function)
     with announcer.compiling(function):
         compiled.compile()
@@ -169,9 +169,9 @@ def _compile(function: Callable[..., Any], arguments: int, **flags: Any) -> int:
     return int(compiled.address)
 
 
-def compile_kernel(function: Callable[..., Any], **flags: Any) -> int:
+def compile_kernel(function: Callable[..., Any]) -> int:
     """Address of ``int64 kernel(int64 frame, int64 loops)``, compiled or taken from the cache."""
-    return _compile(function, 2, **flags)
+    return _compile(function, 2)
 
 
 def compile_call(function: Callable[..., Any]) -> CFunc:

@@ -5,23 +5,19 @@ Integers have 64 bits and wrap, a division by zero gives 0, and numbers of fewer
 
 import ast
 import builtins
-import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.core.dispatcher import Dispatcher
-from numba.core.extending import _Intrinsic
-from numba.core.registry import cpu_target
 
 from tapegrad.engine.runtime.plain import values
 from tapegrad.engine.runtime.plain.values import (
     F32,
     F64,
     I1,
+    I32,
     I64,
+    U8,
     Constant,
     NotPlainError,
     Record,
@@ -44,16 +40,6 @@ _INTEGERS = {
 }
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _FLOATS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
-_CONVERSIONS: dict[Any, Any] = {
-    int: types.int64,
-    float: types.float64,
-    np.int64: types.int64,
-    np.float64: types.float64,
-    np.float32: types.float32,
-}
-
-
-_EXTERNAL: dict[Any, Any] = {types.int64: I64, types.int32: ir.IntType(32), types.float64: F64}
 
 
 class Expressions:
@@ -63,14 +49,12 @@ class Expressions:
     ----------
     function
         The Python function whose names they use.
-    part
-        Gives the name, LLVM's type and the kind of the result for a dispatcher of Numba's and kinds of arguments.
     """
 
     builder: ir.IRBuilder
+    flags: tuple[str, ...] = ()  # what may be done with arithmetic of floats
 
-    def __init__(self, function: Any, part: Callable[[Any, tuple[Any, ...]], tuple[str, Any, Any]]) -> None:
-        self._part = part
+    def __init__(self, function: Any) -> None:
         self._outside = {**vars(builtins), **function.__globals__}
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         self._outside |= {name: cell.cell_contents for name, cell in cells}
@@ -82,7 +66,7 @@ class Expressions:
         return Constant(self._outside[name])
 
     def value(self, node: ast.AST) -> Any:
-        """The value of an expression."""
+        """The value of an expression, of which there are calls as well (`calls`)."""
         method = getattr(self, f"_on_{type(node).__name__.lower()}", None)
         if method is None:
             raise NotPlainError(type(node).__name__)
@@ -108,8 +92,10 @@ class Expressions:
     def _is_true(self, number: Any) -> Any:
         if number.type == I1:
             return number
+        if isinstance(number.type, ir.VectorType):
+            raise NotPlainError("the truth of a vector")
         zero = number.type(0)
-        if number.type == I64:
+        if number.type in (I64, I32, U8):
             return self.builder.icmp_signed("!=", number, zero)
         return self.builder.fcmp_unordered("!=", number, zero)
 
@@ -135,9 +121,29 @@ class Expressions:
 
     def _on_subscript(self, node: ast.Subscript) -> Any:
         value, index = self.value(node.value), self.value(node.slice)
-        if not (isinstance(value, Record) and isinstance(index, Constant) and isinstance(index.object, int)):
-            raise NotPlainError("an index that is not known")
-        return value.items[index.object]
+        if isinstance(value, Constant) and isinstance(value.object, tuple):
+            value = settled(value)
+        if not isinstance(value, Record):
+            raise NotPlainError("an item of what is no tuple")
+        if isinstance(index, Constant) and isinstance(index.object, int):
+            return value.items[index.object]
+        return self._chosen([settled(item) for item in value.items], self._as_number(index))
+
+    def _chosen(self, items: list[Any], index: Any) -> Any:
+        """The item with a number that is found out at run time; they are of one kind."""
+        if len({str(kind_of(item)) for item in items}) != 1 or not isinstance(items[0], ir.Value):
+            raise NotPlainError("an item of a kind that depends on its number")
+        found = items[0]
+        for k, item in enumerate(items[1:], 1):
+            is_it = self.builder.icmp_signed("==", cast(self.builder, index, I64), I64(k))
+            found = self.builder.select(is_it, item, found)
+        return found
+
+    def _items(self, node: ast.AST) -> tuple[Any, ...]:
+        value = settled(self.value(node))
+        if not isinstance(value, Record):
+            raise NotPlainError("items of what is no tuple")
+        return value.items
 
     # --- arithmetic --------------------------------------------------------------------------------------------
 
@@ -145,23 +151,45 @@ class Expressions:
         one, other = self.value(node.left), self.value(node.right)
         if isinstance(one, Constant) and isinstance(other, Constant) and isinstance(one.object, tuple):
             return Constant(one.object + other.object)
+        if isinstance(node.op, ast.Pow):
+            return self._power(one, other)
         return self.operate(type(node.op), self._as_number(one), self._as_number(other))
+
+    def _power(self, base: Any, exponent: Any) -> Any:
+        if isinstance(base, Constant) and isinstance(exponent, Constant):
+            return Constant(base.object**exponent.object)
+        if exponent != Constant(2):
+            raise NotPlainError("a power that is no square")
+        number = self._as_number(base)
+        return self.operate(ast.Mult, number, number)
 
     def operate(self, op: Any, one: Any, other: Any) -> Any:
         """An operation on two numbers."""
-        kind = I64 if one.type == other.type == I1 and op not in _BITS else common(one.type, other.type)
+        if isinstance(one.type, ir.VectorType):
+            return self._operate_on_vectors(op, one, other)
+        kind = common(one.type, other.type)
+        kind = I64 if kind in (I32, U8) or (kind == I1 and op not in _BITS) else kind
         if op is ast.Div and kind in (I1, I64):
             kind = F64
         one, other = cast(self.builder, one, kind), cast(self.builder, other, kind)
         if kind in (F64, F32):
             if op not in _FLOATS:
                 raise NotPlainError(f"{op.__name__} of floats")
-            return getattr(self.builder, _FLOATS[op])(one, other)
+            return getattr(self.builder, _FLOATS[op])(one, other, flags=self.flags)
         if op in (ast.FloorDiv, ast.Mod):
             return self._divide(one, other)[op is ast.Mod]
         if op not in _INTEGERS:
             raise NotPlainError(op.__name__)
         return getattr(self.builder, _INTEGERS[op])(one, other)
+
+    def _operate_on_vectors(self, op: Any, one: Any, other: Any) -> Any:
+        """An operation in each lane: arithmetic of numbers, choices of masks."""
+        is_float = one.type.element in (F64, F32)
+        known = _FLOATS if is_float else {op: _INTEGERS[op] for op in _BITS}
+        if one.type != other.type or op not in known:
+            raise NotPlainError(f"{op.__name__} of vectors")
+        flags = {"flags": self.flags} if is_float else {}
+        return getattr(self.builder, known[op])(one, other, **flags)
 
     def _divide(self, one: Any, other: Any) -> tuple[Any, Any]:
         """Quotient, rounded down, and remainder; both 0 where the divisor is."""
@@ -189,6 +217,8 @@ class Expressions:
         return self.builder.not_(number) if isinstance(node.op, ast.Invert) else number
 
     def _on_compare(self, node: ast.Compare) -> Any:
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.In):
+            return self._is_among(self.number(node.left), self._items(node.comparators[0]))
         if len(node.ops) == 1:
             return self.compare(node.ops[0], self.number(node.left), self.number(node.comparators[0]))
         left, right = node.left, node.comparators[0]
@@ -200,12 +230,18 @@ class Expressions:
         rest = ast.Compare(right, node.ops[1:], node.comparators[1:])
         return self.value(ast.BoolOp(ast.And(), [first, rest]))
 
+    def _is_among(self, number: Any, items: tuple[Any, ...]) -> Any:
+        found: Any = I1(0)
+        for item in items:
+            found = self.builder.or_(found, self.compare(ast.Eq(), number, item))
+        return found
+
     def compare(self, op: ast.cmpop, one: Any, other: Any) -> Any:
         """Compare two numbers."""
         if type(op) not in _COMPARED:
             raise NotPlainError(type(op).__name__)
         kind = common(one.type, other.type)
-        kind = I64 if kind == I1 else kind
+        kind = I64 if kind in (I1, U8, I32) else kind
         one, other = cast(self.builder, one, kind), cast(self.builder, other, kind)
         sign = _COMPARED[type(op)]
         if kind == I64:
@@ -268,119 +304,3 @@ class Expressions:
             self.builder.position_at_end(block)
             ways.append((settled(self.value(branch)), self.builder.block, None))
         return self._join(ways)
-
-    # --- calls -------------------------------------------------------------------------------------------------
-
-    def _on_call(self, node: ast.Call) -> Any:
-        function = self.value(node.func)
-        if not isinstance(function, Constant):
-            raise NotPlainError("a call of what is not known")
-        given: list[Any] = []
-        for argument in node.args:
-            if isinstance(argument, ast.Starred):
-                given.extend(self._items(argument.value))
-            else:
-                given.append(self.value(argument))
-        named = {str(keyword.arg): self.value(keyword.value) for keyword in node.keywords}
-        return self._call(function.object, given, named)
-
-    def _items(self, node: ast.AST) -> tuple[Any, ...]:
-        value = settled(self.value(node))
-        if not isinstance(value, Record):
-            raise NotPlainError("items of what is no tuple")
-        return value.items
-
-    def _call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
-        if isinstance(function, Dispatcher):
-            return self._call_part(function, given, named)
-        if isinstance(function, type) and hasattr(function, "_fields"):
-            items = [*given, *(named[name] for name in function._fields[len(given) :])]
-            return Record(function, tuple(items))
-        if named:
-            raise NotPlainError("arguments by name")
-        if isinstance(function, _Intrinsic):
-            return self._call_intrinsic(function, given)
-        if isinstance(function, types.ExternalFunction):
-            return self._call_external(function, given)
-        return self._call_builtin(function, given)
-
-    def _call_part(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
-        python = function.py_func
-        names = python.__code__.co_varnames[: python.__code__.co_argcount]
-        defaults = dict(zip(reversed(names), reversed(python.__defaults__ or ()), strict=False))
-        for name in names[len(given) :]:
-            given.append(named[name] if name in named else Constant(defaults[name]))
-        arguments = [self._widened(value) for value in given]
-        kinds = tuple(each if isinstance(each, Constant) else kind_of(each) for each in arguments)
-        name, type_, kind = self._part(function, kinds)
-        passed = [
-            word for each in arguments if not isinstance(each, Constant) for word in values.words_of(each)
-        ]
-        returned = self.builder.call(self._declared(name, type_), passed)
-        if not isinstance(kind, values.Shape):
-            return None if kind is None else returned
-        count = len(list(values.types_of(kind)))
-        return values.of_words(kind, (self.builder.extract_value(returned, k) for k in range(count)))
-
-    def _widened(self, value: Any) -> Any:
-        """An argument: bits are words in it, so that a function is translated once for both; tables stay known."""
-        if isinstance(value, Constant) and isinstance(value.object, tuple):
-            return value
-        value = settled(value)
-        return cast(self.builder, value, I64) if kind_of(value) == I1 else value
-
-    def _declared(self, name: str, kind: ir.FunctionType) -> ir.Function:
-        module = self.builder.module
-        return module.globals.get(name) or ir.Function(module, kind, name)
-
-    def _call_intrinsic(self, function: Any, given: list[Any]) -> Any:
-        made = function._defn(None, *map(values.numba_type, given))
-        if made is None:
-            made = function._defn(None, *(values.numba_type(value, literal=True) for value in given))
-        if made is None:
-            raise NotPlainError("an intrinsic of other types")
-        signature, codegen = made
-        wanted = signature.args
-        arguments = [values.as_numba_has_it(self.builder, *pair) for pair in zip(given, wanted, strict=True)]
-        found = codegen(cpu_target.target_context, self.builder, signature, arguments)
-        return values.from_numba(self.builder, found, signature.return_type)
-
-    def _call_external(self, function: Any, given: list[Any]) -> Any:
-        signature = function.sig
-        pairs = zip(given, signature.args, strict=True)
-        arguments = [values.as_numba_has_it(self.builder, *pair) for pair in pairs]
-        returned = signature.return_type
-        kind = ir.VoidType() if returned in (types.void, types.none) else _EXTERNAL[returned]
-        declared = self._declared(function.symbol, ir.FunctionType(kind, [value.type for value in arguments]))
-        return values.from_numba(self.builder, self.builder.call(declared, arguments), returned)
-
-    def _call_builtin(self, function: Any, given: list[Any]) -> Any:
-        if function in (min, max) and len(given) == 2:
-            one, other = map(self._as_number, given)
-            kind = common(one.type, other.type)
-            if kind != I64:
-                raise NotPlainError("the smaller one of floats")
-            one, other = cast(self.builder, one, kind), cast(self.builder, other, kind)
-            sign = "<" if function is min else ">"
-            return self.builder.select(self.builder.icmp_signed(sign, other, one), other, one)
-        if len(given) == 1 and function is abs:
-            number = self._as_number(given[0])
-            if number.type != I64:
-                raise NotPlainError("the absolute value of a float")
-            negative = self.builder.icmp_signed("<", number, I64(0))
-            return self.builder.select(negative, self.builder.neg(number), number)
-        if len(given) == 1 and function is bool:
-            return self._is_true(self._as_number(given[0]))
-        return self._convert(function, given)
-
-    def _convert(self, function: Any, given: list[Any]) -> Any:
-        """A number as another type, by the type's name."""
-        if len(given) != 1 or isinstance(function, python_types.FunctionType):
-            raise NotPlainError(f"a call of {function}")
-        if isinstance(given[0], Constant) and isinstance(function, type) and issubclass(function, np.number):
-            return Constant(function(given[0].object))
-        wanted = function if isinstance(function, types.Number) else _CONVERSIONS.get(function)
-        if wanted not in (types.int64, types.float64, types.float32):
-            raise NotPlainError(f"a call of {function}")
-        number = self._as_number(given[0])
-        return values.as_numba_has_it(self.builder, number, wanted)

@@ -18,6 +18,27 @@ _KEPT = "weak_odr"  # of a loop, while it is alone in its module
 _numbers = itertools.count()
 
 
+class How(NamedTuple):
+    """How a function is compiled.
+
+    Attributes
+    ----------
+    is_loop
+        Whether it is a loop over elements, which is optimised in full before it is put anywhere.
+    is_inlined
+        Whether it is put into every function that calls it.
+    flags
+        What may be done with its arithmetic of floats.
+    """
+
+    is_loop: bool = False
+    is_inlined: bool = False
+    flags: tuple[str, ...] = ()
+
+
+_AS_IT_IS = How()
+
+
 class Part(NamedTuple):
     """A function in LLVM's text.
 
@@ -49,7 +70,7 @@ _parts: dict[Any, Part] = {}
 _begun: set[Any] = set()
 
 
-def part(function: Any, kinds: tuple[Any, ...], is_loop: bool = False) -> Part:
+def part(function: Any, kinds: tuple[Any, ...], how: How = _AS_IT_IS) -> Part:
     """The part for a Python function and the kinds of its arguments; tables among them are `Constant`.
 
     Raises
@@ -64,13 +85,13 @@ def part(function: Any, kinds: tuple[Any, ...], is_loop: bool = False) -> Part:
         _begun.add(key)
         try:
             name = f"{function.__module__}.{function.__qualname__}.{next(_numbers)}"
-            _parts[key] = _translate(function, kinds, name, is_loop)
+            _parts[key] = _translate(function, kinds, name, how)
         finally:
             _begun.discard(key)
     return _parts[key]
 
 
-def _translate(function: Any, arguments: tuple[Any, ...], name: str, is_loop: bool) -> Part:
+def _translate(function: Any, arguments: tuple[Any, ...], name: str, how: How) -> Part:
     tree, kinds = _tree(function), Kinds()
     names = [argument.arg for argument in tree.args.args]
     given = dict(zip(names, arguments, strict=True))
@@ -78,18 +99,22 @@ def _translate(function: Any, arguments: tuple[Any, ...], name: str, is_loop: bo
         called: dict[str, Part] = {}
 
         def callee(dispatcher: Any, wanted: tuple[Any, ...], called: dict[str, Part] = called) -> Any:
-            found = part(dispatcher.py_func, wanted, _is_loop(dispatcher))
+            found = part(dispatcher.py_func, wanted, _how(dispatcher))
             called[found.name] = found
             return found.name, found.type, found.result
 
         try:
-            module = _write(Statements(function, callee, tree, given, kinds), name, given, kinds)
-            module.globals[name].linkage = _KEPT if is_loop else _OWN
+            statements = Statements(function, callee, tree, given, kinds)
+            statements.flags = how.flags
+            module = _write(statements, name, given, kinds)
+            module.globals[name].linkage = _KEPT if how.is_loop else _OWN
+            if how.is_inlined:
+                module.globals[name].attributes.add("alwaysinline")
         except Again:
             continue
         made = module.globals[name]
         texts = {each.name: (str(each), not _is_declaration(each)) for each in module.globals.values()}
-        return Part(name, made.function_type, kinds.result, texts, tuple(called.values()), is_loop)
+        return Part(name, made.function_type, kinds.result, texts, tuple(called.values()), how.is_loop)
 
 
 def _is_declaration(value: Any) -> bool:
@@ -116,19 +141,15 @@ def _returned(kind: Any) -> ir.Type:
     return ir.VoidType() if kind is None else kind
 
 
-def _is_loop(dispatcher: Any) -> bool:
-    """Whether a function of Numba's is a loop over elements; it has no flags that change what it computes."""
-    compiler = dispatcher._compiler
-    known = compiler.pipeline_class in (PlainPartCompiler, PartCompiler, LoopPartCompiler) or _is_inlined(
-        dispatcher
-    )
-    if not known or "fastmath" in compiler.targetoptions:
-        raise NotPlainError(f"{dispatcher.py_func.__qualname__} is compiled with other flags")
-    return bool(compiler.pipeline_class is LoopPartCompiler)
-
-
-def _is_inlined(dispatcher: Any) -> bool:
-    return bool(dispatcher._compiler.targetoptions.get("inline") == "always")
+def _how(dispatcher: Any) -> How:
+    """How a function of Numba's is compiled."""
+    kind, options = dispatcher._compiler.pipeline_class, dispatcher._compiler.targetoptions
+    is_inlined = options.get("inline") == "always"
+    flags = options.get("fastmath", ())
+    known = kind in (PlainPartCompiler, PartCompiler, LoopPartCompiler) or is_inlined
+    if not known or isinstance(flags, bool):
+        raise NotPlainError(f"{dispatcher.py_func.__qualname__} is compiled in another way")
+    return How(kind is LoopPartCompiler, is_inlined, tuple(sorted(flags)))
 
 
 def text_of(whole: Part) -> tuple[str, list[Part]]:

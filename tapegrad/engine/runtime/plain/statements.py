@@ -6,7 +6,7 @@ from typing import Any
 from llvmlite import ir
 
 from tapegrad.engine.runtime.plain import values
-from tapegrad.engine.runtime.plain.expressions import Expressions
+from tapegrad.engine.runtime.plain.calls import Calls
 from tapegrad.engine.runtime.plain.values import (
     I64,
     Constant,
@@ -61,7 +61,7 @@ class Kinds:
         return self.result
 
 
-class Statements(Expressions):
+class Statements(Calls):
     """The statements of one function, in its LLVM function."""
 
     def __init__(
@@ -148,6 +148,10 @@ class Statements(Expressions):
         for target in node.targets:
             self._give(target, value)
 
+    def _on_annassign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._give(node.target, self.value(node.value))
+
     def _on_augassign(self, node: ast.AugAssign) -> None:
         if not isinstance(node.target, ast.Name):
             raise NotPlainError("a change of what is no variable")
@@ -232,22 +236,27 @@ class Statements(Expressions):
         builder.branch(head)
         builder.position_at_end(head)
         k = builder.load(place)
-        builder.cbranch(builder.icmp_signed("<" if step > 0 else ">", k, stop), body, after)
+        builder.cbranch(self._goes_on(k, stop, step), body, after)
         self._reached.add(after)
         builder.position_at_end(body)
         self._give(node.target, k)
         self._loop_over(builder.block, node.body, onwards, after)
         self._go(onwards)
         builder.position_at_end(onwards)
-        builder.store(builder.add(builder.load(place), I64(step)), place)
+        builder.store(builder.add(builder.load(place), step), place)
         builder.branch(head)
         builder.position_at_end(after)
 
-    def _step(self, limits: list[ast.expr]) -> int:
-        step = self.value(limits[2]) if len(limits) == 3 else Constant(1)
-        if not isinstance(step, Constant) or not isinstance(step.object, int) or step.object == 0:
-            raise NotPlainError("a step that is not known")
-        return step.object
+    def _step(self, limits: list[ast.expr]) -> Any:
+        return cast(self.builder, self.number(limits[2]), I64) if len(limits) == 3 else I64(1)
+
+    def _goes_on(self, k: Any, stop: Any, step: Any) -> Any:
+        """Whether a number of a range is before its end."""
+        ascends = self.builder.icmp_signed("<", k, stop)
+        if isinstance(step, ir.Constant) and step.constant > 0:
+            return ascends
+        descends = self.builder.icmp_signed(">", k, stop)
+        return self.builder.select(self.builder.icmp_signed(">", step, I64(0)), ascends, descends)
 
     def _for_items(self, node: ast.For, items: Any) -> None:
         """A loop over the items of a tuple, of which there are few: its body is written for each."""

@@ -6,8 +6,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.registry import cpu_target
 
-I64, I1, F64, F32 = ir.IntType(64), ir.IntType(1), ir.DoubleType(), ir.FloatType()
+I64, I32, U8, I1 = (ir.IntType(bits) for bits in (64, 32, 8, 1))
+F64, F32 = ir.DoubleType(), ir.FloatType()
+_KNOWN: dict[type, ir.Type] = {
+    bool: I1,
+    np.bool_: I1,
+    int: I64,
+    np.int64: I64,
+    np.int32: I32,
+    np.uint8: U8,
+    float: F64,
+    np.float64: F64,
+    np.float32: F32,
+}
 
 
 class NotPlainError(Exception):
@@ -51,12 +64,9 @@ def settled(value: Any) -> Any:
     if not isinstance(value, Constant):
         return value
     known = value.object
-    if isinstance(known, bool | np.bool_):
-        return I1(int(known))
-    if isinstance(known, int | np.integer):
-        return I64(int(known))
-    if isinstance(known, float | np.floating):
-        return F64(float(known))
+    if type(known) in _KNOWN:
+        kind = _KNOWN[type(known)]
+        return kind(float(known) if kind in (F64, F32) else int(known))
     if isinstance(known, tuple):
         make = type(known) if hasattr(known, "_fields") else None
         return Record(make, tuple(settled(Constant(item)) for item in known))
@@ -77,7 +87,7 @@ def common(one: Any, other: Any) -> Any:
     if isinstance(one, Shape) and isinstance(other, Shape) and len(one.items) == len(other.items):
         if one.make is other.make:
             return Shape(one.make, tuple(map(common, one.items, other.items)))
-    elif isinstance(one, ir.Type) and isinstance(other, ir.Type):
+    elif one in _NUMBERS and other in _NUMBERS:
         return F64 if F64 in (one, other) or F32 in (one, other) else I64
     raise NotPlainError("values of different kinds in one place")
 
@@ -96,10 +106,10 @@ def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
         return value
     if value.type == F32 and kind == F64:
         return builder.fpext(value, F64)
-    if kind == I64 and value.type == I1:
-        return builder.zext(value, I64)
-    if kind in (F64, F32) and value.type in (I1, I64):
-        return builder.uitofp(value, kind) if value.type == I1 else builder.sitofp(value, kind)
+    if kind == I64 and value.type in (I1, U8, I32):
+        return builder.sext(value, I64) if value.type == I32 else builder.zext(value, I64)
+    if kind in (F64, F32) and value.type in (I1, U8, I32, I64):
+        return builder.uitofp(value, kind) if value.type in (I1, U8) else builder.sitofp(value, kind)
     raise NotPlainError(f"{value.type} as {kind}")
 
 
@@ -133,7 +143,15 @@ def of_words(kind: Any, words: Iterator[Any]) -> Any:
 
 # --- Numba's types -----------------------------------------------------------------------------------------------
 
-_NUMBERS: dict[ir.Type, Any] = {I64: types.int64, I1: types.boolean, F64: types.float64, F32: types.float32}
+_NUMBERS: dict[ir.Type, Any] = {
+    I64: types.int64,
+    I32: types.int32,
+    U8: types.uint8,
+    I1: types.boolean,
+    F64: types.float64,
+    F32: types.float32,
+}
+_VECTORS: dict[ir.Type, Any] = {}  # those that intrinsics have returned
 
 
 def numba_type(value: Any, literal: bool = False) -> Any:
@@ -147,19 +165,30 @@ def numba_type(value: Any, literal: bool = False) -> Any:
         if literal and type(known) is int:
             return types.literal(known)
         return _NUMBERS[settled(value).type] if is_number(value) else types.unknown
-    if isinstance(value, ir.Value) and value.type in _NUMBERS:
-        return _NUMBERS[value.type]
-    raise NotPlainError("an intrinsic of tuples")
+    if isinstance(value, Record):
+        return types.BaseTuple.from_types([numba_type(item) for item in value.items], value.make)
+    found = _NUMBERS.get(value.type) or _VECTORS.get(value.type)
+    if found is None:
+        raise NotPlainError(f"an intrinsic of {value.type}")
+    return found
 
 
 def as_numba_has_it(builder: ir.IRBuilder, value: Any, wanted: Any) -> Any:
     """A value as a function takes it whose argument is of one of Numba's types."""
+    if isinstance(wanted, types.BaseTuple):
+        items = settled(value).items
+        pairs = zip(items, wanted.types, strict=True)
+        return cpu_target.target_context.make_tuple(
+            builder, wanted, [as_numba_has_it(builder, *pair) for pair in pairs]
+        )
     if not is_number(value):
         return ir.Constant(ir.LiteralStructType([]), None)  # a class: it has no value in compiled code
     number = settled(value)
+    if isinstance(number.type, ir.VectorType):
+        return number
     if isinstance(wanted, types.Integer):
         width = ir.IntType(wanted.bitwidth)
-        if number.type not in (I64, I1):
+        if number.type not in (I64, I32, U8, I1):
             raise NotPlainError("a float in place of an integer")
         given = cast(builder, number, I64)
         return given if width == I64 else builder.trunc(given, width)
@@ -177,8 +206,11 @@ def from_numba(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
     if isinstance(kind, types.NamedUniTuple) and kind.dtype == types.int64:
         items = tuple(builder.extract_value(value, k) for k in range(len(kind)))
         return Record(kind.instance_class, items)
+    if isinstance(value.type, ir.VectorType):
+        _VECTORS[value.type] = kind
+        return value
     if isinstance(kind, types.Integer):
-        if value.type == I64:
+        if kind in (types.int64, types.int32, types.uint8):
             return value
         return builder.sext(value, I64) if kind.signed else builder.zext(value, I64)
     if kind in (types.float64, types.float32, types.boolean):

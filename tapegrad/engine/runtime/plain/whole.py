@@ -12,36 +12,40 @@ from numba.core.lowering import Environment
 from numba.core.registry import cpu_target
 from numba.core.typing import signature
 
-from tapegrad.engine.kernels.linking import LoopPartCompiler, PlainWholeCompiler
+from tapegrad.engine.kernels.linking import LoopPartCompiler, PlainWholeCompiler, WholeCompiler
 from tapegrad.engine.runtime.plain import values
 from tapegrad.engine.runtime.plain.parts import Part, part, text_of
-from tapegrad.engine.runtime.plain.values import F64, I1, I64, NotPlainError
+from tapegrad.engine.runtime.plain.values import F64, I1, I32, I64, NotPlainError
 
-_I32 = ir.IntType(32)
 _KINDS = {types.int64: I64, types.float64: F64}
 _RESULTS: dict[Any, Any] = {I64: types.int64, I1: types.boolean, None: types.none}
 
 
-def translated(function: Any, arguments: tuple[Any, ...], uid: int) -> tuple[Any, Any, Any] | None:
+def translated(
+    function: Any, arguments: tuple[Any, ...], uid: int, returned: Any = None
+) -> tuple[Any, Any, Any] | None:
     """Numba's description of a function of numbers, its module, and Numba's type of its result.
 
-    `None` where Numba must compile it.
+    `None` where Numba must compile it. `returned` is the type of the result of a C function.
     """
+    cpu_target.target_context.refresh()  # it learns conversions when it is first used
     try:
         whole = part(function, tuple(_KINDS[each] for each in arguments))
-        described = _description(function, arguments, _result(whole), uid)
+        described = _description(function, arguments, _result(whole, returned), uid)
         text, loops = text_of(whole)
-        module = _module(f"{_way_in(whole, described)}\n{text}", loops)
+        way_in = _way_in(whole, described) if returned is None else _way_in_of_c(whole, described)
+        module = _module(f"{way_in}\n{text}", loops)
     except NotPlainError:
         return None
     module.name = described.mangled_name
     return described, module, described.restype
 
 
-def _result(whole: Part) -> Any:
-    if whole.result not in _RESULTS:
-        raise NotPlainError("a result that is no word")
-    return _RESULTS[whole.result]
+def _result(whole: Part, returned: Any) -> Any:
+    found = _RESULTS.get(whole.result)
+    if found is None or (returned is not None and (found == types.none or returned != types.int64)):
+        raise NotPlainError("a result of another type")
+    return returned or found
 
 
 def _description(function: Any, arguments: tuple[Any, ...], result: Any, uid: int) -> Any:
@@ -69,20 +73,38 @@ def environment(described: Any) -> Any:
 
 def _way_in(whole: Part, described: Any) -> ir.Module:
     """A module with ``int32 function(result, exception, arguments...)``, which returns 0."""
-    module = ir.Module(described.mangled_name)
-    module.triple = cpu_target.target_context.codegen()._llvm_module.triple
     place = I64.as_pointer()
-    function = ir.Function(
-        module, ir.FunctionType(_I32, [place, place, *whole.type.args]), described.mangled_name
-    )
-    cpu_target.target_context.declare_env_global(module, described.env_name)
-    builder = ir.IRBuilder(function.append_basic_block())
-    callee = ir.Function(module, whole.type, whole.name)
-    returned = builder.call(callee, function.args[2:])
+    kind = ir.FunctionType(I32, [place, place, *whole.type.args])
+    builder, function = _begun(whole, described, kind, described.mangled_name)
+    returned = builder.call(function.module.get_global(whole.name), function.args[2:])
     if whole.result is not None:
         builder.store(values.cast(builder, returned, I64), function.args[0])
-    builder.ret(_I32(0))
-    del module.globals[whole.name]  # it is defined beside it
+    builder.ret(I32(0))
+    return _without(function.module, whole)
+
+
+def _way_in_of_c(whole: Part, described: Any) -> ir.Module:
+    """A module with ``int64 function(arguments...)``."""
+    kind = ir.FunctionType(I64, whole.type.args)
+    builder, function = _begun(whole, described, kind, described.llvm_cfunc_wrapper_name)
+    returned = builder.call(function.module.get_global(whole.name), function.args)
+    builder.ret(values.cast(builder, returned, I64))
+    return _without(function.module, whole)
+
+
+def _begun(whole: Part, described: Any, kind: ir.FunctionType, name: str) -> tuple[ir.IRBuilder, ir.Function]:
+    """A builder at the start of a function, in a module where the whole is declared."""
+    module = ir.Module(described.mangled_name)
+    module.triple = cpu_target.target_context.codegen()._llvm_module.triple
+    cpu_target.target_context.declare_env_global(module, described.env_name)
+    ir.Function(module, whole.type, whole.name)
+    function = ir.Function(module, kind, name)
+    return ir.IRBuilder(function.append_basic_block()), function
+
+
+def _without(module: ir.Module, whole: Part) -> ir.Module:
+    """The module without the declaration of the whole, which is defined beside it."""
+    del module.globals[whole.name]
     return module
 
 
@@ -108,15 +130,15 @@ def _module(text: str, loops: list[Part]) -> Any:
     return module
 
 
-class DirectCompiler(PlainWholeCompiler):
+class _Direct:
     """Translates a function of numbers without Numba's passes; what says more goes through them."""
 
-    def compile_extra(self, func: Any) -> Any:
+    def compile_extra(self: Any, func: Any) -> Any:
         """The result of compiling a Python function."""
         identity = FunctionIdentity.from_function(func)
-        found = translated(func, self.state.args, identity.unique_id)
+        found = translated(func, self.state.args, identity.unique_id, self.state.return_type)
         if found is None:
-            return super().compile_extra(func)
+            return super().compile_extra(func)  # type: ignore[misc]
         described, module, result = found
         target = self.state.targetctx
         library = self.library(target.codegen(), func.__qualname__)
@@ -134,3 +156,11 @@ class DirectCompiler(PlainWholeCompiler):
             fndesc=described,
             environment=made,
         )
+
+
+class DirectCompiler(_Direct, PlainWholeCompiler):
+    """For functions that Python calls."""
+
+
+class DirectKernelCompiler(_Direct, WholeCompiler):
+    """For kernels, which are optimised in full."""
