@@ -424,6 +424,20 @@ def test_somebody_is_asked_whatever_the_transform(transform: Any, monkeypatch: p
     assert asked
 
 
+@pytest.mark.parametrize("period", [1e-6, 1e-4, 1.0])
+def test_looks_whether_a_program_is_fused_take_little_time(
+    period: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each goes through Python, and may take longer than the replay."""
+    waiting = policy.Waiting([], lambda: None)
+    waiting.replays = 10
+    clock = iter((1.0, 1.0 + 10 * period))
+    monkeypatch.setattr(policy.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(policy.worker, "add", lambda job: None)
+    assert waiting.ask() == 10
+    assert waiting.ask() == pytest.approx(max(policy._LOOK_AGAIN / period, 2), rel=1e-2)
+
+
 @pytest.mark.usefixtures("eager_to_fuse")
 @pytest.mark.parametrize(("fuse", "chosen"), [(False, ""), (False, "1"), (None, "0")])
 def test_a_function_is_never_fused(fuse: Any, chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ class Pace(NamedTuple):
 _SHORT = 300e-6  # seconds of a replay up to which slices are long
 _LONG_SLICE = 4e-3  # less than the time after which Python takes its lock away from a thread
 _SHORTEST_PAUSE = 10e-3
-_RARE = 130  # replays in a pause between long slices
+_RARE = 200  # replays in a pause between long slices: a slice delays one, and the next finds caches without its data
 _LONGEST_SLICE = 2e-3
 _LONGEST_PAUSE = 20e-3
 _NICE = 15  # a thirtieth of a core that a replay wants, too

@@ -24,7 +24,10 @@ from tapegrad.program.stream import InstructionStream
 
 _COMPILING = 2e7  # nanoseconds that a segment takes to compile, or less
 _ROW, _ELEMENT = 6.0, 0.15  # nanoseconds that a row costs, and an element in it, which a segment does not
-_LOOK_AGAIN = 1e6  # nanoseconds between two looks whether a program is fused
+_LOOK_AGAIN = (
+    0.05  # seconds between two looks whether a program is fused: each takes longer than many a replay
+)
+_SHORTEST = 1e-8  # seconds of a replay
 _MOST = 1 << 40
 
 
@@ -80,9 +83,9 @@ class Waiting:
         if not self._clock:
             self._clock = now
             return self.replays  # which is never before the replay that has asked
-        self._period = self._period or (now - self._clock) / self.replays
+        self._period = self._period or max((now - self._clock) / self.replays, _SHORTEST)
         worker.add(self._try)
-        return max(int(_LOOK_AGAIN / self._each), 2)  # nor is this
+        return max(int(_LOOK_AGAIN / self._period), 2)  # nor is this
 
     def _try(self) -> None:
         try:
