@@ -58,6 +58,6 @@ START = (
     Figure(
         "start-empty",
         "New process, empty cache: import to first gradient of Rosenbrock",
-        Start("first_gradient", ("replay", "eager"), limit=15.0, repeats=(3, 1), empty=True),
+        Start("first_gradient", ("replay", "eager"), limit=6.0, repeats=(3, 1), empty=True),
     ),
 )
