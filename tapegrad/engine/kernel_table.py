@@ -11,7 +11,6 @@ import numpy as np
 
 from tapegrad.engine import guard_pages, threads
 from tapegrad.engine.emitter import kernels as emitter
-from tapegrad.engine.emitter.segment import Segment
 from tapegrad.engine.kernels.fill import zero_fill
 from tapegrad.engine.runtime import cache, compiler, library_loops
 from tapegrad.engine.runtime.announcer import announcer
@@ -180,11 +179,6 @@ def _address(name: KernelName) -> int:
     module = importlib.import_module(module_name)
     emitter.ensure_loops(getattr(module, "LIBRARY", {}).get(function, ()))
     return compiler.compile_kernel(getattr(module, function))
-
-
-def load_segment(segment: Segment) -> int:
-    """Compile the kernel of a segment, or take it from the cache; its address."""
-    return emitter.address_of_segment(segment)
 
 
 def engine() -> dict[str, Callable[[], Any]]:

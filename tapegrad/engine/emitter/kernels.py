@@ -142,7 +142,7 @@ _segments: dict[Segment, int] = {}
 
 
 def address_of_segment(segment: Segment) -> int:
-    """The address of a segment's kernel.
+    """The address of a segment's kernel, made or taken from the cache.
 
     The lock is taken when its code is there, for a thread in the background pauses while it makes that.
     """

@@ -154,10 +154,14 @@ class _LibraryCompiler(Compiler):
     def define_pipelines(self) -> Any:
         """Give the function its library before anything is put into one."""
         if self.state.library is None:
-            codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
-            self.state.library = self.library(codegen, name)
-            self.state.library.enable_object_caching()
+            self.state.library = self.empty_library(self.state.func_id.func_qualname)
         return super().define_pipelines()
+
+    def empty_library(self, name: str) -> JITCodeLibrary:
+        """A library for a function of this name, whose machine code can be kept."""
+        library = self.library(self.state.targetctx.codegen(), name)
+        library.enable_object_caching()
+        return library
 
 
 class PartCompiler(_LibraryCompiler):

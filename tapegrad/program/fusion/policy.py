@@ -24,9 +24,7 @@ from tapegrad.program.stream import InstructionStream
 
 _COMPILING = 2e7  # nanoseconds that a segment takes to compile, or less
 _ROW, _ELEMENT = 6.0, 0.15  # nanoseconds that a row costs, and an element in it, which a segment does not
-_LOOK_AGAIN = (
-    0.05  # seconds between two looks whether a program is fused: each takes longer than many a replay
-)
+_LOOK_AGAIN = 0.05  # seconds between two looks whether a program is fused: each may take longer than a replay
 _SHORTEST = 1e-8  # seconds of a replay
 _MOST = 1 << 40
 
@@ -66,11 +64,11 @@ class Waiting:
 
     def __init__(self, streams: Sequence[InstructionStream], fuse: Callable[[], Any]) -> None:
         self._fuse = fuse
-        self._each = sum(map(saving, streams))
+        each = sum(map(saving, streams))
         self._over = False
         self._clock = 0.0  # when half of the replays were over
         self._period = 0.0  # seconds from one replay to the next
-        self.replays = min(int(_COMPILING / self._each) // 2 + 2, _MOST) if self._each else 0
+        self.replays = min(int(_COMPILING / each) // 2 + 2, _MOST) if each else 0
 
     def ask(self) -> int:
         """So many replays are over; after how many others somebody wants to be asked once more.

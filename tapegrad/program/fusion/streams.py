@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tapegrad.engine import kernel_table
+from tapegrad.engine.emitter import kernels as emitter
 from tapegrad.engine.emitter.segment_rows import cost_of_element
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.kernels.accumulate import BLOCK
@@ -144,7 +144,7 @@ def _row_of(bound: Bound) -> InstructionStream:
     frames = np.zeros((-(-len(words) // word.WORDS), word.WORDS), np.int64)
     frames.reshape(-1)[: len(words)] = words
     stream = InstructionStream(frames, [shared])
-    stream.kernels[0] = kernel_table.load_segment(bound.segment)
+    stream.kernels[0] = emitter.address_of_segment(bound.segment)
     stream.kernels[1:] = CONTINUED
     turns, threshold = int(words[word_of(TURNS)]), _threshold(bound)
     stream.thresholds[0] = threshold if len(shared) and turns >= threshold else 0

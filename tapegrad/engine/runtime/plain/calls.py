@@ -42,13 +42,9 @@ _CONVERSIONS: dict[Any, Any] = {
 _OF_FLOATS: dict[Any, str] = {
     math.sqrt: "sqrt",
     np.sqrt: "sqrt",
-    math.fabs: "fabs",
-    math.log: "log",
     np.log: "log",
-    np.ceil: "ceil",
 }
 _ARE_NAN, _ARE_FINITE = (math.isnan, np.isnan), (math.isfinite, np.isfinite)
-_EXTERNAL: dict[Any, Any] = {types.int64: I64, types.int32: I32, types.float64: F64}
 
 
 class Calls(Expressions):
@@ -99,20 +95,29 @@ class Calls(Expressions):
         defaults = dict(zip(reversed(names), reversed(python.__defaults__ or ()), strict=False))
         for name in names[len(given) :]:
             given.append(named[name] if name in named else Constant(defaults[name]))
-        try:
-            arguments = [self._widened(value) for value in given]
-            name, type_, kind = self._part(function, self._kinds_of(arguments))
-        except NotPlainError:  # it may have to know the numbers that are known here
-            arguments = [value if isinstance(value, Constant) else self._widened(value) for value in given]
-            name, type_, kind = self._part(function, self._kinds_of(arguments))
+        arguments, (name, type_, kind) = self._part_for(function, given)
         passed = [
             word for each in arguments if not isinstance(each, Constant) for word in values.words_of(each)
         ]
         returned = self.builder.call(self._declared(name, type_), passed)
         if not isinstance(kind, values.Shape):
             return None if kind is None else returned
-        count = len(list(values.types_of(kind)))
+        count = len(list(values.words_of(kind)))
         return values.of_words(kind, (self.builder.extract_value(returned, k) for k in range(count)))
+
+    def _part_for(self, function: Any, given: list[Any]) -> tuple[list[Any], tuple[str, Any, Any]]:
+        """The part for some arguments, and these as it takes them: numbers stay known where it cannot do without."""
+        arguments = [self._widened(value) for value in given]
+        try:
+            return arguments, self._part(function, self._kinds_of(arguments))
+        except NotPlainError:
+            known = [
+                value if isinstance(value, Constant) else each
+                for value, each in zip(given, arguments, strict=True)
+            ]
+            if known == arguments:  # there is nothing else to know
+                raise
+            return known, self._part(function, self._kinds_of(known))
 
     def _kinds_of(self, arguments: list[Any]) -> tuple[Any, ...]:
         return tuple(each if isinstance(each, Constant) else kind_of(each) for each in arguments)
@@ -148,38 +153,45 @@ class Calls(Expressions):
         pairs = zip(given, signature.args, strict=True)
         arguments = [values.as_numba_has_it(self.builder, *pair) for pair in pairs]
         returned = signature.return_type
-        kind = ir.VoidType() if returned in (types.void, types.none) else _EXTERNAL[returned]
+        kind = ir.VoidType() if returned in (types.void, types.none) else values.KINDS[returned]
         declared = self._declared(function.symbol, ir.FunctionType(kind, [value.type for value in arguments]))
         return values.from_numba(self.builder, self.builder.call(declared, arguments), returned)
 
     def _call_builtin(self, function: Any, given: list[Any]) -> Any:
         if function in (min, max) and len(given) == 2:
-            one, other = map(self._as_number, given)
-            kind = common(one.type, other.type)
-            if kind in (I1, U8, I32):
-                raise NotPlainError("the smaller one of bits")
-            one, other = cast(self.builder, one, kind), cast(self.builder, other, kind)
-            sign: ast.cmpop = ast.Lt() if function is min else ast.Gt()
-            return self.builder.select(self.compare(sign, other, one), other, one)
-        if len(given) == 1 and function in _OF_FLOATS:
+            return self._extreme(function, *map(self._as_number, given))
+        if len(given) != 1:
+            raise NotPlainError(f"a call of {function}")
+        if function in _OF_FLOATS:
             return self._of_float(_OF_FLOATS[function], self._as_number(given[0]))
-        if len(given) == 1 and function in _ARE_NAN:
+        if function in _ARE_NAN:
             size = self._of_float("fabs", self._as_number(given[0]))
             return self.builder.fcmp_unordered("uno", size, size)
-        if len(given) == 1 and function in _ARE_FINITE:
+        if function in _ARE_FINITE:
             size = self._of_float("fabs", self._as_number(given[0]))
             return self.builder.fcmp_ordered("<", size, size.type(math.inf))
-        if len(given) == 1 and function is abs:
-            number = self._as_number(given[0])
-            if number.type in (F64, F32):
-                return self._of_float("fabs", number)
-            if number.type != I64:
-                raise NotPlainError("the absolute value of bits")
-            negative = self.builder.icmp_signed("<", number, I64(0))
-            return self.builder.select(negative, self.builder.neg(number), number)
-        if len(given) == 1 and function is bool:
+        if function is abs:
+            return self._absolute(self._as_number(given[0]))
+        if function is bool:
             return self._is_true(self._as_number(given[0]))
-        return self._convert(function, given)
+        return self._convert(function, given[0])
+
+    def _extreme(self, function: Any, one: Any, other: Any) -> Any:
+        """The smaller or larger of two numbers."""
+        kind = common(one.type, other.type)
+        if kind in (I1, U8, I32):
+            raise NotPlainError("the smaller one of bits")
+        one, other = cast(self.builder, one, kind), cast(self.builder, other, kind)
+        sign: ast.cmpop = ast.Lt() if function is min else ast.Gt()
+        return self.builder.select(self.compare(sign, other, one), other, one)
+
+    def _absolute(self, number: Any) -> Any:
+        if number.type in (F64, F32):
+            return self._of_float("fabs", number)
+        if number.type != I64:
+            raise NotPlainError("the absolute value of bits")
+        negative = self.builder.icmp_signed("<", number, I64(0))
+        return self.builder.select(negative, self.builder.neg(number), number)
 
     def _of_float(self, name: str, number: Any) -> Any:
         """One of LLVM's own functions."""
@@ -189,16 +201,16 @@ class Calls(Expressions):
             self.builder.module.declare_intrinsic(f"llvm.{name}", [number.type]), [number]
         )
 
-    def _convert(self, function: Any, given: list[Any]) -> Any:
+    def _convert(self, function: Any, value: Any) -> Any:
         """A number as another type, by the type's name."""
-        if len(given) != 1 or isinstance(function, python_types.FunctionType):
+        if isinstance(function, python_types.FunctionType):
             raise NotPlainError(f"a call of {function}")
-        if isinstance(given[0], Constant) and isinstance(function, type) and issubclass(function, np.number):
-            return Constant(function(given[0].object))
+        if isinstance(value, Constant) and isinstance(function, type) and issubclass(function, np.number):
+            return Constant(function(value.object))
         wanted = function if isinstance(function, types.Number) else _CONVERSIONS.get(function)
         if wanted not in (types.int64, types.int32, types.float64, types.float32):
             raise NotPlainError(f"a call of {function}")
-        number = self._as_number(given[0])
+        number = self._as_number(value)
         if number.type in (F64, F32) and isinstance(wanted, types.Integer):
             return self.builder.fptosi(number, ir.IntType(wanted.bitwidth))
         return values.as_numba_has_it(self.builder, number, wanted)

@@ -1,6 +1,6 @@
 """Expressions of a plain function as LLVM's instructions, with the meaning that Numba gives them.
 
-Integers have 64 bits and wrap, a division by zero gives 0, and numbers of fewer bits are widened when they are loaded.
+Integers have 64 bits and wrap, a division by zero gives 0, and integers of fewer bits are widened in arithmetic.
 """
 
 import ast
@@ -288,7 +288,7 @@ class Expressions:
 
     def _phis(self, kind: Any, incoming: list[tuple[tuple[Any, ...], Any]]) -> Iterator[Any]:
         phis = []
-        for k, type_ in enumerate(values.types_of(kind)):
+        for k, type_ in enumerate(values.words_of(kind)):
             phi = self.builder.phi(type_)
             for words, block in incoming:
                 phi.add_incoming(words[k], block)

@@ -54,8 +54,8 @@ class Part(NamedTuple):
         What it is defined by and refers to, by name; each with whether it is a definition.
     parts
         The parts that it calls.
-    is_loop
-        Whether it is a loop over elements, which is optimised in full before it is put anywhere.
+    how
+        How it is compiled.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Part(NamedTuple):
     result: Any
     texts: dict[str, tuple[str, bool]]
     parts: tuple["Part", ...]
-    is_loop: bool
+    how: How
 
 
 _parts: dict[Any, Part] = {}
@@ -114,7 +114,7 @@ def _translate(function: Any, arguments: tuple[Any, ...], name: str, how: How) -
             continue
         made = module.globals[name]
         texts = {each.name: (str(each), not _is_declaration(each)) for each in module.globals.values()}
-        return Part(name, made.function_type, kinds.result, texts, tuple(called.values()), how.is_loop)
+        return Part(name, made.function_type, kinds.result, texts, tuple(called.values()), how)
 
 
 def _is_declaration(value: Any) -> bool:
@@ -125,7 +125,7 @@ def _write(statements: Statements, name: str, given: dict[str, Any], kinds: Kind
     """A module with the function, for what is known of its kinds."""
     module = ir.Module()
     words = [
-        type_ for kind in given.values() if not isinstance(kind, Constant) for type_ in values.types_of(kind)
+        type_ for kind in given.values() if not isinstance(kind, Constant) for type_ in values.words_of(kind)
     ]
     known, result = kinds.returns, kinds.result
     function = ir.Function(module, ir.FunctionType(_returned(result if known else None), words), name)
@@ -137,7 +137,7 @@ def _write(statements: Statements, name: str, given: dict[str, Any], kinds: Kind
 
 def _returned(kind: Any) -> ir.Type:
     if isinstance(kind, values.Shape):
-        return ir.LiteralStructType(list(values.types_of(kind)))
+        return ir.LiteralStructType(list(values.words_of(kind)))
     return ir.VoidType() if kind is None else kind
 
 
@@ -161,7 +161,7 @@ def text_of(whole: Part) -> tuple[str, list[Part]]:
         if each.name in seen:
             continue
         seen.add(each.name)
-        if each.is_loop and each is not whole:
+        if each.how.is_loop and each is not whole:
             loops.append(each)
             continue
         for name, text in each.texts.items():

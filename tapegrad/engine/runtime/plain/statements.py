@@ -128,7 +128,7 @@ class Statements(Calls):
         kind = self._kinds.note(name, kind_of(value))
         if name not in self._places:
             with self.builder.goto_block(self._entry):
-                self._places[name] = [self.builder.alloca(type_) for type_ in values.types_of(kind)]
+                self._places[name] = [self.builder.alloca(type_) for type_ in values.words_of(kind)]
         words = values.words_of(cast(self.builder, value, kind))
         for word, place in zip(words, self._places[name], strict=True):
             self.builder.store(word, place)
@@ -284,7 +284,7 @@ class Statements(Calls):
         elif not isinstance(kind, values.Shape):
             self.builder.ret(cast(self.builder, value, kind))
         else:
-            whole = ir.Constant(ir.LiteralStructType(list(values.types_of(kind))), ir.Undefined)
+            whole = ir.Constant(ir.LiteralStructType(list(values.words_of(kind))), ir.Undefined)
             for k, word in enumerate(values.words_of(cast(self.builder, value, kind))):
                 whole = self.builder.insert_value(whole, word, k)
             self.builder.ret(whole)

@@ -116,22 +116,13 @@ def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
 # --- several words -----------------------------------------------------------------------------------------------
 
 
-def words_of(value: Any) -> Iterator[ir.Value]:
-    """The numbers in a settled value, those of tuples in it one after the other."""
-    if isinstance(value, Record):
-        for item in value.items:
+def words_of(whole: Any) -> Iterator[Any]:
+    """The numbers in a settled value, or their types in a kind; those of tuples in it one after the other."""
+    if isinstance(whole, Record | Shape):
+        for item in whole.items:
             yield from words_of(item)
     else:
-        yield value
-
-
-def types_of(kind: Any) -> Iterator[ir.Type]:
-    """The types of the numbers in a value of this kind."""
-    if isinstance(kind, Shape):
-        for item in kind.items:
-            yield from types_of(item)
-    else:
-        yield kind
+        yield whole
 
 
 def of_words(kind: Any, words: Iterator[Any]) -> Any:
@@ -151,6 +142,7 @@ _NUMBERS: dict[ir.Type, Any] = {
     F64: types.float64,
     F32: types.float32,
 }
+KINDS = {its: kind for kind, its in _NUMBERS.items()}
 _VECTORS: dict[ir.Type, Any] = {}  # those that intrinsics have returned
 
 
@@ -160,8 +152,6 @@ def numba_type(value: Any, literal: bool = False) -> Any:
         known = value.object
         if isinstance(known, type) and hasattr(known, "_fields"):
             return types.NamedTupleClass(known)
-        if isinstance(known, np.integer | np.floating):
-            return getattr(types, known.dtype.name)
         if literal and type(known) is int:
             return types.literal(known)
         return _NUMBERS[settled(value).type] if is_number(value) else types.unknown
@@ -196,7 +186,7 @@ def as_numba_has_it(builder: ir.IRBuilder, value: Any, wanted: Any) -> Any:
         return cast(builder, number, I1)
     if wanted == types.float32 and number.type == F64:
         return builder.fptrunc(number, F32)
-    return cast(builder, number, {types.float64: F64, types.float32: F32}[wanted])
+    return cast(builder, number, KINDS[wanted])
 
 
 def from_numba(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:

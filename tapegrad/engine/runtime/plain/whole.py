@@ -15,22 +15,21 @@ from numba.core.typing import signature
 from tapegrad.engine.kernels.linking import LoopPartCompiler, PlainWholeCompiler, WholeCompiler
 from tapegrad.engine.runtime.plain import values
 from tapegrad.engine.runtime.plain.parts import Part, part, text_of
-from tapegrad.engine.runtime.plain.values import F64, I1, I32, I64, NotPlainError
+from tapegrad.engine.runtime.plain.values import I1, I32, I64, NotPlainError
 
-_KINDS = {types.int64: I64, types.float64: F64}
 _RESULTS: dict[Any, Any] = {I64: types.int64, I1: types.boolean, None: types.none}
 
 
 def translated(
     function: Any, arguments: tuple[Any, ...], uid: int, returned: Any = None
-) -> tuple[Any, Any, Any] | None:
-    """Numba's description of a function of numbers, its module, and Numba's type of its result.
+) -> tuple[Any, Any] | None:
+    """Numba's description of a function of numbers, and its module.
 
     `None` where Numba must compile it. `returned` is the type of the result of a C function.
     """
     cpu_target.target_context.refresh()  # it learns conversions when it is first used
     try:
-        whole = part(function, tuple(_KINDS[each] for each in arguments))
+        whole = part(function, tuple(values.KINDS[each] for each in arguments))
         described = _description(function, arguments, _result(whole, returned), uid)
         text, loops = text_of(whole)
         way_in = _way_in(whole, described) if returned is None else _way_in_of_c(whole, described)
@@ -38,7 +37,7 @@ def translated(
     except NotPlainError:
         return None
     module.name = described.mangled_name
-    return described, module, described.restype
+    return described, module
 
 
 def _result(whole: Part, returned: Any) -> Any:
@@ -64,11 +63,6 @@ def _description(function: Any, arguments: tuple[Any, ...], result: Any, uid: in
         argtypes=arguments,
         uid=uid,
     )
-
-
-def environment(described: Any) -> Any:
-    """What Numba keeps Python objects of a function in. There are none."""
-    return Environment.from_fndesc(described)
 
 
 def _way_in(whole: Part, described: Any) -> ir.Module:
@@ -139,22 +133,20 @@ class _Direct:
         found = translated(func, self.state.args, identity.unique_id, self.state.return_type)
         if found is None:
             return super().compile_extra(func)  # type: ignore[misc]
-        described, module, result = found
-        target = self.state.targetctx
-        library = self.library(target.codegen(), func.__qualname__)
-        library.enable_object_caching()
+        described, module = found
+        target, library = self.state.targetctx, self.empty_library(func.__qualname__)
         library.add_llvm_module(module)
         library.finalize()
-        made = environment(described)
+        environment = Environment.from_fndesc(described)  # no Python objects
         return compile_result(
             typing_context=self.state.typingctx,
             target_context=target,
-            entry_point=target.get_executable(library, described, made),
+            entry_point=target.get_executable(library, described, environment),
             library=library,
-            signature=signature(result, *self.state.args),
+            signature=signature(described.restype, *self.state.args),
             objectmode=False,
             fndesc=described,
-            environment=made,
+            environment=environment,
         )
 
 
