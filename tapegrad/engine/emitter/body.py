@@ -269,6 +269,14 @@ class Body:
         pairs = ", ".join(f"[ {value.text}, %{block} ]" for block, value in incoming.items())
         return self.load(type_, f"phi {type_} {pairs}")
 
+    def likely(self, condition: Value, usual: str, rare: str) -> None:
+        """Go on in the block `usual` where a condition holds, in `rare` elsewhere, which must cost `usual` no register.
+
+        Without the weights, LLVM keeps the values of both in memory where there are too few registers for `rare`.
+        """
+        weights = '!{!"branch_weights", i32 2000, i32 1}'
+        self.do(f"br {condition}, label %{usual}, label %{rare}, !prof {weights}")
+
     @contextlib.contextmanager
     def when(self, condition: Value) -> Iterator[None]:
         """What is emitted inside is done only if a condition holds."""
@@ -290,17 +298,20 @@ class Body:
             yield
         self.begin(after)
 
-    def unless(self, condition: Value, value: Value, otherwise: Callable[[], Value]) -> Value:
-        """`value`, but where a condition holds, which is rare, what is emitted by `otherwise`."""
+    def unless(
+        self, condition: Value, values: Sequence[Value], otherwise: Callable[[], Sequence[Value]]
+    ) -> tuple[Value, ...]:
+        """`values`, but where a condition holds, which is rare, what is emitted by `otherwise`."""
         before, inside, after = self.block, self.fresh("rare"), self.fresh("common")
-        self.do(f"br {condition}, label %{inside}, label %{after}")
+        self.likely(~condition, after, inside)
         self.begin(inside)
         with self.scope():
-            other = otherwise()
+            others = otherwise()
         ended = self.block
         self.do(f"br label %{after}")
         self.begin(after)
-        return self.phi(value.type, **{before: value, ended: other})
+        pairs = zip(values, others, strict=True)
+        return tuple(self.phi(value.type, **{before: value, ended: other}) for value, other in pairs)
 
     def either(self, condition: Value, value: Value, other: Value) -> Value:
         """One of two scalars or vectors by a scalar condition; both are computed."""
@@ -321,7 +332,7 @@ class Body:
             self.begin(test)
             index, *values = (self._handed_on(each.type) for each in (start, *first))
             phis = self._code.add_later()
-            turn = Turn(test, step, index, values)
+            turn = Turn((test, after), step, index, values)
             go_on = self.emit(Type("i1"), f"icmp slt {index}, {end.text}")
             self.do(f"br {go_on}, label %{inside}, label %{after}")
             self.begin(inside)
@@ -353,8 +364,9 @@ class Turn:
         The blocks from which a turn begins again, with the index and the values that it then has.
     """
 
-    def __init__(self, test: str, step: Operand, index: Value, values: list[Value]) -> None:
-        self._test, self._step = test, step
+    def __init__(self, blocks: tuple[str, str], step: Operand, index: Value, values: list[Value]) -> None:
+        self._test, self._after = blocks
+        self._step = step
         self.index, self.values = index, values
         self.following = list(values)
         self.ways: list[tuple[str, tuple[Value, ...]]] = []
@@ -363,5 +375,17 @@ class Turn:
         """End the turn here."""
         body, step = self.index.body, self._step
         next_index = body.load(I64, f"add {self.index}, {step.text if isinstance(step, Value) else step}")
-        self.ways.append((body.block, (next_index, *following)))
+        self.go_on(next_index, following)
+
+    def go_on(self, index: Value, following: Sequence[Value]) -> None:
+        """End the turn here, and begin the one of another index."""
+        body = index.body
+        self.ways.append((body.block, (index, *following)))
         body.do(f"br label %{self._test}")
+
+    def leave(self, condition: Value) -> None:
+        """Leave the loop where a condition holds, which is rare: with the index and the values of this turn."""
+        body = self.index.body
+        right = body.fresh("right")
+        body.likely(~condition, right, self._after)
+        body.begin(right)

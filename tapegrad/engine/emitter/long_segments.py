@@ -128,33 +128,35 @@ class Long(Shape):
     def _over(self, first: Value, end: Value, carried: list[Value]) -> list[Value]:
         """Emit the loop over vectors; what the last turn hands on.
 
-        A turn is hasty where all lanes have elements, and is done once more with care if a result is NaN.
+        Turns in which all lanes have elements are gone through hastily, in a loop of their own that a turn with a
+        result that is NaN leaves: it is gone through once more, with care.
         """
         body = self.body
         with body.carrying(first, end, self.lanes, carried) as turn:
-            hasty, careful = body.fresh("hasty"), body.fresh("careful")
-            is_hasty = turn.index < self._whole
             begun = (turn.index >= self._start) if self._shifted else None
-            body.do(f"br {is_hasty if begun is None else begun & is_hasty}, label %{hasty}, label %{careful}")
-            body.begin(hasty)
-            with body.scope():
-                self._emit_hasty(turn, careful)
+            hasty = self._hasty_turns(turn, self._smaller(end, self._whole), begun)
+            careful, whole = body.fresh("careful"), body.fresh("whole")
+            body.do(f"br {hasty.index < end}, label %{careful}, label %{whole}")
+            body.begin(whole)
+            turn.go_on(hasty.index, hasty.values)
             body.begin(careful)
-            place = _LongPlace(self, turn, self._masks(turn.index), begun)
+            place = _LongPlace(self, hasty, self._masks(hasty.index), begun)
             place.end()
-            turn.following = place.following
+            turn.index, turn.following = hasty.index, place.following
         return turn.values
 
-    def _emit_hasty(self, turn: Turn, careful: str) -> None:
+    def _hasty_turns(self, turn: Turn, end: Value, begun: Value | None) -> Turn:
+        """Emit the loop over turns that are right without care; the first one that is not."""
         body = self.body
-        place = _LongPlace(self, turn, [None] * len(self._counts), hasty=True)
-        has_nan = place.has_nan(self.tainted)
-        if has_nan is not None:
-            right = body.fresh("right")
-            body.do(f"br {has_nan}, label %{careful}, label %{right}")
-            body.begin(right)
-        place.end()
-        turn.again(place.following)
+        end = end if begun is None else body.either(begun, end, turn.index)
+        with body.carrying(turn.index, end, self.lanes, turn.values) as hasty:
+            place = _LongPlace(self, hasty, [None] * len(self._counts), hasty=True)
+            has_nan = place.has_nan(self.tainted)
+            if has_nan is not None:
+                hasty.leave(has_nan)
+            place.end()
+            hasty.following = place.following
+        return hasty
 
     def _masks(self, index: Value) -> list[Value | None]:
         numbers = self.body.lane_numbers(self.lanes)

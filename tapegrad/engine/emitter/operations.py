@@ -127,17 +127,17 @@ def shuffled(x: Value, y: Value, numbers: Iterable[int]) -> Value:
     return x.body.emit(type_, f"shufflevector {x}, {y}, <{len(picked)} x i32> <{', '.join(picked)}>")
 
 
-_MAGIC = 6755399441055744.0  # 1.5 * 2**52: a sum with it has the integer in its low bits
+MAGIC = 6755399441055744.0  # 1.5 * 2**52: a sum with it has the integer in its low bits
 
 
 def integer(x: Value) -> Value:
     """The 64-bit integer whose low 51 bits and sign are those of a whole number below 2**51."""
-    return bits(x + _MAGIC) - int.from_bytes(b"\x43\x38" + bytes(6), "big")
+    return bits(x + MAGIC) - int.from_bytes(b"\x43\x38" + bytes(6), "big")
 
 
 def power_of_two(k: Value) -> Value:
     """``2.0**k`` for a whole number from -1022 to 1023, given as a float64."""
-    return from_bits((bits(k + _MAGIC) << 52) + (1023 << 52))
+    return from_bits((bits(k + MAGIC) << 52) + (1023 << 52))
 
 
 def scaled(x: Value, k: Value) -> Value:

@@ -32,7 +32,7 @@ class Short(Shape):
             place.end()
             return
         body, careful, right = self.body, self.body.fresh("careful"), self.body.fresh("right")
-        body.do(f"br {has_nan}, label %{careful}, label %{right}")
+        body.likely(~has_nan, right, careful)
         body.begin(right)
         with body.scope():
             place.end()

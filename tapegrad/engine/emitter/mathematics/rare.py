@@ -1,5 +1,7 @@
 """Lanes for which vector code is not worth its while: the C library computes them, one after the other."""
 
+from collections.abc import Sequence
+
 from tapegrad.engine.emitter.body import Value
 from tapegrad.engine.emitter.operations import select
 from tapegrad.engine.emitter.types import Type
@@ -7,8 +9,18 @@ from tapegrad.engine.emitter.types import Type
 
 def by_library(name: str, rare: Value, x: Value, value: Value) -> Value:
     """`value`, but in the lanes where `rare` holds what the C library's function `name` gives for `x`."""
+    (given,) = all_by_library((name,), rare, x, (value,))
+    return given
+
+
+def all_by_library(names: Sequence[str], rare: Value, x: Value, values: Sequence[Value]) -> tuple[Value, ...]:
+    """The same of several functions of `x`; whether a lane is rare is asked once."""
     body = x.body
-    return body.unless(body.any(rare), value, lambda: select(rare, _each(name, x), value))
+
+    def otherwise() -> list[Value]:
+        return [select(rare, _each(name, x), value) for name, value in zip(names, values, strict=True)]
+
+    return body.unless(body.any(rare), values, otherwise)
 
 
 def _each(name: str, x: Value) -> Value:

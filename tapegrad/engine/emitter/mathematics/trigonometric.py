@@ -9,15 +9,15 @@ Microsystems 1993).
 from typing import NamedTuple
 
 from tapegrad.engine.emitter.body import Value
-from tapegrad.engine.emitter.mathematics.pairs import Pair, fast_two_sum, quotient
+from tapegrad.engine.emitter.mathematics.pairs import Pair, fast_two_sum, quotient, two_product
 from tapegrad.engine.emitter.mathematics.polynomial import polynomial
-from tapegrad.engine.emitter.mathematics.rare import by_library
-from tapegrad.engine.emitter.operations import absolute, bits, fma, from_bits, integer, rint, select
+from tapegrad.engine.emitter.mathematics.rare import all_by_library, by_library
+from tapegrad.engine.emitter.operations import MAGIC, absolute, bits, fma, from_bits, select
 
 _TWO_OVER_PI = 0.6366197723675814
 _PI_HALVES = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 _LARGEST = 2.0**45
-_LINEAR = 1e-8  # up to here sin(x) and tan(x) are x
+_LINEAR = 1e-8  # up to here tan(x) is x
 
 # sin(r)/r - 1 and cos(r) - 1 + r**2/2 by r**2 and r**4, as polynomials in r**2, for |r| <= pi/4: to 2**-58
 SINE = (
@@ -31,52 +31,51 @@ COSINE = (
 
 
 class _Angle(NamedTuple):
-    """``x = quadrant*pi/2 + r + rest``."""
+    """``x = q*pi/2 + r - lost``, and an integer whose two low bits are those of q."""
 
     r: Value
-    rest: Value
+    lost: Value
     quadrant: Value
 
 
 def _reduced(x: Value) -> _Angle:
     first, second, third = _PI_HALVES
-    q = rint(x * _TWO_OVER_PI)
+    shifted = fma(x, _TWO_OVER_PI, MAGIC)
+    q = shifted - MAGIC
     a = fma(-q, first, x)
     w = q * second
     r = a - w
-    rest = ((a - r) - w) - fma(q, third, fma(q, second, -w))
-    return _Angle(r, rest, integer(q))
+    lost = fma(q, third, fma(q, second, -w)) - ((a - r) - w)
+    return _Angle(r, lost, bits(shifted))
 
 
-def _sine(angle: _Angle) -> Pair:
+def _sine(angle: _Angle) -> Value:
+    """What is subtracted from r is 0.0 and not -0.0 where r is zero, so that zeros keep their signs."""
     r = angle.r
     z = r * r
-    return fast_two_sum(r, fma(z * r, polynomial(z, SINE), angle.rest))
+    return r - fma(z * r, -polynomial(z, SINE), angle.lost)
 
 
-def _cosine(angle: _Angle) -> Pair:
+def _cosine(angle: _Angle) -> Value:
     r = angle.r
     z = r * r
-    half = z * 0.5
-    start = 1.0 - half
-    return fast_two_sum(start, ((1.0 - start) - half) + fma(z * z, polynomial(z, COSINE), -(r * angle.rest)))
-
-
-def _is_odd(angle: _Angle) -> Value:
-    return (angle.quadrant & 1).unequal(0)
-
-
-def _signed(x: Value, quadrant: Value) -> Value:
-    """`x` with its sign changed in quadrants 2 and 3."""
-    return from_bits(bits(x) ^ ((quadrant & 2) << 62))
+    start = fma(z, -0.5, 1.0)
+    rest = fma(r, angle.lost, fma(z, -0.5, 1.0 - start))
+    return start + fma(z * z, polynomial(z, COSINE), rest)
 
 
 def _both(x: Value) -> tuple[Value, Value]:
     """Sine and cosine of what is not huge."""
     angle = _reduced(x)
-    s, c, odd = _sine(angle).high, _cosine(angle).high, _is_odd(angle)
-    sine = _signed(select(odd, c, s), angle.quadrant)
-    return select(absolute(x) < _LINEAR, x, sine), _signed(select(odd, s, c), angle.quadrant + 1)
+    s, c = _sine(angle), _cosine(angle)
+    half, turned = angle.quadrant << 62, angle.quadrant << 63  # bits 1 and 0 of the quadrant as signs
+    odd = turned < 0
+    return _signed(select(odd, c, s), half), _signed(select(odd, s, c), half ^ turned)
+
+
+def _signed(x: Value, sign: Value) -> Value:
+    """`x` with its sign changed where the highest bit of an integer is 1."""
+    return from_bits(bits(x) ^ (sign & -(2**63)))
 
 
 def _is_huge(x: Value) -> Value:
@@ -84,9 +83,9 @@ def _is_huge(x: Value) -> Value:
 
 
 def sincos(x: Value) -> tuple[Value, Value]:
-    """Sine and cosine, to 0.8 units in the last place."""
-    sine, cosine = _both(x)
-    return by_library("sin", _is_huge(x), x, sine), by_library("cos", _is_huge(x), x, cosine)
+    """Sine and cosine, to 0.9 units in the last place."""
+    sine, cosine = all_by_library(("sin", "cos"), _is_huge(x), x, _both(x))
+    return sine, cosine
 
 
 def sin(x: Value) -> Value:
@@ -100,8 +99,29 @@ def cos(x: Value) -> Value:
 def tan(x: Value) -> Value:
     """The quotient of both as pairs; in odd quadrants ``-cos/sin``."""
     angle = _reduced(x)
-    s, c, odd = _sine(angle), _cosine(angle), _is_odd(angle)
+    s, c, odd = _sine_pair(angle), _cosine_pair(angle), (angle.quadrant << 63) < 0
     above = Pair(select(odd, -c.high, s.high), select(odd, -c.low, s.low))
     below = Pair(select(odd, s.high, c.high), select(odd, s.low, c.low))
     value = select(absolute(x) < _LINEAR, x, quotient(above, below).value)
     return by_library("tan", _is_huge(x), x, value)
+
+
+def _sine_pair(angle: _Angle) -> Pair:
+    """The sine to about 57 bits: with what the roundings of the square and of the first two terms lose."""
+    r = angle.r
+    square, first = two_product(r, r), SINE[0]
+    cube = two_product(square.high, r)
+    term = cube.high * first
+    lost = fma(fma(square.low, r, cube.low), first, fma(cube.high, first, -term))
+    start = fast_two_sum(r, term)
+    rest = fma(cube.high * square.high, polynomial(square.high, SINE[1:]), lost - angle.lost)
+    return fast_two_sum(start.high, start.low + rest)
+
+
+def _cosine_pair(angle: _Angle) -> Pair:
+    """The cosine to about 57 bits, likewise."""
+    r = angle.r
+    square = two_product(r, r)
+    start = fma(square.high, -0.5, 1.0)
+    lost = fma(r, angle.lost, fma(square.low, -0.5, fma(square.high, -0.5, 1.0 - start)))
+    return fast_two_sum(start, fma(square.high * square.high, polynomial(square.high, COSINE), lost))
