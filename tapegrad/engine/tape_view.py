@@ -6,7 +6,7 @@ are bound.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -122,6 +122,14 @@ class TapeView:
         """The same as columns of numbers."""
         return columns_of(self.instructions, self.slots, self.buffers)
 
+    def in_objects(self) -> "TapeView":
+        """The same with all its entries made, for what asks for each of them many times."""
+        entries = tuple(self.instructions), dict(self.slots), dict(self.buffers)
+        made = replace(self, instructions=entries[0], slots=entries[1], buffers=entries[2])
+        vars(made)["live"] = self.live
+        vars(made)["columns"] = self.columns
+        return made
+
 
 def read_tape(tape: Tape) -> TapeView:
     """A tape as it is now."""
@@ -130,20 +138,41 @@ def read_tape(tape: Tape) -> TapeView:
 
 def read_words(tape: Tape, words: np.ndarray) -> TapeView:
     """A tape as it was when these words of it were copied."""
-    count, slots, _, used_slots, used_buffers, broken, recorded = words[:LINES].tolist()
-    first_slot = LINES + INSTRUCTION_WORDS * count
-    first_buffer = first_slot + SLOT_WORDS * used_slots
-    end = first_buffer + BUFFER_WORDS * used_buffers
+    slots, broken, recorded = (int(words[k]) for k in (1, 5, 6))
+    instruction_lines, slot_lines, buffer_lines = _lines(words)
     return TapeView(
-        Instructions(words[LINES:first_slot].reshape(-1, INSTRUCTION_WORDS), words),
-        Slots(words[first_slot:first_buffer].reshape(-1, SLOT_WORDS), words),
-        Buffers(words[first_buffer:end].reshape(-1, BUFFER_WORDS)),
+        Instructions(instruction_lines, words),
+        Slots(slot_lines, words),
+        Buffers(buffer_lines),
         tuple(getattr(tape, "inputs", ())),
         tuple(getattr(tape, "outputs", ())),
         bool(recorded),
         slots,
         None if broken == ALRIGHT else broken,
     )
+
+
+def _lines(words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The lines of instructions, slots and buffers in a copy: parts of its memory."""
+    count, _, _, used_slots, used_buffers = words[:5].tolist()
+    first_slot = LINES + INSTRUCTION_WORDS * count
+    first_buffer = first_slot + SLOT_WORDS * used_slots
+    end = first_buffer + BUFFER_WORDS * used_buffers
+    return (
+        words[LINES:first_slot].reshape(-1, INSTRUCTION_WORDS),
+        words[first_slot:first_buffer].reshape(-1, SLOT_WORDS),
+        words[first_buffer:end].reshape(-1, BUFFER_WORDS),
+    )
+
+
+def without_addresses(words: np.ndarray) -> np.ndarray:
+    """A copy with nothing of addresses but whether there is one, and nothing of contents."""
+    words = words.copy()
+    instructions, slots, buffers = _lines(words)
+    for addresses in (instructions[:, 5], slots[:, 5], buffers[:, 1]):
+        np.not_equal(addresses, 0, out=addresses)
+    buffers[:, [2, 9]] = 0
+    return words
 
 
 def copied(tape: Tape) -> np.ndarray:

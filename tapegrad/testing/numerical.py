@@ -19,10 +19,12 @@ it was off by up to 77 estimated errors, so that a right derivative would be cal
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
+from tapegrad.engine.runtime.lazy import lazy
 
 Along = Callable[[float], np.ndarray]
 
@@ -49,6 +51,8 @@ class Samples:
     ----------
     step
         The distance of the outermost points.
+    unit
+        Relative rounding error of the values.
     odd
         Half of the differences between the sides, a row for each of `NODES` and a column for each element.
     size
@@ -58,6 +62,7 @@ class Samples:
     """
 
     step: float
+    unit: float
     odd: np.ndarray
     size: np.ndarray
     flat: np.ndarray
@@ -67,7 +72,13 @@ class Samples:
         used = weights != 0
         odd, w = self.odd[:, used], weights[used]
         size = np.sum(np.abs(w) * self.size[used], keepdims=True)
-        return Samples(self.step, (odd @ w)[:, None], size, np.any(self.flat[used], keepdims=True))
+        flat = np.any(self.flat[used], keepdims=True)
+        return Samples(self.step, self.unit, (odd @ w)[:, None], size, flat)
+
+    @lazy
+    def estimate(self) -> "Estimate":
+        """The derivative by these samples alone."""
+        return _estimate(self)
 
 
 @dataclass(frozen=True)
@@ -102,27 +113,27 @@ def composed(number: np.ndarray, error: np.ndarray, how: str, step: float = np.i
     return Estimate(number, error, np.full(number.shape, np.inf), nowhere, step, how)
 
 
-def sample(along: Along, step: float) -> Samples:
+def sample(along: Along, step: float, unit: float) -> Samples:
     """Sample a function at a scale."""
     with np.errstate(all="ignore"):
         above = np.stack([along(step * node) for node in NODES])
         below = np.stack([along(-step * node) for node in NODES])
         values = np.concatenate([above, below[::-1]])
         equal = np.sum(values[1:] == values[:-1], axis=0)
-        return Samples(step, (above - below) / 2, np.max(np.abs(values), axis=0), equal >= POINTS)
+        return Samples(step, unit, (above - below) / 2, np.max(np.abs(values), axis=0), equal >= POINTS)
 
 
-def estimates(taken: Sequence[Samples], unit: float) -> list[Estimate]:
+def estimates(taken: Sequence[Samples]) -> list[Estimate]:
     """Return the estimate of each scale, from the largest to the smallest."""
     found = []
     constant: Any = True
     for samples in sorted(taken, key=lambda samples: -samples.step):
         constant = constant & samples.flat
-        found.append(_estimate(samples, unit, samples.flat & ~constant))
+        found.append(replace(samples.estimate, suspect=samples.flat & ~constant))
     return found
 
 
-def _estimate(samples: Samples, unit: float, suspect: np.ndarray) -> Estimate:
+def _estimate(samples: Samples) -> Estimate:
     """Truncate the spectrum of each element where the error is least."""
     with np.errstate(all="ignore"):
         # So that squares neither overflow nor underflow
@@ -130,12 +141,12 @@ def _estimate(samples: Samples, unit: float, suspect: np.ndarray) -> Estimate:
         spectrum = _TRANSFORM @ (samples.odd / scale)
         finite = np.isfinite(np.sum(spectrum, axis=0))
         numbers = np.cumsum(_SLOPES[:_TERMS, None] * spectrum[:_TERMS], axis=0)
-        errors = _errors(np.abs(spectrum), 0.25 * unit * np.sqrt(2 / POINTS) * (samples.size > 0))
+        errors = _errors(np.abs(spectrum), 0.25 * samples.unit * np.sqrt(2 / POINTS) * (samples.size > 0))
         best = np.argmin(np.where(finite, errors, np.inf), axis=0)[None]
         number, error = (np.take_along_axis(a, best, 0)[0] * scale / samples.step for a in (numbers, errors))
         is_noise = finite & (_rms(spectrum[-3:]) >= 0.2 * _rms(spectrum[-6:-3]))  # it decays no further
         noise = np.where(is_noise, _rms(spectrum[-6:]) * scale, np.inf)
-    return Estimate(number, np.where(finite, error, np.inf), noise, suspect, samples.step)
+    return Estimate(number, np.where(finite, error, np.inf), noise, samples.flat, samples.step)
 
 
 def _errors(spectrum: np.ndarray, rounding: np.ndarray) -> np.ndarray:

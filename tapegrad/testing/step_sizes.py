@@ -64,7 +64,7 @@ class NumericalDerivative:
         samples = [s.projected(weights) for s in self.samples]
         small = np.sum(np.abs(w) * self.negligible[used], keepdims=True)
         of_the_best = composed(*total, self.found[-1].how, float(np.max(step, initial=0.0)))
-        return NumericalDerivative(samples, self.unit, [*estimates(samples, self.unit), of_the_best], small)
+        return NumericalDerivative(samples, self.unit, [*estimates(samples), of_the_best], small)
 
 
 def steps(eps: float | None, reach: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -128,7 +128,7 @@ class _Search:
     def sample(self, step: float, wanted: np.ndarray) -> None:
         """Sample the wanted elements at a scale."""
         try:
-            samples = sample(self._along, step * self._stretch)
+            samples = sample(self._along, step * self._stretch, self._subject.unit)
         except Exception as error:
             self._failure = error
             return
@@ -138,7 +138,7 @@ class _Search:
         if not self._taken:
             assert self._failure is not None
             raise self._failure
-        return estimates(self._taken, self._subject.unit)
+        return estimates(self._taken)
 
     def _small(self) -> np.ndarray:
         size = np.min([samples.size for samples in self._taken], axis=0)

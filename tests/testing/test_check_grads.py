@@ -257,7 +257,7 @@ def estimates(function, x):
     """At the scales from a quarter down."""
     scales = [2.0**-k for k in (2, 5, 12, 19, 33)]
     return numerical.estimates(
-        [numerical.sample(lambda t: function(x + t), step) for step in scales], 2.2e-16
+        [numerical.sample(lambda t: function(x + t), step, 2.2e-16) for step in scales]
     )
 
 
