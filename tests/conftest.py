@@ -1,12 +1,19 @@
 """Every tape that a test builds is checked: before each sweep, before each recording is replayed, and at the end."""
 
 import gc
+import os
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 import tapegrad as tg
 from tapegrad.engine import guard_pages, verify
+
+# Bytecode is written, for test processes and all that they start: without it an import of the package takes twice as
+# long.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True, scope="module")
