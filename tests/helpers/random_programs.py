@@ -119,6 +119,14 @@ STEPS = {
 }  # fmt: skip
 
 
+ADDITIONS = ("call", "join", "view", "pick")  # what adds a value and changes none
+
+
+def is_moderate(value):
+    """Whether a value is small enough, of few elements, to go on with."""
+    return value.size <= 200 and np.abs(value).max(initial=0) < 30
+
+
 class Generator:
     """Draws programs whose every step NumPy accepts; runs them on NumPy while drawing."""
 
@@ -139,21 +147,38 @@ class Generator:
 
     def attempt(self, *step):
         """Append a step if NumPy takes it and its values stay of moderate size."""
+        attempt = self._attempt_addition if step[0] in ADDITIONS else self._attempt_change
+        if attempt(step):
+            self.program.append(step)
+
+    def _attempt_addition(self, step):
+        """Whether a step that only adds a value could be taken."""
+        try:
+            STEPS[step[0]](self.values, Complex, *step[1:])
+        except (ValueError, IndexError, TypeError):
+            return False
+        if is_moderate(self.values[-1]):
+            return True
+        self.values.pop()
+        return False
+
+    def _attempt_change(self, step):
+        """The same of a step that writes to values, which others may be views of, or drops one."""
         kept = list(self.values)
         contents = [None if v is None else v.copy() for v in kept]
         try:
             STEPS[step[0]](self.values, Complex, *step[1:])
         except (ValueError, IndexError, TypeError):
             self.values[:] = kept
-            return
+            return False
         alive = [v for v in self.values if v is not None]
-        if all(np.abs(v).max(initial=0) < 30 and v.size <= 200 for v in alive) and len(alive) > 1:
-            self.program.append(step)
-            return
+        if len(alive) > 1 and all(map(is_moderate, alive)):
+            return True
         self.values[:] = kept
         for value, content in zip(kept, contents, strict=True):
             if value is not None and value.flags.writeable:
                 value[...] = content
+        return False
 
     def key(self, shape):
         """A basic key for a shape."""
