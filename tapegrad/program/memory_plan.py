@@ -43,13 +43,13 @@ class Blocks:
         bytes_ = np.asarray(sizes, np.int64)
         # A cache line apart, so that an empty view at the end of one is not at the beginning of the next
         room = rounded(bytes_) + _ALIGNMENT
-        begin: np.ndarray = self._end + np.cumsum(room) - room
+        begin: np.ndarray = self.end + np.cumsum(room) - room
         self.bytes = np.concatenate([self.bytes, bytes_])
         self._addresses = np.concatenate([self._addresses, begin])
         return begin
 
     @property
-    def _end(self) -> int:
+    def end(self) -> int:
         """The first address behind all blocks."""
         if len(self.bytes) == 0:
             return WORKSPACE + _ALIGNMENT

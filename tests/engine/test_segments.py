@@ -31,7 +31,13 @@ def _table(x: Any) -> Any:
     return tg.sum(tg.sum(tg.exp(-x) * x[:3, None], axis=0) * x)
 
 
-PROGRAMS = (_rosenbrock, _waves, _written, _table)
+def _extremes(x: Any) -> Any:
+    table = tg.sin(x) * x[:3, None]
+    best = tg.max(table, axis=0) - tg.min(table, axis=1, keepdims=True)
+    return tg.sum(best * table) + tg.max(tg.square(x)) * tg.min(x)
+
+
+PROGRAMS = (_rosenbrock, _waves, _written, _table, _extremes)
 SIZES = (8, 9, 12, 40, 300)
 
 

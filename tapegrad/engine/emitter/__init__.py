@@ -15,7 +15,8 @@ In reading order, which is the way that a row of the table takes:
     loops, blocks, lines           loops over vectors of adjacent elements, over blocks of others; moving these
     memory, sums, library          loads and stores; sums into one element; calls of NumPy's and SciPy's loops
     functions, mathematics         vector functions, compiled once for a machine; what they compute
-    adjacent_loops, exponentials   loops of them that kernels written by hand call; sums of exponentials
+    adjacent_loops                 loops of them that kernels written by hand call
+    exponentials, extremes         sums of exponentials; largest and smallest elements
     operations                     what can be done with values, beside Python's operators
     body, types                    a function under construction and its values: nothing is emitted twice
     instructions                   its lines: what stays the same in a loop stands before it

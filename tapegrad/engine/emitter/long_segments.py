@@ -8,10 +8,10 @@ is handed on to the next turn, so that each element is written once.
 from collections.abc import Sequence
 
 from tapegrad.engine.emitter.body import Body, Turn, Value
-from tapegrad.engine.emitter.memory import Cotangent, Line, word
-from tapegrad.engine.emitter.segment import Segment
+from tapegrad.engine.emitter.extremes import JOININGS, Joining
+from tapegrad.engine.emitter.memory import Cotangent, Line, load, store, word
+from tapegrad.engine.emitter.segment import Segment, SegmentRow
 from tapegrad.engine.emitter.segment_places import Place, Shape
-from tapegrad.engine.emitter.segment_rows import tainted
 from tapegrad.engine.emitter.sums import PARTS, Total, bring_to, in_lanes, nothing
 from tapegrad.engine.emitter.types import Type
 from tapegrad.engine.kernels.accumulate import BLOCK
@@ -37,7 +37,8 @@ class _LongPlace(Place):
     ) -> None:
         super().__init__(shape, turn.index, masks, written)
         self._before = list(turn.values)
-        self._sums, self._shifts = 0, len(shape.sums)
+        self._sums, self._joined = 0, len(shape.sums)
+        self._shifts = self._joined + len(shape.joining)
         self._tainted = shape.tainted
         self.following = list(turn.values)
         self.values.update(shape.singles)
@@ -48,6 +49,10 @@ class _LongPlace(Place):
             self.to_look_at.append(value)
         self.following[self._sums] = in_lanes(self._before[self._sums], value)
         self._sums += 1
+
+    def join_all(self, row: SegmentRow, joining: Joining, value: Value) -> None:
+        self.following[self._joined] = joining.join(self._before[self._joined], value)
+        self._joined += 1
 
     def previous(self, value: Value) -> Value:
         before = self._before[self._shifts]
@@ -63,8 +68,8 @@ class Long(Shape):
     def __init__(self, body: Body, segment: Segment) -> None:
         super().__init__(body, segment)
         self.sums = [each for each in segment.additions if segment.sums_up(each)]
+        self.joining = segment.joining
         self._shifted = self._find_shifted()
-        self.tainted = tainted(segment)
         self._start, self._stop = word(self.frame, word_of(START)), word(self.frame, word_of(STOP))
         self._counts = [word(self.frame, word_of(COUNTS + k)) for k in range(len(segment.counts))]
         self._whole = self._whole_vectors()
@@ -90,16 +95,20 @@ class Long(Shape):
             if line.address >= 0:
                 self.address(number)  # read here, and not in each turn
         addresses = [self.word_of_address(number) for number in self.segment.sums]
+        joined = [self.word_of_address(number) for number in self.segment.joined]
+        for row in self.joining:
+            self.is_first(row)
         self._load_singles()
         shifted = self._shifted
+        carried = [self._nothing_joined(row) for row in self.joining] + shifted
         first = self._start
         if shifted:  # what the turn before hands on has to be computed once more
             first = self.body.either(self._start.equal(0), self._start, self._start - self.lanes)
         if not self.sums:
-            self._over(first, self._stop, shifted)
+            self._bring(joined, self._over(first, self._stop, carried))
             return
         totals = [value for _ in self.sums for value in nothing(self.body)]
-        with self.body.carrying(self._start, self._stop, BLOCK, [*totals, *shifted]) as turn:
+        with self.body.carrying(self._start, self._stop, BLOCK, [*totals, *carried]) as turn:
             begin = self.body.either(turn.index.equal(self._start), first, turn.index)
             end = self._smaller(turn.index + BLOCK, self._stop)
             parts = [self.body.constant(PARTS, 0.0)] * len(self.sums)
@@ -112,13 +121,26 @@ class Long(Shape):
             element = Type(self.type_of(each.line).element)
             to = Line(address, self._start, element)
             bring_to(Cotangent(to, self.body.constant(Type("i1"), each.stored)), total.value)
+        self._bring(joined, turn.values[len(totals) :])
+
+    def _nothing_joined(self, row: SegmentRow) -> Value:
+        return self.body.constant(self.type_of(row.reduced_to), JOININGS[row.joining].nothing)
+
+    def _bring(self, addresses: Sequence[Value], found: Sequence[Value]) -> None:
+        """Join what became of whole lines with what is in memory."""
+        for row, address, value in zip(self.joining, addresses, found, strict=False):
+            joining, first = JOININGS[row.joining], self.is_first(row)
+            total = joining.of_lanes(value)
+            if first is not None:
+                total = self.body.either(first, total, joining.join(load(address, total.type), total))
+            store(total, address)
 
     def _smaller(self, a: Value, b: Value) -> Value:
         return self.body.either(a < b, a, b)
 
     def _load_singles(self) -> None:
         """Load single elements before the loop."""
-        summed = {each.line for each in self.sums}
+        summed = {each.line for each in self.sums} | {row.reduced_to for row in self.joining}
         self.singles = {
             number: self.single(number)
             for number, line in enumerate(self.segment.lines)

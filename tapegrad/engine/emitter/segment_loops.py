@@ -12,7 +12,7 @@ def around(segment: Segment, target: Target, symbol: str, inner: str) -> Body:
     """The function with the loops around function `inner`, which takes a frame without them."""
     body = Body(target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
     frame, first = body.named(POINTER, "%frame"), COUNTS + len(segment.counts)
-    local = body.on_stack(f"[{word_of(first + segment.addresses)} x i64]")
+    local = body.on_stack(f"[{word_of(segment.step(segment.loops))} x i64]")
     for number, value in enumerate(_lines_of(segment, frame)):
         store(value, element_at(local, I64, body.constant(I64, word_of(number))))
     addresses = [word(frame, word_of(first + k)) for k in range(segment.addresses)]
@@ -49,6 +49,8 @@ def _loop(loops: _Loops, d: int, addresses: list[Value]) -> None:
         start, stop = word(loops.frame, word_of(START)), word(loops.frame, word_of(STOP))
     steps = [word(loops.frame, word_of(number + 1 + k)) for k in range(segment.addresses)]
     with body.loop(start, stop, 1) as i:
+        if segment.reduces_along >> d & 1:
+            store(i, element_at(loops.local, I64, body.constant(I64, word_of(segment.step(d)))))
         moved = [address + i * step for address, step in zip(addresses, steps, strict=True)]
         _loop(loops, d + 1, moved)
 

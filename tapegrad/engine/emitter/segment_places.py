@@ -3,11 +3,12 @@
 from collections.abc import Collection
 
 from tapegrad.engine.emitter.body import Body, Value
-from tapegrad.engine.emitter.memory import POINTER, element_at, load, pointer_word, store
+from tapegrad.engine.emitter.extremes import JOININGS, Joining
+from tapegrad.engine.emitter.memory import POINTER, element_at, load, pointer_word, store, word
 from tapegrad.engine.emitter.nan_checks import nans_of
 from tapegrad.engine.emitter.operations import select, shuffled
-from tapegrad.engine.emitter.segment import Region, Segment
-from tapegrad.engine.emitter.segment_rows import Rows
+from tapegrad.engine.emitter.segment import GOES_ON, Region, Segment, SegmentRow
+from tapegrad.engine.emitter.segment_rows import Rows, tainted
 from tapegrad.engine.emitter.sums import PARTS, widened
 from tapegrad.engine.emitter.target import Target
 from tapegrad.engine.emitter.types import Type
@@ -28,6 +29,7 @@ class Shape:
         self.body, self.segment = body, segment
         self.lanes = lanes(body.target)
         self.rows = Rows(body, segment, self.lanes)
+        self.tainted = tainted(segment)
         self.frame = body.named(POINTER, "%frame")
         self.region_of: dict[int, tuple[Region, int]] = {
             line: (region, shift)
@@ -43,6 +45,17 @@ class Shape:
 
     def word_of_address(self, number: int) -> Value:
         return pointer_word(self.frame, word_of(COUNTS + len(self.segment.counts) + number))
+
+    def is_first(self, row: SegmentRow) -> Value | None:
+        """Whether nothing came before for a row to join elements with; `None` if that is always so."""
+        if row.along == GOES_ON:
+            return self.body.constant(Type("i1"), False)
+        first = None
+        for loop in range(self.segment.loops):
+            if row.along >> loop & 1:
+                begins = word(self.frame, word_of(self.segment.step(loop))).equal(0)
+                first = begins if first is None else first & begins
+        return first
 
     def single(self, line: int) -> Value:
         """The element of a single line in memory, in every lane."""
@@ -107,6 +120,29 @@ class Place:
     def add_sum(self, line: int, value: Value, stored: bool) -> None:
         """Add all lanes to a single element."""
         raise NotImplementedError
+
+    def join(self, row: SegmentRow, value: Value) -> None:
+        """Join elements with those that have come before."""
+        line, joining = row.reduced_to, JOININGS[row.joining]
+        if row.count >= 0 > self.segment.lines[line].count:
+            mask = self._mask_of_result(row.count)
+            self.join_all(row, joining, value if mask is None else select(mask, value, joining.nothing))
+            return
+        first = self.shape.is_first(row)
+        if first is not None:
+            value = self.body.either(first, value, joining.join(self.read(line), value))
+        self.values[line] = value
+
+    def join_all(self, row: SegmentRow, joining: Joining, value: Value) -> None:
+        """Join all lanes to a single element."""
+        raise NotImplementedError
+
+    def look_at(self, line: int, count: int) -> None:
+        """Note that what is computed from a line does not show whether it is NaN by haste."""
+        region = self.shape.region_of.get(line)
+        if (line if region is None else region[0].whole) in self.shape.tainted:
+            value, mask = self.read(line), self._mask(count)
+            self.to_look_at.append(value if mask is None else select(mask, value, 0.0))
 
     def previous(self, value: Value) -> Value:
         """What the contribution `value` was one turn before; nothing, which is -0.0, in the first one."""

@@ -9,15 +9,20 @@ from tapegrad.engine.emitter.body import Body, Value
 from tapegrad.engine.emitter.case import ELEMENTS
 from tapegrad.engine.emitter.exponentials import log_of_sum, share
 from tapegrad.engine.emitter.expressions import Expressions, functions_in, is_library_call, parse
+from tapegrad.engine.emitter.extremes import attains, portion
 from tapegrad.engine.emitter.mathematics import MATHEMATICS
+from tapegrad.engine.emitter.operations import select
 from tapegrad.engine.emitter.rows import primal_of
 from tapegrad.engine.emitter.segment import (
     EXPONENTIALS,
+    EXTREME,
     FORWARD,
+    PORTIONS,
     REVERSE,
     SHARES,
     SUM,
     TANGENT,
+    TIES,
     Segment,
     SegmentRow,
 )
@@ -32,6 +37,9 @@ _FIXED = {  # functions that rows call which have no text
     SUM: frozenset[str](),
     EXPONENTIALS: frozenset({"exp", "log1p"}),
     SHARES: frozenset({"exp"}),
+    EXTREME: frozenset[str](),
+    TIES: frozenset[str](),
+    PORTIONS: frozenset[str](),
 }
 
 
@@ -46,6 +54,12 @@ class Lines(Protocol):
 
     def add(self, line: int, value: Value, count: int, stored: bool) -> None:
         """Add elements, so many as a count says, to a line or, where it is `stored`, write them."""
+
+    def join(self, row: SegmentRow, value: Value) -> None:
+        """Join elements with those that a row has joined before."""
+
+    def look_at(self, line: int, count: int) -> None:
+        """Note that what is computed from a line does not show whether it is NaN by haste."""
 
 
 def op_of(name: str) -> Op:
@@ -108,13 +122,13 @@ def tainted(segment: Segment) -> set[int]:
     whole = {line: region.whole for region in segment.regions for line, _ in region.shifts}
     for row in segment.rows:
         primals, seconds = row.primals, row.seconds
-        if row.way in (FORWARD, EXPONENTIALS):
+        if row.way in (FORWARD, EXPONENTIALS, EXTREME):
             read, written = {*primals[:-1]}, {primals[-1]}
         elif row.way == TANGENT:
             read, written = {*primals, *seconds[:3]}, {seconds[3]}
         else:
             read, written = {*primals, seconds[3]}, {*seconds[:3]}
-        if row.way in (REVERSE, TANGENT, SHARES) or read & found:
+        if row.way in (REVERSE, TANGENT, SHARES, PORTIONS) or read & found:
             found |= {whole.get(line, line) for line in written - {-1}}
     return found
 
@@ -180,6 +194,22 @@ class Rows:
         x, y, bar = lines.read(row.primals[0]), lines.read(row.primals[3]), lines.read(row.seconds[3])
         lines.add(row.seconds[0], share(x, y, bar), row.count, bool(row.stored & 1))
 
+    def extreme(self, row: SegmentRow, lines: Lines) -> None:
+        lines.look_at(row.primals[0], row.count)
+        lines.join(row, lines.read(row.primals[0]))
+
+    def ties(self, row: SegmentRow, lines: Lines) -> None:
+        lines.look_at(row.primals[0], row.count)
+        one = self._body.constant(Type(ELEMENTS[row.dtype], self._lanes), 1.0)
+        lines.join(row, select(attains(lines.read(row.primals[0]), lines.read(row.primals[3])), one, 0.0))
+
+    def portions(self, row: SegmentRow, lines: Lines) -> None:
+        x, ties, y = (lines.read(row.primals[j]) for j in (0, 1, 3))
+        for line in (row.primals[0], row.seconds[3]):
+            lines.look_at(line, row.count)
+        stored = bool(row.stored & 1)
+        lines.add(row.seconds[0], portion(x, y, ties, lines.read(row.seconds[3]), stored), row.count, stored)
+
 
 _WAYS: dict[str, Callable[[Rows, SegmentRow, Lines], None]] = {
     FORWARD: Rows.forward,
@@ -188,4 +218,7 @@ _WAYS: dict[str, Callable[[Rows, SegmentRow, Lines], None]] = {
     SUM: Rows.sum,
     EXPONENTIALS: Rows.exponentials,
     SHARES: Rows.shares,
+    EXTREME: Rows.extreme,
+    TIES: Rows.ties,
+    PORTIONS: Rows.portions,
 }

@@ -1,8 +1,9 @@
 """Segments in which one vector holds each line: no loop."""
 
 from tapegrad.engine.emitter.body import Value
+from tapegrad.engine.emitter.extremes import Joining
+from tapegrad.engine.emitter.segment import SegmentRow
 from tapegrad.engine.emitter.segment_places import Place, Shape
-from tapegrad.engine.emitter.segment_rows import tainted
 from tapegrad.engine.emitter.sums import PARTS, in_lanes, nothing
 from tapegrad.engine.emitter.types import I64, Type
 
@@ -14,6 +15,13 @@ class _ShortPlace(Place):
         if not stored:
             total = self.body.convert("fpext", self.read(line), "double") + total
         self.values[line] = self.body.convert("fptrunc", total, self.shape.type_of(line).element)
+
+    def join_all(self, row: SegmentRow, joining: Joining, value: Value) -> None:
+        total, first = joining.of_lanes(value), self.shape.is_first(row)
+        found = self.body.splat(total, self.shape.lanes)
+        if first is not None:
+            found = joining.join(self.read(row.reduced_to), found)
+        self.values[row.reduced_to] = found
 
     def previous(self, value: Value) -> Value:
         return value.like(-0.0)
@@ -27,7 +35,7 @@ class Short(Shape):
 
     def emit(self) -> None:
         place = self._place(hasty=True)
-        has_nan = place.has_nan(tainted(self.segment))
+        has_nan = place.has_nan(self.tainted)
         if has_nan is None:
             place.end()
             return

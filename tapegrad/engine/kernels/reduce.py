@@ -11,7 +11,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.inlining import always_inline
-from tapegrad.engine.kernels.raw_memory import load_at, load_i64, size_of, store_at
+from tapegrad.engine.kernels.raw_memory import load_at, load_i64, size_of, stack_words, store_at
 
 # Largest and smallest element. They are found on the bits of the floats, taken as integers of the same order:
 # integer comparison is vectorised without any assumption on nan, and a nan shows as an element beyond inf or
@@ -73,6 +73,14 @@ def _count_ties(x: int, stride: int, count: int, y: Any, zero: Any) -> Any:
 
 
 @always_inline
+def _portion(y_bar: Any, ties: int, zero: Any) -> Any:
+    """What one of so many ties gets of a cotangent, rounded to the dtype: contributions are added in that."""
+    cell = stack_words(1)
+    store_at(cell, 0, np.float64(y_bar) / ties, zero)
+    return load_at(cell, 0, zero)
+
+
+@always_inline
 def _share(x: int, x_bar: int, stride: int, count: int, y: Any, share: Any, store: int, zero: Any) -> None:
     """Add or write `share` where an element attains the extreme `y`, and zero elsewhere."""
     for i in range(count):
@@ -93,10 +101,10 @@ def _extreme_reverse(frame: int, zero: Any) -> int:
         count = min(count, 1)
     if stride == size_of(zero):
         ties = _count_ties(x, size_of(zero), count, y, zero)
-        _share(x, x_bar, size_of(zero), count, y, np.float64(y_bar) / ties, store, zero)
+        _share(x, x_bar, size_of(zero), count, y, _portion(y_bar, ties, zero), store, zero)
     else:
         ties = _count_ties(x, stride, count, y, zero)
-        _share(x, x_bar, stride, count, y, np.float64(y_bar) / ties, store, zero)
+        _share(x, x_bar, stride, count, y, _portion(y_bar, ties, zero), store, zero)
     return 0
 
 

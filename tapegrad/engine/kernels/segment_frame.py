@@ -10,6 +10,9 @@ number  name    meaning
 4, ...  COUNTS  the counts, behind them the addresses of the lines, and behind these, for each outer loop, its extent
                 and the bytes that each address moves at a step of it
 ======  ======  ==========================================================================================
+
+The function inside the outer loops is given a frame without them. Behind the addresses that has the number of the step
+that each loop is at, where a row has to know which is the first.
 """
 
 from tapegrad.engine.kernels.frame import OUTER

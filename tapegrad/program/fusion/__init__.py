@@ -6,7 +6,8 @@ In reading order, which is the way that a stream takes:
     nests                          the loops around a row
     accesses                       what rows read and write, by address
     spaces                         the same loops for rows over the same elements
-    columns                        short loops written out around sums of exponentials
+    extremes                       largest and smallest elements, and the ties that their derivatives count
+    columns                        short loops written out around these, and around sums of exponentials
     dependences                    which rows stay in order
     grouping                       rows over one iteration space brought together
     repeats                        unrolled loops, whose groups are to be alike

@@ -17,6 +17,7 @@ from tapegrad.engine.kernels.fill import zero_fill
 from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.ops import Op
 from tapegrad.program.fusion.columns import sum_of_exponentials
+from tapegrad.program.fusion.extremes import extreme
 from tapegrad.program.fusion.nests import MOST_SEEDS, WAYS, Nest, nest_of, seeds_of
 from tapegrad.program.fusion.rows import ADD, BYTES, CLEAR, PLACES, READ, WRITE, Access, Blocks, Row, Span
 from tapegrad.program.stream import MADE_UP, InstructionStream
@@ -54,6 +55,8 @@ def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -
     count, stored = words[word.COUNT], words[word.STORE]
     if described.name == "logsumexp" and dtype == "f64":
         return sum_of_exponentials(way, words, nest)
+    if described.name in ("max_reduce", "min_reduce"):
+        return extreme(described.name, dtype, way, words, nest)
     if not nest.is_long(words):
         return None
     if isinstance(described, Op) and is_emitted(described, way):

@@ -1,14 +1,15 @@
 """Sums of exponentials over a short axis: all elements of a sum beside one another, in the rows of one loop.
 
 Where the elements of a sum lie in as many lines (a table that is computed component by component), the loop over these
-is written out, around the sum and around all rows over the same elements: so a sum's elements meet in registers.
+is written out, around the sum and around all rows over the same elements: so a sum's elements meet in registers. The
+same is done around largest and smallest elements.
 """
 
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
-from tapegrad.engine.emitter.segment import EXPONENTIALS, FORWARD, REVERSE, SHARES
+from tapegrad.engine.emitter.segment import EXPONENTIALS, EXTREME, FORWARD, PORTIONS, REVERSE, SHARES
 from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
@@ -51,7 +52,7 @@ def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> Row | None:
 
 
 def written_out(rows: Sequence[Row], limit: int) -> list[Row]:
-    """Rows without the loop over the lines of such sums, where all of them together are not more than a limit.
+    """Rows without the loop over the lines of such sums or extremes, where all are together not more than a limit.
 
     A sum whose lines are too many is a row that no segment can have.
     """
@@ -61,7 +62,7 @@ def written_out(rows: Sequence[Row], limit: int) -> list[Row]:
     short = {
         (row.count, *row.loops)
         for row in rows
-        if row.way in (EXPONENTIALS, SHARES)
+        if row.way in (EXPONENTIALS, SHARES, EXTREME, PORTIONS)
         and len(row.loops) == 1
         and row.loops[0] <= _MOST
         and sizes[row.count, *row.loops] <= limit

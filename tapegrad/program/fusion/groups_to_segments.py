@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.engine.emitter.segment import REVERSE
+from tapegrad.engine.emitter.segment import EXTREME, PORTIONS, REVERSE, TIES
 from tapegrad.engine.emitter.segment_places import lanes
 from tapegrad.engine.emitter.target import host
 from tapegrad.engine.kernels.accumulate import BLOCK
@@ -17,9 +17,10 @@ from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.ops import GUARDS, ROWS
 from tapegrad.program.fusion.columns import written_out
 from tapegrad.program.fusion.dependences import dependences, overlap
+from tapegrad.program.fusion.extremes import with_ties
 from tapegrad.program.fusion.grouping import MOST_ROWS, Group, Grouping
 from tapegrad.program.fusion.repeats import form_of, windows
-from tapegrad.program.fusion.rows import READ, WRITE, Access, Blocks, Row
+from tapegrad.program.fusion.rows import READ, WRITE, Access, Blocks, Memory, Row
 from tapegrad.program.fusion.segments import Bound, Description
 from tapegrad.program.fusion.spaces import with_common_loops
 
@@ -28,7 +29,7 @@ _GUARDS = {ROWS[code].name for code in GUARDS}
 
 
 def fuse(
-    rows: Sequence[Row], blocks: Blocks, is_read_outside: Callable[[int, int], bool], runs_again: bool = False
+    rows: Sequence[Row], blocks: Memory, is_read_outside: Callable[[int, int], bool], runs_again: bool = False
 ) -> list[int | Bound]:
     """Fuse the rows of a stream: numbers of rows, and segments, in the order of execution.
 
@@ -41,7 +42,18 @@ def fuse(
     runs_again
         Whether the stream is executed many times, one time after another.
     """
-    rows = written_out(with_common_loops(rows), MOST_ROWS)
+    rows, numbers = with_ties(with_common_loops(rows), blocks.new)
+    units = _units(written_out(rows, MOST_ROWS), blocks, is_read_outside, runs_again)
+    return [
+        numbers[unit] if isinstance(unit, int) else unit._replace(rows=tuple(numbers[n] for n in unit.rows))
+        for unit in giving_way(units)
+    ]
+
+
+def _units(
+    rows: list[Row], blocks: Blocks, is_read_outside: Callable[[int, int], bool], runs_again: bool
+) -> list[int | Bound]:
+    """Numbers of rows, and segments, in the order of execution."""
     before = dependences(rows, blocks)
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
@@ -59,22 +71,29 @@ def fuse(
             if blocks.around(access.start)[0] in near and any(overlap(access, each) for each in touched)
         ]
         spans = {pending.pop(number).span[:2]: number for number in cleared}
-        if isinstance(unit, int) or (len(numbers) < 2 and not _sums_up(rows[numbers[0]])):
-            found += [*spans.values(), *numbers]
-            continue
 
         def is_live(start: int, stop: int, position: int = position) -> bool:
             return is_read_outside(start, stop) or readers.beside(position, start, stop)
 
-        described = Description([rows[n] for n in numbers], unit.is_short, is_live, spans)
-        bound = described.bound()
-        if not bound.adds_up_as_rows:
-            found += [*spans.values(), *numbers]
+        described = bound = None
+        if not isinstance(unit, int) and (len(numbers) > 1 or _is_worth_it(rows[numbers[0]])):
+            described = Description([rows[n] for n in numbers], unit.is_short, is_live, spans)
+            bound = described.bound()
+        if described is None or bound is None or not bound.adds_up_as_rows:
+            found += [*spans.values(), *(_alone(rows[n], n, is_live) for n in numbers)]
             continue
         found += [number for span, number in spans.items() if not described.clears(*span)]
         of_rows = tuple(number for number in numbers for _ in range(rows[number].copies))
         found.append(bound._replace(rows=of_rows))
     return [*found, *pending]
+
+
+def _alone(row: Row, number: int, is_live: Callable[[int, int], bool]) -> int | Bound:
+    """A row by itself: that of the stream, or a segment if it is only a part of that one, which counts ties."""
+    if row.way != TIES:
+        return number
+    is_short = not row.loops and row.count <= lanes(host())
+    return Description([row], is_short, is_live, ()).bound()._replace(rows=(number,) * row.copies)
 
 
 def _grouped(
@@ -105,8 +124,16 @@ def _as_it_is(row: Row) -> Row:
     return dataclasses.replace(row, way="")
 
 
+def _is_worth_it(row: Row) -> bool:
+    """Whether a row is better off as a segment though it is alone.
+
+    Its own kernel would move blocks to add a long line of cotangents up, or go through a line that is not adjacent.
+    """
+    return (row.way == EXTREME and len(row.loops) > 0) or row.way in (TIES, PORTIONS) or _sums_up(row)
+
+
 def _sums_up(row: Row) -> bool:
-    """Whether a row adds a long line of cotangents up, for which its own kernel would move blocks."""
+    """Whether a row adds a long line of cotangents up."""
     return row.way == REVERSE and any(a.single and a.mode != READ for a in row.accesses) and row.count > BLOCK
 
 

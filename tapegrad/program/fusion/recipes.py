@@ -9,6 +9,7 @@ import functools
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,10 +24,28 @@ from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.stream import MADE_UP, InstructionStream
 
 Units = list[int | Bound]
+
+
+class Recipe(NamedTuple):
+    """How the streams of a program were fused.
+
+    Attributes
+    ----------
+    units
+        The rows and segments of each.
+    added
+        The bytes of each block of the workspace that segments need beside those of the rows.
+    """
+
+    units: list[Units]
+    added: list[int]
+
+
 _PASSES = (
     "rows",
     "nests",
     "columns",
+    "extremes",
     "accesses",
     "dependences",
     "grouping",
@@ -127,7 +146,7 @@ def may_know(streams: Sequence[InstructionStream]) -> bool:
     return folder is not None and (folder / _outline(streams)).exists()
 
 
-def read(key: str) -> list[Units] | None:
+def read(key: str) -> Recipe | None:
     """How the streams of a program were fused; `None` if nobody has done so."""
     folder = cache.folder()
     if folder is None:
@@ -136,16 +155,16 @@ def read(key: str) -> list[Units] | None:
         found = cache_files.read(folder / key)
     except Exception:  # a damaged file can raise anything
         return None
-    return None if found is None else list(found)
+    return None if found is None else Recipe(*found)
 
 
-def write(key: str, streams: Sequence[InstructionStream], units: Sequence[Units]) -> None:
+def write(key: str, streams: Sequence[InstructionStream], recipe: Recipe) -> None:
     """Keep how the streams of a program were fused."""
     folder = cache.folder()
     if folder is None:
         return
     try:
-        cache_files.write(folder / key, tuple(units))
+        cache_files.write(folder / key, tuple(recipe))
         cache_files.write(folder / _outline(streams), ())
     except OSError as error:
         cache.complaints.make(f"the cache folder {folder} cannot be written", error)

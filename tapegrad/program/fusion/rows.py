@@ -137,3 +137,10 @@ class Blocks(Protocol):
 
     def around(self, address: int) -> tuple[int, int]:
         """The bytes of the piece that an address lies in."""
+
+
+class Memory(Blocks, Protocol):
+    """The same where there can be more of it."""
+
+    def new(self, size: int) -> int:
+        """The first byte of a new piece of so many."""

@@ -5,11 +5,20 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from tapegrad.engine.emitter.segment import EXPONENTIALS, Line, Region, Segment, SegmentRow
+from tapegrad.engine.emitter.segment import (
+    EXPONENTIALS,
+    EXTREME,
+    GOES_ON,
+    TIES,
+    Line,
+    Region,
+    Segment,
+    SegmentRow,
+)
 from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
 from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.engine.sweep.parallel import chunk_of_sums
-from tapegrad.program.fusion.rows import BYTES, PLACES, READ, WRITE, Access, Row, Span
+from tapegrad.program.fusion.rows import ADD, BYTES, PLACES, READ, Access, Row, Span
 
 
 class Bound(NamedTuple):
@@ -112,11 +121,13 @@ class Description:
 
     def _follow(self, row: Row) -> None:
         """Find out what is in registers when a row needs it."""
+        begins = row.way in (EXTREME, TIES) and self._along(row) == 0
+        read = (READ,) if begins else (READ, ADD)
         for access in sorted(row.accesses, key=lambda access: access.mode != READ):
             key = self._whole.get(access.span, access.span)
             if not self._is_short and access.mode != READ and access.single:
                 self._sums.add(key)
-            elif access.mode != WRITE and key not in self._written and key not in self._cleared:
+            elif access.mode in read and key not in self._written and key not in self._cleared:
                 self._loaded.add(key)
             if access.mode != READ:
                 self._written.add(key)
@@ -145,9 +156,12 @@ class Description:
             self._by_steps,
         )
         summed = [each for each in segment.additions if not self._is_short and segment.sums_up(each)]
+        joining = [] if self._is_short else segment.joining
         first, keys = len(in_memory), list(self._keys)
-        in_memory += [keys[each.line] for each in summed]
-        segment = dataclasses.replace(segment, sums=tuple(range(first, len(in_memory))))
+        behind = first + len(summed)
+        in_memory += [keys[line] for line in (*(s.line for s in summed), *(r.reduced_to for r in joining))]
+        joined = tuple(range(behind, len(in_memory)))
+        segment = dataclasses.replace(segment, sums=tuple(range(first, behind)), joined=joined)
         turns = self._loops[0] if segment.by_steps else max(counts, default=1)
         values = [turns, 0, turns, 0, *counts, *(key.start for key in in_memory)]
         for d, extent in enumerate(self._loops):
@@ -160,7 +174,7 @@ class Description:
             segment,
             _frame(segment, values),
             sums,
-            self._is_divisible(),
+            self._is_divisible() and not joining,
             math.prod(self._loops),
             summed=tuple(counts[each.number] for each in summed),
         )
@@ -193,12 +207,24 @@ class Description:
         if row.way == EXPONENTIALS:
             operands = (*places[::PLACES], places[3])
             return [SegmentRow(row.op, row.dtype, row.way, count, operands, (-1,) * 4, row.stored)]
-        first, found = places[:4], []
+        first, along = places[:4], self._along(row)
+        found: list[SegmentRow] = []
         for k in range(0, len(places), PLACES):
             own = [line if line >= 0 else first[j] for j, line in enumerate(places[k : k + 4])]
             a, b, c, d = places[k + 4 : k + PLACES]
-            found.append(SegmentRow(row.op, row.dtype, row.way, count, tuple(own), (a, b, c, d), row.stored))
+            one = SegmentRow(row.op, row.dtype, row.way, count, tuple(own), (a, b, c, d), row.stored, along)
+            if row.way in (EXTREME, TIES) and found and found[-1].reduced_to == one.reduced_to:
+                one = dataclasses.replace(one, along=GOES_ON)
+            found.append(one)
         return found
+
+    def _along(self, row: Row) -> int:
+        """The outer loops whose steps have one result, a bit each."""
+        if row.way not in (EXTREME, TIES):
+            return 0
+        to = next(access.span for access in row.accesses if access.mode != READ)
+        loops = enumerate(zip(to.steps, self._loops, strict=True))
+        return sum(1 << d for d, (step, extent) in loops if step == 0 and extent > 1)
 
     def _regions(self) -> tuple[Region, ...]:
         parts: dict[Span, list[tuple[int, int]]] = {}

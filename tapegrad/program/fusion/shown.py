@@ -12,11 +12,14 @@ from tapegrad.engine.emitter.kernels import segment_text
 from tapegrad.engine.emitter.rows import primal_of
 from tapegrad.engine.emitter.segment import (
     EXPONENTIALS,
+    EXTREME,
     FORWARD,
+    PORTIONS,
     REVERSE,
     SHARES,
     SUM,
     TANGENT,
+    TIES,
     Line,
     SegmentRow,
 )
@@ -150,6 +153,17 @@ def _ranges(numbers: Iterable[int]) -> str:
     )
 
 
+def _copies(rows: Iterable[tuple[int, SegmentRow]]) -> Counter[tuple[int, str]]:
+    """How many results rows of a stream have, by their numbers and ways: many copies of a row may have one."""
+    results: dict[tuple[int, str], set[int]] = {}
+    found = Counter[tuple[int, str]]()
+    for own, row in rows:
+        results.setdefault((own, row.way), set()).add(row.primals[-1])
+        has_one = row.way in (SHARES, EXTREME, TIES, PORTIONS)
+        found[own, row.way] = len(results[own, row.way]) if has_one else found[own, row.way] + 1
+    return found
+
+
 class _Names:
     """Names of the lines of a segment."""
 
@@ -159,12 +173,13 @@ class _Names:
         self._names: dict[int, str] = {}
         self._counted: dict[str, int] = {}
         segment = self._bound.segment
-        copies, met = Counter(self._bound.rows), Counter[int]()
+        met = Counter[tuple[int, str]]()
+        copies = _copies(zip(self._bound.rows, segment.rows, strict=True))
         columns = zip(segment.rows, placed.instructions, placed.directions, self._bound.rows, strict=True)
         for row, number, direction, own in columns:
-            is_written_out = copies[own] > 1 and row.way not in (TANGENT, SHARES)
-            self._name_results(row, number, direction, f".{met[own]}" if is_written_out else "")
-            met[own] += 1
+            is_written_out = copies[own, row.way] > 1 and row.way != TANGENT
+            self._name_results(row, number, direction, f".{met[own, row.way]}" if is_written_out else "")
+            met[own, row.way] += 1
         summed = [each.line for each in segment.additions if segment.sums_up(each)]
         for number, address in zip(summed, segment.sums, strict=False):
             if number not in self._names:
@@ -197,12 +212,13 @@ class _Names:
         """Name what a row's instruction results in, and the derivatives of that, in a step of its loop."""
         if number < 0:
             return
-        if row.way in (SUM, FORWARD, EXPONENTIALS) and direction == RUN_FORWARD:
+        if row.way in (SUM, FORWARD, EXPONENTIALS, EXTREME) and direction == RUN_FORWARD:
             self._name_result(row.seconds[0] if row.way == SUM else row.primals[-1], f"v{number}{step}")
             return
         if row.primals[3] >= 0:
             self._names.setdefault(row.primals[3], f"v{number}{step}")
-        self._name_second(row.seconds[3], f"v{number}{step}{'_dot' if row.way == TANGENT else '_bar'}")
+        if row.seconds[3] >= 0:
+            self._name_second(row.seconds[3], f"v{number}{step}{'_dot' if row.way == TANGENT else '_bar'}")
 
     def _name_result(self, line: int, name: str) -> None:
         """Name the result of a kernel that serves for primals, which come first, and for tangents."""
@@ -258,6 +274,8 @@ def _statements(row: SegmentRow, names: _Names) -> list[str]:
         return [f"{names[row.primals[3]]} = {_with_names(primal_of(op_of(row.op)), row, names)}"]
     if row.way == EXPONENTIALS:
         return [f"{names[row.primals[-1]]} = logsumexp({', '.join(names[x] for x in row.primals[:-1])})"]
+    if row.way in (EXTREME, TIES, PORTIONS):
+        return [_extreme(row, names)]
     if row.way == SHARES:
         x, y, to, bar = (names[k] for k in (row.primals[0], row.primals[3], row.seconds[0], row.seconds[3]))
         return [f"{to} {'=' if row.stored & 1 else '+='} {bar}*exp({x}-{y})"]
@@ -282,6 +300,18 @@ def _sum(row: SegmentRow, names: _Names) -> str:
     to, line = names[row.seconds[0]], names[row.seconds[3]]
     sums = names.is_single(row.seconds[0]) and not names.is_single(row.seconds[3])
     return f"{to} {'=' if row.stored & 1 else '+='} {f'sum({line})' if sums else line}"
+
+
+def _extreme(row: SegmentRow, names: _Names) -> str:
+    """What a row of largest or smallest elements, or of their derivatives, does."""
+    x, y = names[row.primals[0]], names[row.primals[3]]
+    if row.way == EXTREME:
+        also = "" if row.along == 0 else f"{y}, "
+        return f"{y} = {row.op.removesuffix('_reduce')}({also}{x})"
+    if row.way == TIES:
+        return f"{names[row.seconds[0]]} {'=' if row.along == 0 else '+='} sum({x}=={y})"
+    ties, to, bar = names[row.primals[1]], names[row.seconds[0]], names[row.seconds[3]]
+    return f"{to} {'=' if row.stored & 1 else '+='} where({x}=={y}, {bar}/{ties}, 0)"
 
 
 def _with_names(text: str, row: SegmentRow, names: _Names) -> str:

@@ -12,6 +12,7 @@ import operator
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from tapegrad.engine.emitter.segment import EXTREME
 from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.program.fusion.rows import BYTES, READ, Access, Row
 
@@ -53,8 +54,10 @@ def _cut(row: Row, spaces: dict[tuple[int, int], Extents]) -> Row:
     if row.loops:
         loops = spaces[row.count, row.count * math.prod(row.loops)]
         return _with_loops(row, row.loops, loops, row.count) if _common(row.loops, loops) == loops else row
-    if row.way == "" or row.clears or any(a.single and a.mode != READ for a in row.accesses):
+    if row.way == "" or row.clears:
         return row
+    if row.way != EXTREME and any(a.single and a.mode != READ for a in row.accesses):
+        return row  # the order of additions is part of the result
     for (count, total), loops in spaces.items():
         if total == row.count:
             return _with_loops(row, (total // count,), loops, count)

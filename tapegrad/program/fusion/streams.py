@@ -32,8 +32,20 @@ class Memory:
     """The memory that streams are bound on: blocks of the workspace, bindings, and whatever lies elsewhere."""
 
     def __init__(self, blocks: Blocks) -> None:
-        self._spans = blocks.spans()
+        self._blocks = blocks
+        self.added: list[int] = []  # the bytes of each block that was added
+        self._look()
+
+    def _look(self) -> None:
+        self._spans = self._blocks.spans()
         self._starts = [start for start, _ in self._spans]
+
+    def new(self, size: int) -> int:
+        """The first byte of a new block of the workspace."""
+        (start,) = self._blocks.new([size]).tolist()
+        self.added.append(size)
+        self._look()
+        return int(start)
 
     def around(self, address: int) -> _Span:
         """The bytes of the block or the binding that an address lies in."""
@@ -69,21 +81,22 @@ def fused(
         Whether to do nothing, and return `None`, where that has not been done before.
     """
     outside = recipes.Outside([each.stream for each in streams])
-    key = outside.key([*kept, *(int(each.runs_again) for each in streams)])
+    key = outside.key([*kept, *(int(each.runs_again) for each in streams), blocks.end])
     known = recipes.read(key)
     if known is not None:
-        units = [outside.addressed(each) for each in known]
+        blocks.new(known.added)
+        units = [outside.addressed(each) for each in known.units]
     elif only_if_known:
         return None
     else:
-        units = _fused(streams, blocks, kept)
+        memory = Memory(blocks)
+        units = _fused(streams, memory, kept)
         bound = [each.stream for each in streams]
-        recipes.write(key, bound, [outside.numbered(each) for each in units])
+        recipes.write(key, bound, recipes.Recipe([outside.numbered(each) for each in units], memory.added))
     return [_assembled(each.stream, found) for each, found in zip(streams, units, strict=True)]
 
 
-def _fused(streams: list[Loose], blocks: Blocks, kept: list[int]) -> list[recipes.Units]:
-    memory = Memory(blocks)
+def _fused(streams: list[Loose], memory: Memory, kept: list[int]) -> list[recipes.Units]:
     results = [memory.around(address) for address in kept]
     rows = [rows_of(each.stream, memory) for each in streams]
     read = [_spans(each, memory) for each in rows]
