@@ -122,6 +122,7 @@ class TapeView:
         """The same as columns of numbers."""
         return columns_of(self.instructions, self.slots, self.buffers)
 
+    @lazy
     def in_objects(self) -> "TapeView":
         """The same with all its entries made, for what asks for each of them many times."""
         entries = tuple(self.instructions), dict(self.slots), dict(self.buffers)

@@ -99,7 +99,7 @@ def check(tape: Tape) -> None:
     content = blake2b(without_addresses(words).data, digest_size=16).digest(), t.inputs, t.outputs
     if content in _legal:
         return
-    t = t.in_objects()
+    t = t.in_objects
     broken = rules.lists_end(t)
     if broken:
         raise _refusal(_TAPE, f"{len(t.instructions)} instructions", broken, rules.lists_end)
@@ -123,7 +123,7 @@ def check_pass(name: str, before: TapeView, after: TapeView) -> None:
     what = f"the pass {name} returned an illegal tape"
     if not isinstance(after, TapeView):
         raise IllegalTapeError(f"the pass {name} returned {type(after).__name__}; it must return a TapeView")
-    before, after = before.in_objects(), after.in_objects()
+    before, after = before.in_objects, after.in_objects
     for rule in pass_rules.PASS_RULES:
         broken = rule(before, after)
         if broken:
@@ -148,7 +148,7 @@ def check_entries(t: TapeView) -> None:
     IllegalTapeError
         As `check`, of which it leaves out what the engine keeps account of.
     """
-    _check_entries(t.in_objects(), _TAPE)
+    _check_entries(t.in_objects, _TAPE)
 
 
 def _check_entries(t: TapeView, what: str) -> None:

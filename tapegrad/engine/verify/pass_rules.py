@@ -15,7 +15,11 @@ def only_operands_change(before: TapeView, after: TapeView) -> str:
     if len(before.instructions) != len(after.instructions):
         return f"{len(before.instructions)} instructions have become {len(after.instructions)}"
     for i, (old, new) in enumerate(zip(before.instructions, after.instructions, strict=True)):
-        if new != old._replace(operands=new.operands) and (new.op != DEAD_OP or old.op == DEAD_OP):
+        if (
+            new != old
+            and new != old._replace(operands=new.operands)
+            and (new.op != DEAD_OP or old.op == DEAD_OP)
+        ):
             return f"instruction {i} has become another one: of {old} only the operands may change"
     return ""
 
@@ -43,7 +47,7 @@ def slots_move_to_buffers_alike(before: TapeView, after: TapeView) -> str:
         return f"slots {sorted(before.slots.keys() ^ after.slots.keys())} have come or gone"
     for s, new in after.slots.items():
         old = before.slots[s]
-        if new._replace(buffer=old.buffer) != old:
+        if new != old and new._replace(buffer=old.buffer) != old:
             return f"slot {s} is another view than it was: {old.view} has become {new.view}"
         if new.buffer != old.buffer and new.buffer in after.buffers:
             was, is_ = before.buffers[old.buffer], after.buffers[new.buffer]
