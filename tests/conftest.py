@@ -2,7 +2,6 @@
 
 import gc
 import os
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -10,10 +9,11 @@ import pytest
 import tapegrad as tg
 from tapegrad.engine import guard_pages, verify
 
-# Bytecode is written, for test processes and all that they start: without it an import of the package takes twice as
-# long.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
+
+@pytest.fixture(autouse=True, scope="session")
+def bytecode() -> None:
+    """Let processes that tests start write bytecode: without it an import of the package takes twice as long."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(autouse=True, scope="module")
