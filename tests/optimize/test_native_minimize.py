@@ -1,5 +1,6 @@
 """`minimize(method="native")` and ``"native-newton"``: SciPy's minima, many starts, and what goes wrong."""
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 import scipy.optimize
 
 import tapegrad as tg
+from tapegrad.engine.runtime import cache
+from tapegrad.engine.runtime.compiler import ENTRY_POINTS
 
 METHODS = ("native", "native-newton")
 N = 6
@@ -18,6 +21,15 @@ def rosenbrock(x: Any) -> Any:
 
 def starts(count: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-2, 2, (count, N))
+
+
+@pytest.mark.parametrize("loop", ["newton.run_newton", "quasi_newton.run_quasi_newton"])
+def test_loops_are_kept_for_other_processes(loop: str) -> None:
+    """Numba would leave addresses of this process in a function that is given functions."""
+    module, function = f"tapegrad.optimize.native.loops.{loop}".rsplit(".", 1)
+    importlib.import_module(module)
+    ENTRY_POINTS[module, function]()
+    assert cache.holds(module, function)
 
 
 @pytest.mark.parametrize("method", METHODS)
