@@ -49,17 +49,34 @@ JOININGS = {
 }
 
 
-def attains(x: Value, extreme: Value) -> Value:
-    """Whether elements are the extreme of theirs; where that is NaN, the elements that are NaN."""
-    return x.equal(extreme) | (x.unequal(x) & extreme.unequal(extreme))
+def ties_of(x: Value, extreme: Value) -> Value:
+    """One where an element is the extreme of its line, zero elsewhere."""
+    one = x.like(1.0)
+    rarely = extreme.body.any(_differ(extreme, extreme))
+    (found,) = x.body.unless(
+        rarely, (select(x.equal(extreme), one, 0.0),), lambda: (_where(x, extreme, one),)
+    )
+    return found
 
 
 def portion(x: Value, extreme: Value, ties: Value, weight: Value, stored: bool) -> Value:
     """What is added to the cotangents of elements, or written there, where it is never -0.0.
 
-    A weight of zero adds nothing.
+    A weight of zero adds nothing. As a rule a single element is the extreme.
     """
-    body = x.body
-    (each,) = body.unless(body.any(ties.unequal(1.0)), (weight,), lambda: (weight / ties,))
-    found = select(attains(x, extreme), each, 0.0)
+    rarely = x.body.any(_differ((extreme - extreme) + ties, ties.like(1.0)))
+    usual = select(x.equal(extreme), weight, 0.0)
+    (found,) = x.body.unless(rarely, (usual,), lambda: (_where(x, extreme, weight / ties),))
     return found + 0.0 if stored else select(weight.equal(0.0), -0.0, found)
+
+
+def _differ(x: Value, y: Value) -> Value:
+    """Whether lanes differ, those of the one half or those of the other: in registers as wide as the processor's."""
+    low, high = (a.unequal(b) for a, b in zip(halves(x), halves(y), strict=True))
+    return low | high
+
+
+def _where(x: Value, extreme: Value, value: Value) -> Value:
+    """A value where an element is the extreme of its line; where that is NaN, of the elements that are NaN."""
+    of_nan = select(x.unequal(x), select(extreme.unequal(extreme), value, 0.0), 0.0)
+    return select(x.equal(extreme), value, of_nan)

@@ -9,9 +9,8 @@ from tapegrad.engine.emitter.body import Body, Value
 from tapegrad.engine.emitter.case import ELEMENTS
 from tapegrad.engine.emitter.exponentials import log_of_sum, share
 from tapegrad.engine.emitter.expressions import Expressions, functions_in, is_library_call, parse
-from tapegrad.engine.emitter.extremes import attains, portion
+from tapegrad.engine.emitter.extremes import portion, ties_of
 from tapegrad.engine.emitter.mathematics import MATHEMATICS
-from tapegrad.engine.emitter.operations import select
 from tapegrad.engine.emitter.rows import primal_of
 from tapegrad.engine.emitter.segment import (
     EXPONENTIALS,
@@ -200,8 +199,7 @@ class Rows:
 
     def ties(self, row: SegmentRow, lines: Lines) -> None:
         lines.look_at(row.primals[0], row.count)
-        one = self._body.constant(Type(ELEMENTS[row.dtype], self._lanes), 1.0)
-        lines.join(row, select(attains(lines.read(row.primals[0]), lines.read(row.primals[3])), one, 0.0))
+        lines.join(row, ties_of(lines.read(row.primals[0]), lines.read(row.primals[3])))
 
     def portions(self, row: SegmentRow, lines: Lines) -> None:
         x, ties, y = (lines.read(row.primals[j]) for j in (0, 1, 3))

@@ -10,6 +10,7 @@ In reading order, which is the way that a stream takes:
     columns                        short loops written out around these, and around sums of exponentials
     dependences                    which rows stay in order
     grouping                       rows over one iteration space brought together
+    recomputed                     rows that several groups compute, so that nobody stores what they do
     repeats                        unrolled loops, whose groups are to be alike
     segments                       a group without addresses, and what of it goes to memory
     groups_to_segments             all of that for a stream

@@ -28,12 +28,15 @@ class Group:
         What they touch, by the block that it lies in.
     is_short
         Whether a vector holds each line.
+    again
+        Those of the rows that belong to an earlier group, and are computed once more.
     """
 
     def __init__(self, is_short: bool) -> None:
         self.is_short = is_short
         self.rows: list[int] = []
         self.size = 0
+        self.again: frozenset[int] = frozenset()
         self.accesses: dict[int, list[tuple[Row, Access]]] = {}
 
     def moved(self, start: int) -> "Group":
@@ -219,6 +222,19 @@ def _entangled(one: tuple[Row, Access], others: Sequence[tuple[Row, Access]]) ->
             near += found
             rest = [each for each in rest if not overlap(access, each[1])]
     return near
+
+
+def fit_together(rows: Sequence[Row], lanes: int, blocks: Blocks) -> bool:
+    """Whether what long rows touch can be held in registers."""
+    touched: dict[int, list[tuple[Row, Access]]] = {}
+    for row in rows:
+        for access in row.accesses:
+            touched.setdefault(blocks.around(access.start)[0], []).append((row, access))
+    return all(
+        _is_held(_entangled(one, [other for other in near if other is not one]), lanes, False)
+        for near in touched.values()
+        for one in near
+    )
 
 
 def _is_held(near: Sequence[tuple[Row, Access]], lanes: int, is_short: bool) -> bool:

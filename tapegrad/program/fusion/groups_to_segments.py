@@ -19,8 +19,9 @@ from tapegrad.program.fusion.columns import written_out
 from tapegrad.program.fusion.dependences import dependences, overlap
 from tapegrad.program.fusion.extremes import with_ties
 from tapegrad.program.fusion.grouping import MOST_ROWS, Group, Grouping
+from tapegrad.program.fusion.recomputed import compute_again
 from tapegrad.program.fusion.repeats import form_of, windows
-from tapegrad.program.fusion.rows import READ, WRITE, Access, Blocks, Memory, Row
+from tapegrad.program.fusion.rows import ADD, READ, WRITE, Access, Blocks, Memory, Row
 from tapegrad.program.fusion.segments import Bound, Description
 from tapegrad.program.fusion.spaces import with_common_loops
 
@@ -58,6 +59,7 @@ def _units(
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
     units = _grouped(rows, before, windows(rows, _WINDOW, MOST_ROWS), blocks)
+    compute_again(rows, units, blocks, lanes(host()), is_read_outside)
     readers = _Readers(rows, units, blocks, runs_again)
     pending = {number: row.accesses[0] for number, row in enumerate(rows) if row.clears}
     found: list[int | Bound] = []
@@ -146,9 +148,13 @@ class _Readers:
         self._runs_again, self._blocks = runs_again, blocks
         self._reads: dict[int, list[tuple[int, Access]]] = {}  # by block
         for position, unit in enumerate(giving_way(units)):
-            for number in [unit] if isinstance(unit, int) else unit.rows:
+            numbers, again = ([unit], frozenset[int]()) if isinstance(unit, int) else (unit.rows, unit.again)
+            own = {
+                access.span for number in again for access in rows[number].accesses if access.mode == WRITE
+            }
+            for number in numbers:
                 for access in rows[number].accesses:
-                    if access.mode != WRITE:
+                    if access.mode == ADD or (access.mode == READ and access.span not in own):
                         block = blocks.around(access.start)[0]
                         self._reads.setdefault(block, []).append((position, access))
 

@@ -49,6 +49,7 @@ _PASSES = (
     "accesses",
     "dependences",
     "grouping",
+    "recomputed",
     "repeats",
     "segments",
     "spaces",
