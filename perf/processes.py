@@ -12,7 +12,7 @@ _ROOT = Path(__file__).parent.parent
 
 
 def run(program: str, *arguments: object, **environment: str) -> tuple[dict[str, Any], float]:
-    """Run a program of `perf.programs`.
+    """Run a program of `perf.programs`. It may keep bytecode, as an installed package does.
 
     Parameters
     ----------
@@ -29,10 +29,9 @@ def run(program: str, *arguments: object, **environment: str) -> tuple[dict[str,
         What it found, and the seconds from its start to its end.
     """
     command = [sys.executable, "-m", f"perf.programs.{program}", *map(str, arguments)]
+    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environment}
     start = perf_counter()
-    done = subprocess.run(
-        command, cwd=_ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=1800
-    )
+    done = subprocess.run(command, cwd=_ROOT, env=variables, capture_output=True, text=True, timeout=1800)
     seconds = perf_counter() - start
     if done.returncode:
         raise RuntimeError(f"perf.programs.{program} ended with {done.returncode}:\n{done.stderr[-2000:]}")

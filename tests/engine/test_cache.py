@@ -99,6 +99,22 @@ def test_what_is_kept_is_loaded_without_what_numba_compiles_with() -> None:
     run(GRADIENT, "gradient()", "import sys; assert 'scipy.linalg' not in sys.modules")
 
 
+def test_what_several_functions_call_is_kept_once(tmp_path: Path) -> None:
+    """Who calls it is no use without it: both are compiled anew where it is gone, or is not what it was."""
+    folder = str(tmp_path / "cache")
+    run(GRADIENT, "gradient()", TAPEGRAD_CACHE_DIR=folder)
+    (shared,) = tmp_path.rglob("*.drop_tensor_ref.*.nbc")
+    content = shared.read_bytes()
+    for damage in (Path.unlink, lambda file: file.write_bytes(content[:-9]), write_pickle(((), "another"))):
+        damage(shared)
+        run(GRADIENT, "gradient()", TAPEGRAD_CACHE_DIR=folder)
+        mended = cache_files.read(shared)
+        assert mended is not None
+        assert mended[1] != "another"
+        again = run(COUNTING, GRADIENT, "gradient(); print(compiled)", TAPEGRAD_CACHE_DIR=folder)
+        assert again == ("[]\n", "")
+
+
 def test_kernels_and_driver_are_kept(tmp_path: Path) -> None:
     body = """
         from tapegrad.engine import kernel_table

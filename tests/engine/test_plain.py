@@ -25,7 +25,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.runtime import cache
-from tapegrad.engine.runtime.compiler import ENTRY_POINTS, entry_point, inline_njit
+from tapegrad.engine.runtime.compiler import ENTRY_POINTS, entry_point, inline_njit, shared_njit
 from tapegrad.engine.runtime.plain import values, whole
 from tapegrad.engine.runtime.plain.parts import part
 
@@ -181,6 +181,41 @@ def test_translated_functions_compute_what_python_computes(
     for a in _SIGNS:
         for b in _SIGNS:
             assert compiled(a, b) == expected(a, b), (a, b)
+
+
+@shared_njit
+def _square(a):
+    return a * a
+
+
+@shared_njit
+def _sum_of_squares(pair):
+    return _square(pair.left) + _square(pair.right)
+
+
+@shared_njit
+def _store_sum(address, pair, table):
+    store_i64(address, 0, _sum_of_squares(pair) + table[0])
+
+
+def store_one_way(address, a, b):
+    _store_sum(address, Pair(a, b), _WEIGHTS)
+
+
+def store_another_way(address, a, b):
+    store_i64(address, 0, _sum_of_squares(Pair(b, a)) + _WEIGHTS[0])
+
+
+def test_shared_functions_are_called_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is given a table has no name that others know: it is put into each function."""
+    result = np.zeros(1, np.int64)
+    for function in (store_one_way, store_another_way):
+        text = whole.translated(function, (whole.types.int64,) * 3, 0).text
+        assert [each.name.split(".")[-2] for each in text.shared] == ["_sum_of_squares"]
+        assert "_square" not in text.text.replace("_sum_of_squares", "")
+        monkeypatch.setattr(sys.modules[__name__], function.__name__, function)
+        entry_point()(function)(result.ctypes.data, 3, 4)
+        assert result[0] == 25 + _WEIGHTS[0]
 
 
 def divided(a, b):

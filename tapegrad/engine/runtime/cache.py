@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import llvmlite
+import llvmlite.binding
 import numba
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
@@ -147,10 +147,14 @@ def _digest_above(package: str) -> str:
 def _file(module: str, function: str) -> Path | None:
     """The file in which a function's compiled code is kept."""
     path = folder()
-    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
     above = _digest_above(module.rpartition(".")[0])
-    name = f"{module.partition('.')[2]}.{function}.{above}{python}.{_processor()}.nbc"
+    name = f"{module.partition('.')[2]}.{function}.{above}{_python_and_processor()}.nbc"
     return None if path is None else path / name
+
+
+def _python_and_processor() -> str:
+    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    return f"{python}.{_processor()}"
 
 
 class _Cache(NullCache):
@@ -171,7 +175,9 @@ class _Cache(NullCache):
             complaints.make(f"the cache folder {file.parent} is gone")
         try:
             parts = cache_files.read(file)
-            return None if parts is None else _rebuilt(target_context, parts)
+            if parts is None or not all(map(has_shared, parts[0])):
+                return None
+            return _rebuilt(target_context, parts[1:])
         except OSError as error:
             complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
         except Exception:  # unpickling can raise anything
@@ -186,7 +192,7 @@ class _Cache(NullCache):
         elif not cres.library.has_dynamic_globals:
             try:
                 file.parent.mkdir(parents=True, exist_ok=True)
-                cache_files.write(file, cres._reduce())
+                cache_files.write(file, (cres.library.shared, *cres._reduce()))
             except OSError as error:
                 complaints.make(f"the cache folder {file.parent} cannot be written", error)
 
@@ -226,3 +232,42 @@ def holds(module: str, function: str) -> bool:
     """Whether the cache folder holds a compiled function."""
     file = _file(module, function)
     return file is not None and file.exists()
+
+
+# --- functions that several others call --------------------------------------------------------------------------
+
+_shared: dict[str, Any] = {}  # their libraries, which hold their machine code
+
+
+def share(name: str, library: Any) -> None:
+    """Let machine code call a function by its name, and keep it if it can be."""
+    _let_call(name, library)
+    path = folder()
+    if path is not None:
+        with contextlib.suppress(OSError):  # who calls it cannot be written either, and says so
+            path.mkdir(parents=True, exist_ok=True)
+            state = library.serialize_using_object_code()
+            cache_files.write(_shared_file(path, name), (library.shared, state))
+
+
+def has_shared(name: str) -> bool:
+    """Whether machine code can call a function of this name, by now.
+
+    Where its file is missing or damaged, who calls it is compiled anew, and this with it.
+    """
+    path = folder()
+    if name not in _shared and path is not None:
+        with contextlib.suppress(Exception):  # unpickling can raise anything
+            calls, state = cache_files.read(_shared_file(path, name)) or ((), None)
+            if state is not None and all(map(has_shared, calls)):
+                _let_call(name, cpu_target.target_context.codegen().unserialize_library(state))
+    return name in _shared
+
+
+def _shared_file(path: Path, name: str) -> Path:
+    return path / f"{name.partition('.')[2]}.{_python_and_processor()}.nbc"
+
+
+def _let_call(name: str, library: Any) -> None:
+    llvmlite.binding.add_symbol(name, library.get_pointer_to_function(name))
+    _shared[name] = library

@@ -13,7 +13,7 @@ from numba import types
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 
-from tapegrad.engine.kernels.linking import PlainPartCompiler, PlainWholeCompiler
+from tapegrad.engine.kernels.linking import PlainPartCompiler, PlainWholeCompiler, SharedPartCompiler
 from tapegrad.engine.runtime.announcer import announcer
 from tapegrad.engine.runtime.cache import cache_of
 from tapegrad.engine.runtime.fast_calls import Shape, expected, fast_call
@@ -139,8 +139,17 @@ def inline_njit(function: Callable[..., Any]) -> Any:
     Numba compiles a function anew for each combination of literal arguments. Here every integer and boolean
     argument is an int64.
     """
+    return _helper(function, PlainPartCompiler)
+
+
+def shared_njit(function: Callable[..., Any]) -> Any:
+    """The same for what is large and called by many entry points: it is not compiled once more in each of them."""
+    return _helper(function, SharedPartCompiler)
+
+
+def _helper(function: Callable[..., Any], compiler: type[PlainPartCompiler]) -> Any:
     dispatcher = numba.njit(
-        error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True, pipeline_class=PlainPartCompiler
+        error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True, pipeline_class=compiler
     )(function)
     template = dispatcher.get_call_template
 

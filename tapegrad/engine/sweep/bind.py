@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from tapegrad.engine.kernels.frame import COUNT, OUTER, PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
-from tapegrad.engine.runtime.compiler import inline_njit
+from tapegrad.engine.runtime.compiler import inline_njit, shared_njit
 from tapegrad.engine.sweep.control_words import ITEM_SHIFT, LINES_SHIFT
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import differentiable
@@ -215,7 +215,7 @@ def _set_outer(frame, outer, nest, m):
     store_i64(frame, OUTER, outer)
 
 
-@inline_njit
+@shared_njit
 def bind_loops(header, slots, shape, kind, frame, outer):
     """Fill in the loops over the shape of a slot for the slots in the four roles."""
     ndim, none = col.ndim(header, shape), Roles(0, 0, 0, 0)

@@ -7,7 +7,7 @@ nothing has changed.
 
 from tapegrad.engine.kernels.frame import WORDS
 from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
-from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit
+from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit, shared_njit
 from tapegrad.engine.sweep.bind import OUTER_WORDS, bind_forward, op_word, variant
 from tapegrad.engine.sweep.control_words import DRIVER
 from tapegrad.engine.sweep.execute import execute
@@ -89,7 +89,7 @@ def run(header, instruction, dtype):
     return execute(kernel, frame, load_i64(header, LIBRARY), parallel_threshold, load_i64(header, CONTROL))
 
 
-@inline_njit
+@shared_njit
 def commit(header, instruction, recording):
     """Give the result its flags, and append the instruction if it will be asked for."""
     flags = _flags(header, instruction, recording)
@@ -157,7 +157,7 @@ def is_superseded(header, a, b, c):
     return flags & SUPERSEDED != 0 and load_i64(header, ALL_LIVE) == 0
 
 
-@inline_njit
+@shared_njit
 def elementwise(header, op, a, b, c, recording):
     """Record and run an elementwise op: its result with a handle, or an error."""
     if is_superseded(header, a, b, c):

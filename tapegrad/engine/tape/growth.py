@@ -1,7 +1,7 @@
 """New entries of a tape: its columns are allocated, grow, and reuse what is free."""
 
 from tapegrad.engine.kernels.raw_memory import calloc, load_i64, malloc, realloc, store_i64
-from tapegrad.engine.runtime.compiler import entry_point, inline_njit
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit, shared_njit
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.columns import BUFFER_COLUMNS, INSTRUCTION_COLUMNS, SLOT_COLUMNS
 from tapegrad.engine.tape.layout import (
@@ -55,7 +55,7 @@ def _take(header, free_word, count_word, capacity_word, columns, next_free):
     return index
 
 
-@inline_njit
+@shared_njit
 def new_buffer(header, primal, bytes_, flags):
     """A buffer nobody uses yet."""
     head = load_i64(header, FREE_BUFFER)
@@ -73,7 +73,7 @@ def new_buffer(header, primal, bytes_, flags):
     return buffer
 
 
-@inline_njit
+@shared_njit
 def new_slot(header, buffer, dtype, ndim, offset):
     """A slot on `buffer`; the caller fills in its geometry."""
     head = load_i64(header, FREE_SLOT)

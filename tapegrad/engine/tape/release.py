@@ -1,7 +1,7 @@
 """Release entries of a tape: what nothing refers to any more is freed, and the instructions that computed it die."""
 
 from tapegrad.engine.kernels.raw_memory import free, load_i64, store_i64
-from tapegrad.engine.runtime.compiler import entry_point, inline_njit
+from tapegrad.engine.runtime.compiler import entry_point, inline_njit, shared_njit
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import count_saved_operands, saved
 from tapegrad.engine.tape.blocks import references, release_block
@@ -167,7 +167,7 @@ def _release_operands(header, pending):
             pending = _drop_use(header, c, pending)
 
 
-@inline_njit
+@shared_njit
 def drop_tensor_ref(header, slot):
     """A Tensor lets go of `slot`."""
     buffer = col.buffer(header, slot)

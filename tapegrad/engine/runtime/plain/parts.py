@@ -2,19 +2,26 @@
 
 import ast
 import functools
+import hashlib
 import itertools
 import linecache
 from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from tapegrad.engine.kernels.linking import LoopPartCompiler, PartCompiler, PlainPartCompiler
+from tapegrad.engine.kernels.linking import (
+    LoopPartCompiler,
+    PartCompiler,
+    PlainPartCompiler,
+    SharedPartCompiler,
+)
 from tapegrad.engine.runtime.plain import values
 from tapegrad.engine.runtime.plain.statements import Again, Kinds, Statements
 from tapegrad.engine.runtime.plain.values import Constant, NotPlainError
 
 _OWN = "internal"  # each object has its own: names are those of one process
 _KEPT = "weak_odr"  # of a loop, while it is alone in its module
+_SHARED = ""  # others call it by its name
 _numbers = itertools.count()
 
 
@@ -27,12 +34,15 @@ class How(NamedTuple):
         Whether it is a loop over elements, which is optimised in full before it is put anywhere.
     is_inlined
         Whether it is put into every function that calls it.
+    is_shared
+        Whether it has machine code of its own, which others call.
     flags
         What may be done with its arithmetic of floats.
     """
 
     is_loop: bool = False
     is_inlined: bool = False
+    is_shared: bool = False
     flags: tuple[str, ...] = ()
 
 
@@ -56,6 +66,8 @@ class Part(NamedTuple):
         The parts that it calls.
     how
         How it is compiled.
+    size
+        The number of its instructions before any are simplified.
     """
 
     name: str
@@ -64,6 +76,7 @@ class Part(NamedTuple):
     texts: dict[str, tuple[str, bool]]
     parts: tuple["Part", ...]
     how: How
+    size: int
 
 
 _parts: dict[Any, Part] = {}
@@ -79,16 +92,30 @@ def part(function: Any, kinds: tuple[Any, ...], how: How = _AS_IT_IS) -> Part:
         If the function, or one that it calls, says something that is not translated.
     """
     key = (function, kinds)
+    if how.is_shared and any(isinstance(kind, Constant) for kind in kinds):
+        how = how._replace(is_shared=False)  # tables have no name that another process knows
     if key not in _parts:
         if key in _begun:
             raise NotPlainError("a function that calls itself")
         _begun.add(key)
         try:
-            name = f"{function.__module__}.{function.__qualname__}.{next(_numbers)}"
-            _parts[key] = _translate(function, kinds, name, how)
+            name = f"{function.__module__}.{function.__qualname__}"
+            end = _spelled(kinds) if how.is_shared else next(_numbers)
+            _parts[key] = _translate(function, kinds, f"{name}.{end}", how)
         finally:
             _begun.discard(key)
     return _parts[key]
+
+
+def _spelled(kinds: tuple[Any, ...]) -> str:
+    """A short text for the kinds of arguments that is the same in each process."""
+
+    def spelled(kind: Any) -> str:
+        if isinstance(kind, values.Shape):
+            return f"{kind.make and kind.make.__qualname__}({', '.join(map(spelled, kind.items))})"
+        return str(kind)
+
+    return hashlib.sha256(", ".join(map(spelled, kinds)).encode()).hexdigest()[:8]
 
 
 def _translate(function: Any, arguments: tuple[Any, ...], name: str, how: How) -> Part:
@@ -107,14 +134,15 @@ def _translate(function: Any, arguments: tuple[Any, ...], name: str, how: How) -
             statements = Statements(function, callee, tree, given, kinds)
             statements.flags = how.flags
             module = _write(statements, name, given, kinds)
-            module.globals[name].linkage = _KEPT if how.is_loop else _OWN
+            module.globals[name].linkage = _SHARED if how.is_shared else _KEPT if how.is_loop else _OWN
             if how.is_inlined:
                 module.globals[name].attributes.add("alwaysinline")
         except Again:
             continue
         made = module.globals[name]
         texts = {each.name: (str(each), not _is_declaration(each)) for each in module.globals.values()}
-        return Part(name, made.function_type, kinds.result, texts, tuple(called.values()), how)
+        size = sum(len(block.instructions) for block in made.blocks)
+        return Part(name, made.function_type, kinds.result, texts, tuple(called.values()), how, size)
 
 
 def _is_declaration(value: Any) -> bool:
@@ -146,29 +174,48 @@ def _how(dispatcher: Any) -> How:
     kind, options = dispatcher._compiler.pipeline_class, dispatcher._compiler.targetoptions
     is_inlined = options.get("inline") == "always"
     flags = options.get("fastmath", ())
-    known = kind in (PlainPartCompiler, PartCompiler, LoopPartCompiler) or is_inlined
+    known = kind in (PlainPartCompiler, PartCompiler, LoopPartCompiler, SharedPartCompiler) or is_inlined
     if not known or isinstance(flags, bool):
         raise NotPlainError(f"{dispatcher.py_func.__qualname__} is compiled in another way")
-    return How(kind is LoopPartCompiler, is_inlined, tuple(sorted(flags)))
+    return How(kind is LoopPartCompiler, is_inlined, kind is SharedPartCompiler, tuple(sorted(flags)))
 
 
-def text_of(whole: Part) -> tuple[str, list[Part]]:
-    """The definitions of a part and of those that it calls, with declarations of the rest; the loops among those."""
+class Text(NamedTuple):
+    """All that belongs to a part.
+
+    Attributes
+    ----------
+    text
+        Its definition and those of parts that it calls, with declarations of loops and of what is shared.
+    parts, loops, shared
+        The parts that are defined in it besides itself, and those that are declared.
+    """
+
+    text: str
+    parts: list[Part]
+    loops: list[Part]
+    shared: list[Part]
+
+
+def text_of(whole: Part) -> Text:
+    """The text of a part that becomes a module of its own."""
     texts: dict[str, tuple[str, bool]] = {}
-    loops, seen, stack = [], set(), [whole]
+    found, seen, stack = Text("", [], [], []), set(), [whole]
     while stack:
         each = stack.pop()
         if each.name in seen:
             continue
         seen.add(each.name)
-        if each.how.is_loop and each is not whole:
-            loops.append(each)
+        if each is not whole and (each.how.is_loop or each.how.is_shared):
+            (found.loops if each.how.is_loop else found.shared).append(each)
             continue
+        if each is not whole:
+            found.parts.append(each)
         for name, text in each.texts.items():
             if text[1] or name not in texts:
                 texts[name] = text
         stack.extend(each.parts)
-    return "\n".join(text for text, _ in texts.values()), loops
+    return found._replace(text="\n".join(text for text, _ in texts.values()))
 
 
 # --- source texts ------------------------------------------------------------------------------------------------

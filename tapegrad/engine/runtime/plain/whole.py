@@ -1,7 +1,7 @@
 """A plain function that is called from outside: the text of all its parts, and a way in as Numba's callers know it."""
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import binding, ir
 from numba import types
@@ -13,17 +13,27 @@ from numba.core.registry import cpu_target
 from numba.core.typing import signature
 
 from tapegrad.engine.kernels.linking import LoopPartCompiler, PlainWholeCompiler, WholeCompiler
+from tapegrad.engine.runtime import cache
 from tapegrad.engine.runtime.plain import values
-from tapegrad.engine.runtime.plain.parts import Part, part, text_of
+from tapegrad.engine.runtime.plain.parts import Part, Text, part, text_of
 from tapegrad.engine.runtime.plain.values import I1, I32, I64, NotPlainError
 
+_LARGE = 130  # instructions of a part that stays a function where it is called, for the time that LLVM takes
 _RESULTS: dict[Any, Any] = {I64: types.int64, I1: types.boolean, None: types.none}
+
+
+class Translated(NamedTuple):
+    """Numba's description of a function of numbers, its module, and what that was made from."""
+
+    described: Any
+    module: Any
+    text: Text
 
 
 def translated(
     function: Any, arguments: tuple[Any, ...], uid: int, returned: Any = None
-) -> tuple[Any, Any] | None:
-    """Numba's description of a function of numbers, and its module.
+) -> Translated | None:
+    """A function of numbers.
 
     `None` where Numba must compile it. `returned` is the type of the result of a C function.
     """
@@ -31,13 +41,13 @@ def translated(
     try:
         whole = part(function, tuple(values.KINDS[each] for each in arguments))
         described = _description(function, arguments, _result(whole, returned), uid)
-        text, loops = text_of(whole)
         way_in = _way_in(whole, described) if returned is None else _way_in_of_c(whole, described)
-        module = _module(f"{way_in}\n{text}", loops)
+        text = text_of(whole)
+        module = _module(text, str(way_in))
     except NotPlainError:
         return None
     module.name = described.mangled_name
-    return described, module
+    return Translated(described, module, text)
 
 
 def _result(whole: Part, returned: Any) -> Any:
@@ -111,17 +121,40 @@ def _loop(name: str, text: str) -> Any:
     return library
 
 
-def _module(text: str, loops: list[Part]) -> Any:
+def _module(found: Text, before: str = "") -> Any:
     """LLVM's module of a text, with the loops that are called in it."""
-    module = binding.parse_assembly(text)
-    for each in loops:
-        its, more = text_of(each)
-        if more:
+    module = binding.parse_assembly(f"{before}\n{found.text}")
+    for each in found.loops:
+        its = text_of(each)
+        if its.loops or its.shared:
             raise NotPlainError("a loop of loops")
-        module.link_in(_loop(each.name, its).alone(), preserve=True)
+        module.link_in(_loop(each.name, its.text).alone(), preserve=True)
         module.get_function(each.name).linkage = "internal"
     module.verify()
     return module
+
+
+def _fill(library: Any, module: Any, text: Text) -> None:
+    """Make machine code of a module, and before of what it calls."""
+    for each in text.shared:
+        if not cache.has_shared(each.name):
+            _share(each)
+    library.shared = tuple(each.name for each in text.shared)
+    if library.keeps_large_parts:
+        for each in text.parts:
+            if each.size > _LARGE and not each.how.is_inlined:
+                module.get_function(each.name).add_function_attribute("noinline")
+    library.add_llvm_module(module)
+    library.finalize()
+
+
+def _share(part: Part) -> None:
+    """Make machine code of a part that is shared."""
+    library = PlainWholeCompiler.library(cpu_target.target_context.codegen(), part.name)
+    library.enable_object_caching()
+    text = text_of(part)
+    _fill(library, _module(text), text)
+    cache.share(part.name, library)
 
 
 class _Direct:
@@ -133,10 +166,9 @@ class _Direct:
         found = translated(func, self.state.args, identity.unique_id, self.state.return_type)
         if found is None:
             return super().compile_extra(func)  # type: ignore[misc]
-        described, module = found
+        described = found.described
         target, library = self.state.targetctx, self.empty_library(func.__qualname__)
-        library.add_llvm_module(module)
-        library.finalize()
+        _fill(library, found.module, found.text)
         environment = Environment.from_fndesc(described)  # no Python objects
         return compile_result(
             typing_context=self.state.typingctx,
