@@ -49,6 +49,12 @@ def _of_three_dimensions(x: Any, w: Any) -> Any:
     )
 
 
+def _of_single_vectors(x: Any, w: Any) -> Any:
+    """The loop goes through lines that a vector each holds."""
+    moved = (x + tg.max(x * -0.5, axis=0)).T
+    return tg.sum(moved * tg.max(tg.negative(-moved))) + tg.sum(w)
+
+
 def _of_parts(x: Any, w: Any) -> Any:
     """Views whose lines are further apart than they are long, overlap, or are written to."""
     part = x[1:, 3:-2] * 2.0
@@ -75,6 +81,8 @@ TABLES = (
     (_of_all, (4200, 5)),
     (_added_to, (18, 66)),
     (_of_three_dimensions, (5, 66)),
+    (_of_single_vectors, (1200, 8)),
+    (_of_single_vectors, (1200, 16)),
     (_of_parts, (4, 77)),
     (_softmax, (300, 3)),
     (_softmax, (4200, 19)),

@@ -20,7 +20,7 @@ class _ShortPlace(Place):
         total, first = joining.of_lanes(value), self.shape.is_first(row)
         found = self.body.splat(total, self.shape.lanes)
         if first is not None:
-            found = joining.join(self.read(row.reduced_to), found)
+            found = self.body.either(first, found, joining.join(self.read(row.reduced_to), found))
         self.values[row.reduced_to] = found
 
     def previous(self, value: Value) -> Value:
