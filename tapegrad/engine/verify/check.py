@@ -82,8 +82,8 @@ class _Switch:
 switch = _Switch()
 _TAPE = "illegal tape"
 # Digests of what the rules look at, of tapes that were found legal: a program makes the same tape over and over.
-_legal: set[Hashable] = set()
-_MOST_TAPES = 100_000
+_legal: set[bytes] = set()
+_MOST_TAPES = 500
 
 
 def check(tape: Tape) -> None:
@@ -96,7 +96,9 @@ def check(tape: Tape) -> None:
     """
     words = copied(tape)
     t = read_words(tape, words)
-    content = blake2b(without_addresses(words).data, digest_size=16).digest(), t.inputs, t.outputs
+    state = blake2b(without_addresses(words).data, digest_size=16)
+    state.update(repr((t.inputs, t.outputs)).encode())
+    content = state.digest()
     if content in _legal:
         return
     t = t.in_objects
