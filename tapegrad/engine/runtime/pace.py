@@ -40,18 +40,18 @@ _LONG_SLICE = 4e-3  # less than the time after which Python takes its lock away 
 _SHORTEST_PAUSE = 10e-3
 _RARE = 200  # replays in a pause between long slices: a slice delays one, and the next finds caches without its data
 _LONGEST_SLICE = 2e-3
-_LONGEST_PAUSE = 20e-3
+_LONGEST_PAUSE = 40e-3
 _NICE = 15  # a thirtieth of a core that a replay wants, too
 
 
 def pace_beside(period: float) -> Pace:
-    """The pace that suits replays which begin every so many seconds: two of three meet no slice at all."""
+    """The pace that suits replays which begin every so many seconds: six of seven meet no slice at all."""
     if period < _SHORT:
         pause = max(_RARE * period, _SHORTEST_PAUSE)
         return Pace(slice=_LONG_SLICE, pause=pause, too_long=1.5 * _LONG_SLICE, long_pause=1.5 * pause)
     return Pace(
         slice=min(period / 2, _LONGEST_SLICE),
-        pause=min(2.5 * period, _LONGEST_PAUSE),
+        pause=min(6 * period, _LONGEST_PAUSE),
         too_long=period,
         long_pause=min(50 * period, _LONGEST_PAUSE),
     )
