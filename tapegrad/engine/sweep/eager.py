@@ -79,7 +79,7 @@ def _broadcast(header, a, b, c, ndim, geometry):
     return True
 
 
-@inline_njit
+@shared_njit
 def run(header, instruction, dtype):
     """Run an instruction forwards by the kernel of a dtype; the kernel's status."""
     frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)

@@ -8,7 +8,7 @@ import numba
 
 from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, stack_words, store_f32, store_f64, store_i64
 from tapegrad.engine.kernels.strided import in_c_order, reach
-from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit
+from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit, shared_njit
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.append import add_tensor_ref, is_freed
 from tapegrad.engine.tape.blocks import new_block, new_zero_block
@@ -47,7 +47,7 @@ from tapegrad.engine.tape.release import drop_tensor_ref
 _ADDRESSABLE = 1 << 47  # bytes that a process can address
 
 
-@inline_njit
+@shared_njit
 def result_slot(header, dtype, ndim, geometry, zeroed):
     """A slot on a new buffer with the extents behind `geometry`; NONE when memory is short."""
     bytes_ = item_size(dtype)
