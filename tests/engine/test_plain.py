@@ -244,17 +244,26 @@ def several(address, x, y):
     store_f64(address, 1, math.sqrt(abs(y)) + x**2)
     store_f64(address, 2, 1.0 if math.isnan(x) else 2.0 if np.isfinite(x) else 3.0)
     store_f64(address, 3, x if x < y or x != x else -y)
+    store_f64(address, 4, max(x, y, 1.0) + min(y, 2.0, x, -1.0))
+    store_f64(address, 5, math.hypot(x, y) + math.atan(x) * math.log1p(abs(y)))
 
 
 def _expected_of_several(x, y):
     kind = 1.0 if math.isnan(x) else 2.0 if math.isfinite(x) else 3.0
-    return [abs(x) + min(x, y) * max(x, 2.0), math.sqrt(abs(y)) + x**2, kind, x if x < y or x != x else -y]
+    return [
+        abs(x) + min(x, y) * max(x, 2.0),
+        math.sqrt(abs(y)) + x**2,
+        kind,
+        x if x < y or x != x else -y,
+        max(x, y, 1.0) + min(y, 2.0, x, -1.0),
+        math.hypot(x, y) + math.atan(x) * math.log1p(abs(y)),
+    ]
 
 
 def test_functions_of_floats(monkeypatch: pytest.MonkeyPatch) -> None:
     assert whole.translated(several, (whole.types.int64, *(whole.types.float64,) * 2), 0) is not None
     monkeypatch.setattr(sys.modules[__name__], "several", several)
-    compiled, found = entry_point(floats=("x", "y"))(several), np.zeros(4)
+    compiled, found = entry_point(floats=("x", "y"))(several), np.zeros(6)
     numbers = (0.0, -0.0, 1.5, -2.25, 3.0, math.inf, -math.inf, math.nan)
     for x in numbers:
         for y in numbers:

@@ -269,13 +269,13 @@ class Body:
         pairs = ", ".join(f"[ {value.text}, %{block} ]" for block, value in incoming.items())
         return self.load(type_, f"phi {type_} {pairs}")
 
-    def likely(self, condition: Value, usual: str, rare: str) -> None:
-        """Go on in the block `usual` where a condition holds, in `rare` elsewhere, which must cost `usual` no register.
+    def rarely(self, condition: Value, rare: str, usual: str) -> None:
+        """Branch to the block `rare` if a condition holds, else to `usual`; `rare` costs `usual` no register.
 
         Without the weights, LLVM keeps the values of both in memory where there are too few registers for `rare`.
         """
-        weights = '!{!"branch_weights", i32 2000, i32 1}'
-        self.do(f"br {condition}, label %{usual}, label %{rare}, !prof {weights}")
+        weights = '!{!"branch_weights", i32 1, i32 2000}'
+        self.do(f"br {condition}, label %{rare}, label %{usual}, !prof {weights}")
 
     @contextlib.contextmanager
     def when(self, condition: Value) -> Iterator[None]:
@@ -298,12 +298,17 @@ class Body:
             yield
         self.begin(after)
 
-    def unless(
+    def unless(self, condition: Value, value: Value, otherwise: Callable[[], Value]) -> Value:
+        """`value`, but where a condition holds, which is rare, what is emitted by `otherwise`."""
+        (found,) = self.unless_all(condition, (value,), lambda: (otherwise(),))
+        return found
+
+    def unless_all(
         self, condition: Value, values: Sequence[Value], otherwise: Callable[[], Sequence[Value]]
     ) -> tuple[Value, ...]:
-        """`values`, but where a condition holds, which is rare, what is emitted by `otherwise`."""
+        """The same for several values at once."""
         before, inside, after = self.block, self.fresh("rare"), self.fresh("common")
-        self.likely(~condition, after, inside)
+        self.rarely(condition, inside, after)
         self.begin(inside)
         with self.scope():
             others = otherwise()
@@ -387,5 +392,5 @@ class Turn:
         """Leave the loop where a condition holds, which is rare: with the index and the values of this turn."""
         body = self.index.body
         right = body.fresh("right")
-        body.likely(~condition, right, self._after)
+        body.rarely(condition, self._after, right)
         body.begin(right)

@@ -53,10 +53,7 @@ def ties_of(x: Value, extreme: Value) -> Value:
     """One where an element is the extreme of its line, zero elsewhere."""
     one = x.like(1.0)
     rarely = extreme.body.any(_differ(extreme, extreme))
-    (found,) = x.body.unless(
-        rarely, (select(x.equal(extreme), one, 0.0),), lambda: (_where(x, extreme, one),)
-    )
-    return found
+    return x.body.unless(rarely, select(x.equal(extreme), one, 0.0), lambda: _where(x, extreme, one))
 
 
 def portion(x: Value, extreme: Value, ties: Value, weight: Value, stored: bool) -> Value:
@@ -66,7 +63,7 @@ def portion(x: Value, extreme: Value, ties: Value, weight: Value, stored: bool) 
     """
     rarely = x.body.any(_differ((extreme - extreme) + ties, ties.like(1.0)))
     usual = select(x.equal(extreme), weight, 0.0)
-    (found,) = x.body.unless(rarely, (usual,), lambda: (_where(x, extreme, weight / ties),))
+    found = x.body.unless(rarely, usual, lambda: _where(x, extreme, weight / ties))
     return found + 0.0 if stored else select(weight.equal(0.0), -0.0, found)
 
 

@@ -6,6 +6,7 @@ is handed on to the next turn, so that each element is written once.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from tapegrad.engine.emitter.body import Body, Turn, Value
 from tapegrad.engine.emitter.extremes import JOININGS, Joining
@@ -96,8 +97,6 @@ class Long(Shape):
                 self.address(number)  # read here, and not in each turn
         addresses = [self.word_of_address(number) for number in self.segment.sums]
         joined = [self.word_of_address(number) for number in self.segment.joined]
-        for row in self.joining:
-            self.is_first(row)
         self._load_singles()
         shifted = self._shifted
         carried = [self._nothing_joined(row) for row in self.joining] + shifted
@@ -129,11 +128,8 @@ class Long(Shape):
     def _bring(self, addresses: Sequence[Value], found: Sequence[Value]) -> None:
         """Join what became of whole lines with what is in memory."""
         for row, address, value in zip(self.joining, addresses, found, strict=False):
-            joining, first = JOININGS[row.joining], self.is_first(row)
-            total = joining.of_lanes(value)
-            if first is not None:
-                total = self.body.either(first, total, joining.join(load(address, total.type), total))
-            store(total, address)
+            total = JOININGS[row.joining].of_lanes(value)
+            store(self.joined(row, total, partial(load, address, total.type)), address)
 
     def _smaller(self, a: Value, b: Value) -> Value:
         return self.body.either(a < b, a, b)
@@ -164,7 +160,7 @@ class Long(Shape):
             body.begin(careful)
             place = _LongPlace(self, hasty, self._masks(hasty.index), begun)
             place.end()
-            turn.index, turn.following = hasty.index, place.following
+            turn.index, turn.following = hasty.index, place.following  # on behind the careful one
         return turn.values
 
     def _hasty_turns(self, turn: Turn, end: Value, begun: Value | None) -> Turn:

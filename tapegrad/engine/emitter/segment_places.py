@@ -1,6 +1,6 @@
 """What segments of one vector and those of many have in common: lines in memory, and their elements at one place."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from tapegrad.engine.emitter.body import Body, Value
 from tapegrad.engine.emitter.extremes import JOININGS, Joining
@@ -46,7 +46,14 @@ class Shape:
     def word_of_address(self, number: int) -> Value:
         return pointer_word(self.frame, word_of(COUNTS + len(self.segment.counts) + number))
 
-    def is_first(self, row: SegmentRow) -> Value | None:
+    def joined(self, row: SegmentRow, value: Value, before: Callable[[], Value]) -> Value:
+        """A value joined with what a row has joined `before`, if something came before."""
+        first = self._is_first(row)
+        if first is None:
+            return value
+        return self.body.either(first, value, JOININGS[row.joining].join(before(), value))
+
+    def _is_first(self, row: SegmentRow) -> Value | None:
         """Whether nothing came before for a row to join elements with; `None` if that is always so."""
         if row.along == GOES_ON:
             return self.body.constant(Type("i1"), False)
@@ -128,10 +135,7 @@ class Place:
             mask = self._mask_of_result(row.count)
             self.join_all(row, joining, value if mask is None else select(mask, value, joining.nothing))
             return
-        first = self.shape.is_first(row)
-        if first is not None:
-            value = self.body.either(first, value, joining.join(self.read(line), value))
-        self.values[line] = value
+        self.values[line] = self.shape.joined(row, value, lambda: self.read(line))
 
     def join_all(self, row: SegmentRow, joining: Joining, value: Value) -> None:
         """Join all lanes to a single element."""

@@ -156,10 +156,9 @@ def _total_of_products(pairs: list[tuple[Value, Value]]) -> Value:
     """The sum of products, in which zero times anything is zero: with care only where it is NaN without."""
     body = pairs[0][0].body
     plain = total_of([x * y for x, y in pairs])
-    (total,) = body.unless(
-        body.any(is_nan(plain)), (plain,), lambda: [total_of([masked_multiply(x, y) for x, y in pairs])]
+    return body.unless(
+        body.any(is_nan(plain)), plain, lambda: total_of([masked_multiply(x, y) for x, y in pairs])
     )
-    return total
 
 
 def apply_symbol(operands: int, element: Type, target: Target) -> str:

@@ -17,11 +17,8 @@ class _ShortPlace(Place):
         self.values[line] = self.body.convert("fptrunc", total, self.shape.type_of(line).element)
 
     def join_all(self, row: SegmentRow, joining: Joining, value: Value) -> None:
-        total, first = joining.of_lanes(value), self.shape.is_first(row)
-        found = self.body.splat(total, self.shape.lanes)
-        if first is not None:
-            found = self.body.either(first, found, joining.join(self.read(row.reduced_to), found))
-        self.values[row.reduced_to] = found
+        total = self.body.splat(joining.of_lanes(value), self.shape.lanes)
+        self.values[row.reduced_to] = self.shape.joined(row, total, lambda: self.read(row.reduced_to))
 
     def previous(self, value: Value) -> Value:
         return value.like(-0.0)
@@ -40,7 +37,7 @@ class Short(Shape):
             place.end()
             return
         body, careful, right = self.body, self.body.fresh("careful"), self.body.fresh("right")
-        body.likely(~has_nan, right, careful)
+        body.rarely(has_nan, careful, right)
         body.begin(right)
         with body.scope():
             place.end()

@@ -171,12 +171,15 @@ class _LibraryCompiler(Compiler):
     def define_pipelines(self) -> Any:
         """Give the function its library before anything is put into one."""
         if self.state.library is None:
-            self.state.library = self.empty_library(self.state.func_id.func_qualname)
+            self.state.library = self.empty_library(
+                self.state.targetctx.codegen(), self.state.func_id.func_qualname
+            )
         return super().define_pipelines()
 
-    def empty_library(self, name: str) -> JITCodeLibrary:
+    @classmethod
+    def empty_library(cls, codegen: Any, name: str) -> JITCodeLibrary:
         """A library for a function of this name, whose machine code can be kept."""
-        library = self.library(self.state.targetctx.codegen(), name)
+        library = cls.library(codegen, name)
         library.enable_object_caching()
         return library
 

@@ -9,18 +9,15 @@ from tapegrad.engine.emitter.types import Type
 
 def by_library(name: str, rare: Value, x: Value, value: Value) -> Value:
     """`value`, but in the lanes where `rare` holds what the C library's function `name` gives for `x`."""
-    (given,) = all_by_library((name,), rare, x, (value,))
-    return given
+    return x.body.unless(x.body.any(rare), value, lambda: select(rare, _each(name, x), value))
 
 
 def all_by_library(names: Sequence[str], rare: Value, x: Value, values: Sequence[Value]) -> tuple[Value, ...]:
     """The same of several functions of `x`; whether a lane is rare is asked once."""
-    body = x.body
-
-    def otherwise() -> list[Value]:
-        return [select(rare, _each(name, x), value) for name, value in zip(names, values, strict=True)]
-
-    return body.unless(body.any(rare), values, otherwise)
+    pairs = list(zip(names, values, strict=True))
+    return x.body.unless_all(
+        x.body.any(rare), values, lambda: [select(rare, _each(name, x), value) for name, value in pairs]
+    )
 
 
 def _each(name: str, x: Value) -> Value:

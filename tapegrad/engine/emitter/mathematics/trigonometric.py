@@ -69,8 +69,12 @@ def _both(x: Value) -> tuple[Value, Value]:
     angle = _reduced(x)
     s, c = _sine(angle), _cosine(angle)
     half, turned = angle.quadrant << 62, angle.quadrant << 63  # bits 1 and 0 of the quadrant as signs
-    odd = turned < 0
+    odd = _is_odd(angle)
     return _signed(select(odd, c, s), half), _signed(select(odd, s, c), half ^ turned)
+
+
+def _is_odd(angle: _Angle) -> Value:
+    return (angle.quadrant << 63) < 0
 
 
 def _signed(x: Value, sign: Value) -> Value:
@@ -99,7 +103,7 @@ def cos(x: Value) -> Value:
 def tan(x: Value) -> Value:
     """The quotient of both as pairs; in odd quadrants ``-cos/sin``."""
     angle = _reduced(x)
-    s, c, odd = _sine_pair(angle), _cosine_pair(angle), (angle.quadrant << 63) < 0
+    s, c, odd = _sine_pair(angle), _cosine_pair(angle), _is_odd(angle)
     above = Pair(select(odd, -c.high, s.high), select(odd, -c.low, s.low))
     below = Pair(select(odd, s.high, c.high), select(odd, s.low, c.low))
     value = select(absolute(x) < _LINEAR, x, quotient(above, below).value)

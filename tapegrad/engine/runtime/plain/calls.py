@@ -1,6 +1,7 @@
 """Calls in a plain function: of others, of intrinsics of Numba's, of C functions, and of some of Python's own."""
 
 import ast
+import functools
 import math
 import types as python_types
 from collections.abc import Callable
@@ -44,6 +45,7 @@ _OF_FLOATS: dict[Any, str] = {
     np.sqrt: "sqrt",
     np.log: "log",
 }
+_OF_C: dict[Any, str] = {math.atan: "atan", math.hypot: "hypot", math.log1p: "log1p"}  # of float64
 _ARE_NAN, _ARE_FINITE = (math.isnan, np.isnan), (math.isfinite, np.isfinite)
 
 
@@ -158,8 +160,10 @@ class Calls(Expressions):
         return values.from_numba(self.builder, self.builder.call(declared, arguments), returned)
 
     def _call_builtin(self, function: Any, given: list[Any]) -> Any:
-        if function in (min, max) and len(given) == 2:
-            return self._extreme(function, *map(self._as_number, given))
+        if function in (min, max) and len(given) > 1:
+            return functools.reduce(functools.partial(self._extreme, function), map(self._as_number, given))
+        if function in _OF_C:
+            return self._of_c(_OF_C[function], [self._as_number(value) for value in given])
         if len(given) != 1:
             raise NotPlainError(f"a call of {function}")
         if function in _OF_FLOATS:
@@ -192,6 +196,13 @@ class Calls(Expressions):
             raise NotPlainError("the absolute value of bits")
         negative = self.builder.icmp_signed("<", number, I64(0))
         return self.builder.select(negative, self.builder.neg(number), number)
+
+    def _of_c(self, name: str, numbers: list[Any]) -> Any:
+        """One of the C library's functions."""
+        if any(number.type != F64 for number in numbers):
+            raise NotPlainError(f"{name} of what is no float64")
+        kind = ir.FunctionType(F64, [F64] * len(numbers))
+        return self.builder.call(self._declared(name, kind), numbers)
 
     def _of_float(self, name: str, number: Any) -> Any:
         """One of LLVM's own functions."""

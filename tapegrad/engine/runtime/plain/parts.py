@@ -206,11 +206,11 @@ def text_of(whole: Part) -> Text:
         if each.name in seen:
             continue
         seen.add(each.name)
-        if each is not whole and (each.how.is_loop or each.how.is_shared):
-            (found.loops if each.how.is_loop else found.shared).append(each)
-            continue
         if each is not whole:
-            found.parts.append(each)
+            kept = found.loops if each.how.is_loop else found.shared if each.how.is_shared else found.parts
+            kept.append(each)
+            if kept is not found.parts:
+                continue
         for name, text in each.texts.items():
             if text[1] or name not in texts:
                 texts[name] = text

@@ -150,8 +150,7 @@ def _fill(library: Any, module: Any, text: Text) -> None:
 
 def _share(part: Part) -> None:
     """Make machine code of a part that is shared."""
-    library = PlainWholeCompiler.library(cpu_target.target_context.codegen(), part.name)
-    library.enable_object_caching()
+    library = PlainWholeCompiler.empty_library(cpu_target.target_context.codegen(), part.name)
     text = text_of(part)
     _fill(library, _module(text), text)
     cache.share(part.name, library)
@@ -167,7 +166,8 @@ class _Direct:
         if found is None:
             return super().compile_extra(func)  # type: ignore[misc]
         described = found.described
-        target, library = self.state.targetctx, self.empty_library(func.__qualname__)
+        target = self.state.targetctx
+        library = self.empty_library(target.codegen(), func.__qualname__)
         _fill(library, found.module, found.text)
         environment = Environment.from_fndesc(described)  # no Python objects
         return compile_result(

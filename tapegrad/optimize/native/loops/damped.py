@@ -11,14 +11,9 @@ References
 
 import math
 
-from numba import types
-
 from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, memcpy, memset, store_f64, store_i64
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.optimize.native.loops.vectors import add_scaled, dot
-
-# The C library's, which are translated without Numba
-_hypot = types.ExternalFunction("hypot", types.float64(types.float64, types.float64))
 
 _EPS = 2.220446049250313e-16
 
@@ -170,7 +165,7 @@ def _rotate(upper, right, row, i, k, value):
     extra, diagonal = load_f64(row, i), load_f64(upper, i * k + i)
     if extra == 0.0:
         return value
-    length = _hypot(diagonal, extra)
+    length = math.hypot(diagonal, extra)
     cosine, sine = diagonal / length, extra / length
     for j in range(i, k):
         above, below = load_f64(upper, i * k + j), load_f64(row, j)

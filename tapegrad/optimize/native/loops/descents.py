@@ -107,7 +107,7 @@ def _give_up(run):
 def finish_if_converged(run, before):
     """End a minimisation whose value was `before` an accepted step, where tolerances or limits say so."""
     value = load_f64(run.settings, VALUE)
-    size = max(max(abs(value), abs(before)), 1.0)
+    size = max(abs(value), abs(before), 1.0)
     if steepness(run.x, run.gradient, run.lower, run.upper, run.k) <= load_f64(run.settings, GTOL):
         finish(run, BY_GTOL)
     elif before - value <= load_f64(run.settings, FTOL) * size:

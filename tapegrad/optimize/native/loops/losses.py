@@ -11,14 +11,8 @@ References
 
 import math
 
-from numba import types
-
 from tapegrad.engine.kernels.raw_memory import load_f64, store_f64
 from tapegrad.engine.runtime.compiler import inline_njit
-
-# The C library's, which are translated without Numba
-_log1p = types.ExternalFunction("log1p", types.float64(types.float64))
-_atan = types.ExternalFunction("atan", types.float64(types.float64))
 
 LOSSES = {"linear": 0, "soft_l1": 1, "huber": 2, "cauchy": 3, "arctan": 4}
 LINEAR, SOFT_L1, HUBER, CAUCHY, ARCTAN = range(5)
@@ -35,9 +29,9 @@ def rho(loss, z):
         root = math.sqrt(z)
         return 2.0 * root - 1.0, 1.0 / root, -0.5 / (z * root)
     if loss == CAUCHY:
-        return _log1p(z), 1.0 / (1.0 + z), -1.0 / (1.0 + z) ** 2
+        return math.log1p(z), 1.0 / (1.0 + z), -1.0 / (1.0 + z) ** 2
     if loss == ARCTAN:
-        return _atan(z), 1.0 / (1.0 + z * z), -2.0 * z / (1.0 + z * z) ** 2
+        return math.atan(z), 1.0 / (1.0 + z * z), -2.0 * z / (1.0 + z * z) ** 2
     return z, 1.0, 0.0
 
 
