@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tapegrad.program.watch.places import compiled
+from tapegrad.engine.runtime.comparisons import Comparisons
+from tapegrad.program.watch.places import Place
 from tapegrad.program.watch.reach import Reach
 
 
@@ -25,17 +26,28 @@ class CapturedState:
         Whether every place has the same object as before: asked before every replay.
     """
 
-    __slots__ = ("_base", "_roots", "holds", "reach")
+    __slots__ = ("_base", "_comparisons", "_owners", "_roots", "holds", "reach")
 
     def __init__(self, roots: Iterable[Any], base: "CapturedState | None" = None) -> None:
         self._roots = tuple(roots)
         self._base = base
         self.reach: Reach = Reach(self._roots, None if base is None else base.reach)
-        self.holds: Callable[[], bool] = compiled(self.reach.places)
+        places = self.reach.places
+        self._owners: list[Place] = [place for place in places for _ in place.rows]
+        self._comparisons = Comparisons([row for place in places for row in place.rows])
+        self.holds: Callable[[], bool] = self._comparisons.holds
 
-    def changed(self) -> bool:
-        """Whether a function that runs now may find something else."""
-        return not self.holds() and not all(place.holds() for place in self.reach.places)
+    def change(self) -> Place | None:
+        """The first place where a function that runs now finds something else.
+
+        What is equal to what was there, as a number that was computed once more, is compared with from now on.
+        """
+        while (number := self._comparisons.first_difference()) >= 0:
+            row = self._owners[number].equal()
+            if row is None:
+                return self._owners[number]
+            self._comparisons.replace(number, row)
+        return None
 
     def renewed(self) -> "CapturedState | None":
         """The surroundings as they are now, if what was changed is equal to what was there; else `None`."""

@@ -156,7 +156,7 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
         if seen is None or seen.holds():
             return
         with self._lock:  # another thread that records may have replaced it
-            if self.captured is seen and seen.changed():
+            if self.captured is seen and seen.change() is not None:
                 self.captured = seen.renewed()
                 if self.captured is None:
                     self.traces.drop(self)
@@ -166,7 +166,7 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
         self.refresh()
         signature = self.traces.signature(self, arguments.key)
         seen = signature.captured
-        if seen is not None and seen.changed():
+        if seen is not None and seen.change() is not None:
             signature.captured = seen.renewed()
             if signature.captured is None:
                 self.traces.drop_signature(signature)

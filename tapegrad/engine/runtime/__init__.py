@@ -7,6 +7,7 @@ In reading order:
     fast_calls                     how Python calls an entry point
     python_code                    functions of Python's C interface, written as LLVM's instructions
     array_calls, callable_type     calls with arrays, and of objects that keep such a function, without Python
+    comparisons                    whether objects are what they were, without Python
     cache, cache_files             compiled code between processes
     library_loops                  the inner loops of NumPy and SciPy, by address
     announcer, messages            what stderr says while functions compile

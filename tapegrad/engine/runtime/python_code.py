@@ -23,7 +23,10 @@ _TYPE = object.__basicsize__ - 8
 _ITEMS = tuple.__basicsize__
 # What functions return that do not return a word.
 _VOID = frozenset({"Py_IncRef", "Py_DecRef", "PyEval_RestoreThread", "PyErr_Clear"})
-_INT = frozenset({"PyObject_IsTrue", "PyList_Append", "PyList_SetSlice", "PyTuple_SetItem"})
+_INT = frozenset({
+    "PyDict_Next", "PyErr_ExceptionMatches", "PyList_Append", "PyList_SetSlice", "PyObject_IsTrue",
+    "PyObject_RichCompareBool", "PySet_Contains", "PyTuple_SetItem",
+})  # fmt: skip
 _OUTSIDE = "outside"  # the name of the words in a module that are filled when it is loaded
 # Places in NumPy's table, and which arguments are of C's type `int`.
 _NUMPY: dict[str, tuple[int, tuple[int, ...]]] = {"PyArray_Empty": (184, (0, 3)), "PyArray_Return": (76, ())}
@@ -161,6 +164,11 @@ class Code:
         kind = ir.FunctionType(I64, [value.type for value in given])
         function = self.builder.inttoptr(self.outside(name), kind.as_pointer())
         return self.builder.call(function, given)
+
+    def call_at(self, address: Any, *values: Any) -> Any:
+        """Call a function by its address."""
+        kind = ir.FunctionType(I64, [I64] * len(values))
+        return self.builder.call(self.builder.inttoptr(address, kind.as_pointer()), values)
 
     def call_compiled(self, address: Any, *values: Any) -> Any:
         """Call what Numba has compiled, which raises nothing, without the global lock: the word that it returns."""

@@ -1,20 +1,22 @@
-"""Places that are watched: each is an expression that must still be what it was, all compiled into one function."""
+"""Places that are watched, each by comparisons with what was there."""
 
-import functools
+import ctypes
+import gc
 import types
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
-from operator import is_
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.runtime.comparisons import Missing as Missing
+from tapegrad.engine.runtime.comparisons import Row
+
 _CONTAINERS = (OrderedDict, dict, types.MappingProxyType, list, tuple, deque, set, frozenset)
-
-
-class Missing:
-    """Stands for what is not bound."""
+_DEFAULTS = ("defaults", "keyword_defaults")
+_generic_dict = ctypes.pythonapi.PyObject_GenericGetDict
+_generic_dict.restype, _generic_dict.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
 
 
 class Place:
@@ -22,75 +24,83 @@ class Place:
 
     Parameters
     ----------
-    text
-        The condition that it is unchanged, with ``{0}``, ``{1}`` ... for the objects in it.
-    objects
-        Those objects.
+    *rows
+        The comparisons that say whether it is unchanged.
     now
-        Returns what is there now; `None` where the condition says all.
-    value
-        What was there.
+        Returns what is there now, where that is one object, the last operand of the only comparison.
     """
 
-    __slots__ = ("now", "objects", "text", "value")
+    __slots__ = ("now", "rows")
 
-    def __init__(self, text: str, objects: tuple[Any, ...], now: Any = None, value: Any = Missing) -> None:
-        self.text = text
-        self.objects = objects
-        self.now: Callable[[], Any] | None = now
-        self.value = value
+    def __init__(self, *rows: Row, now: Callable[[], Any] | None = None) -> None:
+        self.rows = rows
+        self.now = now
 
-    def holds(self) -> bool:
-        """Whether it is unchanged: a number or a text by type and value, all else by identity."""
-        if compiled([self])():
-            return True
-        return self.now is not None and token(self.now()) == token(self.value)
+    def equal(self) -> Row | None:
+        """The comparison with what is there now, if that is equal to what was there: a number, or a text."""
+        if self.now is None:
+            return None
+        value, before = self.now(), self.rows[0][-1]
+        return (*self.rows[0][:-1], value) if token(value) == token(before) else None
 
 
 def cell(holder: Any, value: Any) -> Place:
     """The contents of a closure's cell."""
-    text = "_content({0}) is {1}" if value is Missing else "{0}.cell_contents is {1}"
-    return Place(text, (holder, value), lambda: content(holder), value)
+    return Place(("cell", holder, value), now=lambda: content(holder))
 
 
 def entry(names: Any, name: Any, value: Any) -> Place:
     """What is stored under a name in a namespace."""
-    if value is Missing:
-        return Place("{1} not in {0}", (names, name))
-    return Place("{0}[{1}] is {2}", (names, name, value), lambda: names.get(name, Missing), value)
+    return Place(("entry", stored(names), name, value), now=lambda: names.get(name, Missing))
 
 
 def slot(member: Any, owner: Any, value: Any) -> Place:
     """What an object has in one of its `__slots__`."""
-    return Place("_slot({0}, {1}) is {2}", (member, owner, value), lambda: slot_value(member, owner), value)
+    return Place(("member", member, owner, value), now=lambda: slot_value(member, owner))
 
 
 def absence(names: Any, absent: frozenset[str]) -> Place:
     """That none of these names is there."""
-    return Place("{1}.isdisjoint({0})", (names, absent))
+    return Place(("without", stored(names), absent))
 
 
 def nature(owner: Any, attributes: dict[str, Any] | None) -> Place:
     """The class of an object, and the dict in which its attributes are."""
+    row = ("type", owner, type(owner))
     if attributes is None or owner.__dict__ is not attributes:
-        return Place("type({0}) is {1}", (owner, type(owner)))
-    return Place("type({0}) is {1} and {0}.__dict__ is {2}", (owner, type(owner), attributes))
+        return Place(row)
+    if _generic_dict(owner, None) is attributes:
+        return Place(row, ("attributes", owner, attributes))
+    return Place(row, ("answer", _identity_of_attributes, owner, id(attributes)))
+
+
+def _identity_of_attributes(owner: Any) -> int:
+    return id(owner.__dict__)
 
 
 def elements(container: Any) -> Place:
     """The elements of a sequence or a set."""
     base = base_of(container)
     parts = tuple(base.__iter__(container))
-    text = "{3}({0}) == {1} and _all(_map(_is, {4}({0}), {2}))"
-    return Place(text, (container, len(parts), parts, base.__len__, base.__iter__))
+    row = ("elements", container, parts) if base is list else ("parts", base.__iter__, container, parts)
+    return Place(row)
 
 
 def entries(mapping: Any) -> Place:
     """The keys and values of a mapping, in order."""
-    base = base_of(mapping)
+    base, held = base_of(mapping), stored(mapping)
     keys, values = tuple(base.keys(mapping)), tuple(base.values(mapping))
-    text = "{1}({0}) == {2} and _all(_map(_is, {3}({0}), {4})) and _all(_map(_is, {5}({0}), {6}))"
-    return Place(text, (mapping, base.__len__, len(keys), base.keys, keys, base.values, values))
+    if isinstance(held, dict) and not isinstance(held, OrderedDict):
+        return Place(("entries", held, keys, values))
+    return Place(("parts", base.keys, mapping, keys), ("parts", base.values, mapping, values))
+
+
+def stored(mapping: Any) -> Any:
+    """The dict that a view of one shows, of the attributes of a class; of another mapping, itself."""
+    if isinstance(mapping, types.MappingProxyType):
+        (inner,) = gc.get_referents(mapping)
+        return inner if isinstance(inner, dict) else mapping
+    return mapping
 
 
 def base_of(container: Any) -> Any:
@@ -100,14 +110,16 @@ def base_of(container: Any) -> Any:
 
 def body(function: Any) -> Place:
     """Code and defaults of a function; where there are none, all arguments were given, and new ones change nothing."""
-    defaults = [name for name in ("__defaults__", "__kwdefaults__") if getattr(function, name) is not None]
-    text = " and ".join(f"{{0}}.{name} is {{{k}}}" for k, name in enumerate(["__code__", *defaults], 1))
-    return Place(text, (function, function.__code__, *(getattr(function, name) for name in defaults)))
+    rows = [("code", function, function.__code__)]
+    for kind, value in zip(_DEFAULTS, (function.__defaults__, function.__kwdefaults__), strict=True):
+        if value is not None:
+            rows.append((kind, function, value))
+    return Place(*rows)
 
 
 def called(ask: Callable[[Any], Any], owner: Any) -> Place:
     """What a function says of an object, a value that is compared by equality: the bytes of a foreign buffer."""
-    return Place("{0}({1}) == {2}", (ask, owner, ask(owner)))
+    return Place(("answer", ask, owner, ask(owner)))
 
 
 def token(value: Any) -> Any:
@@ -160,42 +172,3 @@ def content(holder: Any) -> Any:
         return holder.cell_contents
     except ValueError:
         return Missing
-
-
-def compiled(places: Sequence[Place]) -> Callable[[], bool]:
-    """A function that says whether all places are unchanged; one expression, for it runs before every replay."""
-    objects: dict[int, int] = {}
-    terms: list[str] = []
-    kept: list[Any] = []
-    for place in places:
-        names = []
-        for object_ in place.objects:
-            number = objects.setdefault(id(object_), len(kept))
-            if number == len(kept):
-                kept.append(object_)
-            names.append(f"o{number}")
-        terms.append(place.text.format(*names))
-    made: Callable[[], bool] = _code(" and ".join(terms) or "True", len(kept))(*kept)
-    return made
-
-
-@functools.lru_cache(256)
-def _code(condition: str, count: int) -> Callable[..., Any]:
-    """A function that binds the objects of a condition; the same for all closures of one form."""
-    names = "".join(f"o{k}, " for k in range(count))
-    bound = "".join(f"o{k}=o{k}, " for k in range(count))
-    text = f"""
-def bind({names}):
-    def holds({bound}):
-        try:
-            return {condition}
-        except (RuntimeError, KeyError, ValueError):  # changed in another thread while it was looked at
-            return False
-    return holds
-"""
-    names_of: dict[str, Any] = {
-        "_content": content, "_slot": slot_value, "_all": all, "_map": map, "_is": is_,
-    }  # fmt: skip
-    exec(text, names_of)
-    bind: Callable[..., Callable[[], bool]] = names_of["bind"]
-    return bind

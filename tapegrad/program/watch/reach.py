@@ -310,7 +310,7 @@ class Reach:
         """Watch what a function says of an object."""
         place = places.called(ask, value)
         self.watch(place)
-        self.tokens.append(place.objects[-1])
+        self.tokens.append(place.rows[0][-1])
 
 
 def _token(value: Any) -> Any:
