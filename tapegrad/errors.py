@@ -1,6 +1,32 @@
 """The exceptions and warnings of the library."""
 
+from collections.abc import Callable
 from typing import Any
+
+
+class DeferredText:
+    """Text of an error that is made when it is printed: many errors are caught, and never read.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the text. It is called once.
+    """
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make: Callable[[], str] | None = make
+        self._text = ""
+
+    def __str__(self) -> str:
+        if self._make is not None:
+            self._text, self._make = self._make(), None
+        return self._text
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> Any:
+        return str, (str(self),)
 
 
 class AnomalyError(FloatingPointError):
@@ -52,5 +78,20 @@ class RecordingWarning(UserWarning):
 
 
 def name_of(function: Any) -> str:
-    """What a message calls a function of the user's."""
+    """Return what a message calls a function of the user's."""
     return str(getattr(function, "__qualname__", None) or repr(function))
+
+
+def check_function(name: str, function: Any) -> None:
+    """Refuse what cannot be called where `tapegrad.<name>` takes a function.
+
+    Raises
+    ------
+    TypeError
+        Says what was given, and what to write.
+    """
+    if not callable(function):
+        raise TypeError(
+            f"{name} takes a function, but was given {type(function).__name__} {function!r:.40}: pass f itself, not its"
+            " value f(x)"
+        )

@@ -27,9 +27,9 @@ The class is at the bottom, in `tensor`; the modules above it bind its methods. 
     numpy_protocols                ``np.sin(t)``
     coverage                       what every public function of NumPy's does with a Tensor
     function_names, callers        names and frames for messages
-    called                         which function of NumPy's the program called, for messages
+    call_site                      which function of NumPy's the program called, for messages
     notebooks                      how a Tensor is shown in a notebook
-    askers                         who asks for a Tensor as plain numbers, and what to write instead
+    refusal_hints                  what to write where a Tensor is asked for as plain numbers
     anomaly, inspection            `detect_anomaly`; the tape, to print and to check
     array_like                     types of arguments, for annotations
 

@@ -8,8 +8,6 @@ too.
 import functools
 import sys
 import warnings
-from collections.abc import Callable
-from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,17 +17,18 @@ from tapegrad.engine.tape.layout import NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import LostGradientWarning, TracedValueError, UnsupportedError
 from tapegrad.frontend.array_checks import check_dtype
-from tapegrad.frontend.askers import (
-    boxed,
-    instead_of,
-    instead_of_array,
-    instead_of_number,
-    is_sparse_product,
-)
-from tapegrad.frontend.called import called_function
+from tapegrad.frontend.call_site import CallSite, Wording, nothing_to_add, refusal
 from tapegrad.frontend.layouts import copied_in_order, in_order
 from tapegrad.frontend.modes import EAGER, current, no_grad, restoring, thread, watch_now
 from tapegrad.frontend.record import as_boolean, cast, unary
+from tapegrad.frontend.refusal_hints import (
+    asked_array,
+    boxed,
+    hint_for_array,
+    hint_for_library,
+    hint_for_number,
+    is_sparse_product,
+)
 from tapegrad.frontend.shape import contiguous
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array
 from tapegrad.ops import CODES, COPY
@@ -40,6 +39,11 @@ _LOST = (
     "float() of a Tensor that a gradient can flow back from gives a constant (assigning it to an element of a NumPy"
     " array and math functions call it, too): compute with the Tensor itself, make the array by"
     " tapegrad.zeros, or write t.item() if a number is meant"
+)
+
+_NO_PICKLE = (
+    "a computed Tensor cannot be pickled, nor copied by the module copy, because its graph would be lost: pickle or"
+    " copy t.detach(), which is a constant, or tensor(t.data), which is a new leaf; t.copy() stays in the graph"
 )
 
 
@@ -58,15 +62,15 @@ def guarded_array(tensor: Any) -> np.ndarray:
     return array.copy()
 
 
-def concrete_array(tensor: Any, what: str, instead: Callable[[], str] = str) -> np.ndarray:
-    """Return the contents as NumPy sees them; what `instead` gives ends the error's sentence.
+def concrete_array(tensor: Any, what: str, hint: Wording = nothing_to_add) -> np.ndarray:
+    """Return the contents as NumPy sees them; `hint` ends the error's sentence.
 
     While a function is being recorded they are guarded; floats that depend on an argument raise.
     """
     guarded = tensor._recorded() and tensor.dtype.kind != "f"
     if tensor._traced() and not guarded:
-        tensor._refuse(what, instead)
-    tensor.check_escape(what, instead)
+        tensor._refuse(what, hint)
+    tensor.check_escape(what, hint)
     return _looked_at(tensor)
 
 
@@ -129,7 +133,7 @@ def _complex(x: Tensor) -> complex:
 def _number(x: Tensor) -> float:
     """Return the only element, with a warning at the line that called if a gradient could flow back from it."""
     _one_element(x, "float()")
-    number = float(concrete_array(x, "float()", instead_of_number).item())
+    number = float(concrete_array(x, "float()", hint_for_number).item())
     mode = thread.mode
     if not mode.leaves and mode.differentiate and mode.tape is EAGER and not x.constant:
         warnings.warn(_LOST, LostGradientWarning, stacklevel=3)
@@ -206,26 +210,25 @@ def tolist(x: Tensor) -> Any:
 
 
 def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    asker = sys._getframe(1)
-    if is_sparse_product(asker):
+    if is_sparse_product(sys._getframe(1)):
         return boxed(x)
-    array = _leaving(x, called_function(), partial(instead_of_array, asker))
+    array = _leaving(x, hint_for_array)
     if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
         raise ValueError("a copy is needed to convert the dtype")
     return np.array(array, dtype, copy=bool(copy)) if copy else array.astype(dtype or array.dtype, copy=False)
 
 
-def _leaving(x: Tensor, asking: str, instead: Callable[[], str] = str) -> np.ndarray:
+def _leaving(x: Tensor, hint: Wording = nothing_to_add) -> np.ndarray:
     """Return the contents for a use as a plain array; raise where it would lose a gradient."""
     if x.dtype.kind == "f" and (x._traced() or (current()[1] and not x.constant)):
-        _refuse_array(x, asking, instead)
+        _refuse_array(x, hint)
     return _looked_at(x)
 
 
 def _dlpack(
     x: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> Any:
-    array = _leaving(x, called_function() or "__dlpack__")
+    array = _leaving(x)
     return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
@@ -233,27 +236,26 @@ def _dlpack_device(x: Tensor) -> Any:
     return x.data_or_traced().__dlpack_device__()
 
 
-def _refuse_array(x: Tensor, asking: str, instead: Callable[[], str]) -> NoReturn:
+def _refuse_array(x: Tensor, hint: Wording) -> NoReturn:
     """Raise where NumPy, or a function of its, asks for a Tensor as a plain array."""
-    what = f"{asking}()" if asking else "a plain array"
     if x._traced():
-        x._refuse(what, instead)
-    x.check_escape(what, instead)
-    raise UnsupportedError(
-        f"{asking or 'NumPy'} asks for this Tensor as a plain array, which would lose its gradient: call .data,"
-        " .detach() or .item() to leave the graph, or use a function of tapegrad" + instead()
-    )
+        x._refuse(asked_array, hint)
+    x.check_escape(asked_array, hint)
+
+    def text(site: CallSite) -> str:
+        return (
+            f"{site.function_name() or 'NumPy'} asks for this Tensor as a plain array, which would lose its gradient:"
+            " call .data, .detach() or .item() to leave the graph, or use a function of tapegrad" + hint(site)
+        )
+
+    raise refusal(UnsupportedError, text)
 
 
 def _reduce(x: Tensor) -> Any:
     if x._traced():
         x._refuse("a copy or a pickle")
     if x._slot >= 0 and not x.constant and x._describe()[memory.D_PRODUCER] != NONE:
-        raise TypeError(
-            "a computed Tensor cannot be pickled, nor copied by the module copy, because its graph would be lost:"
-            " pickle or copy t.detach(), which is a constant, or tensor(t.data), which is a new leaf; t.copy() stays in"
-            " the graph" + instead_of(sys._getframe(1))
-        )
+        raise refusal(TypeError, lambda site: _NO_PICKLE + hint_for_library(site))
     return _rebuild, (x.data, x.constant)
 
 

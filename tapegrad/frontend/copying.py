@@ -7,6 +7,8 @@ recordings. One that a module holds by its name, as a decorated function, is pic
 import sys
 from typing import Any
 
+from tapegrad.errors import name_of
+
 _DEEPEST = 32  # decorators above one another that are looked through
 
 
@@ -34,6 +36,11 @@ class OfFunction:
         if isinstance(inner, tuple):  # the module holds something else by the function's name
             return _made_of_layer, (type(self), *inner[1], self.settings)
         return type(self), (self.function, *self.settings)
+
+
+def described(function: Any) -> str:
+    """Return a function as reprs show it: its name, within the names of the transforms around it."""
+    return repr(function) if isinstance(function, OfFunction) else name_of(function)
 
 
 def reference(value: Any, named: Any) -> Any:

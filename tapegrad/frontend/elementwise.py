@@ -275,6 +275,8 @@ def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, 
             other = plain(other, name)
         if is_tensor(other):
             other = other.data_or_traced()
+        elif type(other) not in OWN:
+            other = _numbers(other, name)
         return of_arrays(self.data_or_traced(), other)
 
     compare.__name__ = f"__{name}__"

@@ -10,6 +10,7 @@ from tapegrad.engine import kernel_table, verify
 from tapegrad.engine.runtime.compiler import make_ready
 from tapegrad.engine.tape import release, slots
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.errors import DeferredText
 from tapegrad.frontend.recorder import Recorder
 
 P = ParamSpec("P")
@@ -85,6 +86,7 @@ NO_MODE = Mode()
 
 class _Thread(threading.local):
     mode = NO_MODE  # of a thread that has entered none
+    refused: DeferredText | None = None  # why a Tensor was refused last, in the function that is being called
 
 
 thread = _Thread()

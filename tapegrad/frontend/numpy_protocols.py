@@ -7,6 +7,7 @@ that is called ``sin`` is not ``np.sin``.
 import functools
 import inspect
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ import numpy as np
 from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import is_xarray
 from tapegrad.frontend import array_api, creation, elementwise, numpys_own, shape
-from tapegrad.frontend.askers import NAMESAKES
-from tapegrad.frontend.called import called_function
+from tapegrad.frontend.call_site import refusal
 from tapegrad.frontend.function_names import full_name
 from tapegrad.frontend.functions import (
     array_api_sets,
@@ -76,6 +76,7 @@ from tapegrad.frontend.functions import (
     windows,
 )
 from tapegrad.frontend.record import OWN
+from tapegrad.frontend.refusal_hints import NAMESAKES, unsupported
 from tapegrad.frontend.tensor import Tensor, bind_methods
 from tapegrad.ops import ELEMENTWISE
 
@@ -189,12 +190,8 @@ _FUNCTIONS: dict[Any, Any] = {
 
 
 def _unsupported(name: str) -> UnsupportedError:
-    """The error of a function that there is none for, or of the one that the program called and that calls it."""
-    outer = called_function(through_others=True)
-    inner = f", because it calls {name}" if outer else ""
-    return UnsupportedError(
-        f"{outer or name} is not supported for Tensors{inner}; use .data to leave the graph"
-    )
+    """Return the error of a function that is not supported, or of the program's that calls it."""
+    return refusal(UnsupportedError, partial(unsupported, name))
 
 
 def _array_ufunc(x: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:

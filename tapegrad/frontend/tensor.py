@@ -6,7 +6,6 @@ number of in-place writes at that time; after another write it takes a new slot 
 
 import atexit
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 import numpy as np
@@ -22,6 +21,7 @@ from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
 from tapegrad.frontend.array_checks import is_plain, is_same_memory
 from tapegrad.frontend.arrays import Memory, show
 from tapegrad.frontend.attachments import attachments, last_tensor_dropped
+from tapegrad.frontend.call_site import Wording, nothing_to_add, refusal
 from tapegrad.frontend.description import Description
 from tapegrad.frontend.modes import EAGER, Mode, no_grad, thread, watch_now
 from tapegrad.frontend.recorder import Recorder
@@ -36,6 +36,14 @@ _ENTERING = lock()
 _ENDED = (
     "this Tensor belongs to a recording that has ended, or is differentiated inside one: return it from the recorded"
     " function instead of keeping it; gradients inside a recording cannot depend on it"
+)
+_DIFFERENTIATED = (
+    " of a Tensor was asked for while a function of it is being differentiated: its gradient would be lost. Compute"
+    " with the Tensor itself, select with where(), or write stop_gradient(t), or t.detach(), where a constant is meant"
+)
+_RECORDED = (
+    " of a Tensor was asked for while its function is being recorded: every replay would use this one value. Compute"
+    " with the Tensor itself, branch with `if`, select with where(), or return it from the function"
 )
 # Slots that a leaf had before writes under `no_grad`, by its id: graphs recorded from those send gradients there.
 stale_leaf_slots: dict[int, list[int]] = {}
@@ -206,18 +214,14 @@ class Tensor(TensorMethods):
         self.check_escape(what)
         return self.data_or_traced()
 
-    def check_escape(self, what: str, instead: Callable[[], str] = str) -> None:
+    def check_escape(self, what: str | Wording, hint: Wording = nothing_to_add) -> None:
         """Raise if a transform is differentiating the Tensor: to leave the graph would lose its gradient.
 
-        What `instead` gives ends the error's sentence.
+        `what` is asked for; `hint` ends the error's sentence.
         """
         mode = thread.mode
         if (mode.leaves or mode.outside) and mode.differentiate and self._is_differentiated(mode):
-            raise TracedValueError(
-                f"{what} of a Tensor was asked for while a function of it is being differentiated: its gradient"
-                " would be lost. Compute with the Tensor itself, select with where(), or write stop_gradient(t), or"
-                " t.detach(), where a constant is meant" + instead()
-            )
+            raise _refused(what, _DIFFERENTIATED, hint)
 
     def _is_differentiated(self, mode: Mode) -> bool:
         """Whether the Tensor depends on one that a gradient is currently computed by."""
@@ -244,12 +248,8 @@ class Tensor(TensorMethods):
         tape = self._tape
         return tape is not None and tape is thread.mode.recorder
 
-    def _refuse(self, what: str, instead: Callable[[], str] = str) -> NoReturn:
-        raise TracedValueError(
-            f"{what} of a Tensor was asked for while its function is being recorded: every replay would use this one"
-            " value. Compute with the Tensor itself, branch with `if`, select with where(), or return it from"
-            " the function" + instead()
-        )
+    def _refuse(self, what: str | Wording, hint: Wording = nothing_to_add) -> NoReturn:
+        raise _refused(what, _RECORDED, hint)
 
     @property
     def constant(self) -> bool:
@@ -347,6 +347,15 @@ class Tensor(TensorMethods):
         if self._traced():
             return format(self.item(), spec)  # an error that says why
         return format(self.data_or_traced().item(), spec)
+
+
+def _refused(what: str | Wording, why: str, hint: Wording) -> TracedValueError:
+    """Return the error where `what` is asked of a Tensor; the thread remembers it, for libraries may swallow it."""
+    error = refusal(
+        TracedValueError, lambda site: (what if isinstance(what, str) else what(site)) + why + hint(site)
+    )
+    thread.refused = error.args[0]
+    return error
 
 
 def bind_methods(**methods: Any) -> None:

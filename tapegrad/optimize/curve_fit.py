@@ -5,7 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.errors import check_function
+from tapegrad.frontend.callers import hides_frames
 from tapegrad.optimize.curve_plots import Shown, draw
+
+_SHOWN_FITS = 8  # whose parameters a repr shows
 
 
 class CurveFits:
@@ -48,7 +52,16 @@ class CurveFits:
         return len(self.x)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} fits of {self.x.shape[1]} parameters, {int(self.success.sum())} converged>"
+        count, width = self.x.shape
+        title = f"<{count} fits of {width} parameters, {int(self.success.sum())} converged>"
+        errors = np.sqrt(np.einsum("kii->ki", self.cov[:_SHOWN_FITS]))
+        rows = [
+            f"{k:6d}" + ",".join(f"{x:12.6g} +- {error:.2g}" for x, error in zip(self.x[k], row, strict=True))
+            for k, row in enumerate(errors)
+        ]
+        return "\n".join(
+            [title, *rows, *([f"   ...  {count - len(rows)} more"] if count > len(rows) else [])]
+        )
 
     @property
     def success(self) -> np.ndarray:
@@ -137,6 +150,7 @@ def _message_of(status: int) -> str:
     return MESSAGES[status]
 
 
+@hides_frames
 def curve_fit(
     model: Callable[..., Any],
     t: Any,
@@ -214,6 +228,7 @@ def curve_fit(
     >>> fits.x[:, 1].round(6) + 0.0
     array([-0.5,  0. ,  0.5])
     """
+    check_function("curve_fit", model)
     from tapegrad.optimize.native import curves
 
     return CurveFits(*curves.fit(model, t, Y, P0, sigma, absolute_sigma, options))

@@ -25,6 +25,8 @@ class NotScalarError(TypeError, ValueError):
 class _Flat(Transform):
     """A function of a vector. The vector is unraveled on the tape, so a replay runs no Python for the leaves."""
 
+    name = "objective"
+
     def __init__(self, function: Callable[..., Any], layout: Layout) -> None:
         super().__init__(function)
         self._layout = layout

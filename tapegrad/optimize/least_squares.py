@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.errors import check_function
+from tapegrad.frontend.callers import hides_frames
 from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on
 from tapegrad.optimize.residuals import Residuals, residuals
 
 
+@hides_frames
 def least_squares(
     fun: Callable[..., Any] | Residuals,
     x0: Any,
@@ -74,6 +77,8 @@ def least_squares(
     >>> line.x.round(6) + 0.0
     array([0., 2.])
     """
+    if not isinstance(fun, Residuals):
+        check_function("least_squares", fun)
     options = without_defaults(options, "Jacobian", "least_squares")
     args = further(args)
     if options.get("kwargs") is not None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.errors import check_function
+from tapegrad.frontend.callers import hides_frames
 from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on, structured
 from tapegrad.optimize.objective import Objective, objective
@@ -14,6 +16,7 @@ _HESSIANS = frozenset({"dogleg", "trust-exact"})
 _NATIVE = ("native", "native-newton")  # ours, in compiled code
 
 
+@hides_frames
 def minimize(
     fun: Callable[..., Any] | Objective,
     x0: Any,
@@ -85,6 +88,8 @@ def minimize(
     >>> many.x.round(4), many.all_x.shape
     (array([1., 1., 1., 1., 1.]), (100, 5))
     """
+    if not isinstance(fun, Objective):
+        check_function("minimize", fun)
     options = without_defaults(options, "gradient", "minimize")
     args = further(args)
     starts = options.pop("starts", None)

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.errors import check_function
+from tapegrad.frontend.copying import described
 from tapegrad.optimize.flat import flat_jit
 from tapegrad.optimize.ravel import Layout, layout_of
 from tapegrad.transforms.jit import Jit, jit
@@ -27,6 +29,7 @@ class VectorFunction:
     _kind: Any
 
     def __init__(self, function: Callable[..., Any], x0: Any = None) -> None:
+        check_function(type(self).__name__.lower(), function)
         self.function = function if isinstance(function, Jit) else jit(function)
         self._x0 = x0
         self._layout: Layout | None = None
@@ -37,7 +40,7 @@ class VectorFunction:
         return type(self), (self.function, self._x0)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__.lower()}({self.function.function!r})"
+        return f"{type(self).__name__.lower()}({described(self.function.function)})"
 
     def _bind(self, layout: Layout) -> None:
         """Fix the layout of the vectors."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.errors import TracedValueError
 from tapegrad.foreign import is_xarray
+from tapegrad.frontend.modes import thread
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.pytree import flatten, unflatten
 
@@ -16,15 +17,21 @@ _NUMBERS = (np.ndarray, np.generic, float, int)
 def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
     """Call a function with Tensors.
 
-    Where it assigns one to an element of a NumPy array, NumPy asks for a float, and puts an error of its own in place
-    of the one that says why there is none: that one is raised.
+    Where a library asks for a float and puts an error of its own in place of ours, which says why there is none, ours
+    is raised. Where it drops ours, its own error gets a note.
     """
     try:
         return without_labels(function(*args, **(kwargs or {})))
-    except ValueError as error:
+    except TracedValueError:
+        raise
+    except Exception as error:
         if isinstance(error.__cause__, TracedValueError):
             raise error.__cause__.with_traceback(error.__traceback__) from None
+        if thread.refused is not None:
+            error.add_note(f"Earlier in this call a Tensor was refused: {thread.refused}")
         raise
+    finally:
+        thread.refused = None
 
 
 def without_labels(result: Any) -> Any:
@@ -92,8 +99,10 @@ def one_array(name: str, value: Any) -> np.ndarray:
         If it is not one Tensor, number or array, or holds booleans.
     """
     if isinstance(value, tuple | list | dict):
+        needed = "one array" if name == "jacobian" else "one number"
         raise TypeError(
-            f"{name}: the function returned a {type(value).__name__}, not one Tensor; return one number or array"
+            f"{name} needs {needed}, but the function returned a {type(value).__name__} of {len(value)}. For further"
+            f" outputs beside it: {name}(f, has_aux=True)"
         )
     check_numbers(name, [value])
     array = value.data_or_traced() if is_tensor(value) else np.asarray(value)

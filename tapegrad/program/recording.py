@@ -67,6 +67,7 @@ class Place(NamedTuple):
 
 _OF_ARRAY = "the contents of an array that plain NumPy has computed from"
 _NOWHERE = Place("", 0)
+_SHOWN_LINES = 30  # at the beginning and at the end of a long tape's repr
 
 
 def memory_of(array: np.ndarray) -> int:
@@ -135,6 +136,13 @@ class RecordedTape(Recorder):
     def __str__(self) -> str:
         shown = [f"{number:3d}  {segment.summary}" for number, segment in enumerate(self.segments)]
         return "\n".join([super().__str__(), *(["segments", *shown] if shown else [])])
+
+    def __repr__(self) -> str:
+        lines = str(self).split("\n")
+        left = len(lines) - 2 * _SHOWN_LINES
+        if left > 1:
+            lines[_SHOWN_LINES:-_SHOWN_LINES] = [f"... {left} more lines: print() shows them"]
+        return "\n".join([f"<tape of {len(self)} instructions>", *lines])
 
     def _enter_array(self, array: np.ndarray, flags: int) -> int:
         code = DTYPE_CODES.get(array.dtype)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import InconclusiveError
+from tapegrad.frontend.callers import hides_frames
 from tapegrad.testing.checks import Checks, Settings
 from tapegrad.testing.directions import random_direction
 from tapegrad.testing.subject import subject_of
@@ -15,6 +16,7 @@ from tapegrad.testing.symmetry import check_symmetry
 MODES = ("fwd", "rev")
 
 
+@hides_frames
 def check_grads(
     f: Callable[..., Any],
     args: Any,

@@ -153,6 +153,8 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
 class _OfLeaves(Transform):
     """A function from the float leaves of the arguments to the float leaves of the results; other leaves are fixed."""
 
+    name = "check_grads"
+
     def __init__(self, function: Callable[..., Any], definition: Any, leaves: list[Any]) -> None:
         super().__init__(function)
         self._definition = definition

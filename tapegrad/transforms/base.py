@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from tapegrad.frontend.copying import OfFunction
+from tapegrad.errors import check_function
+from tapegrad.frontend.copying import OfFunction, described
 from tapegrad.frontend.modes import thread
 from tapegrad.program.signature import has_tensor
 from tapegrad.transforms.called import UnlessNested
@@ -27,13 +28,15 @@ class Transform(OfFunction):
     """
 
     leading = 0  # arguments that it takes before those of the function
+    name: str  # in messages: that of the public function that the user called
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        check_function(self.name, function)
         self.function = python_of(function)
         functools.update_wrapper(self, function, updated=())
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__.lower()}({self.function!r})"
+        return f"{self.name}({described(self.function)})"
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -8,8 +8,9 @@ import numpy as np
 
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
-from tapegrad.errors import name_of
-from tapegrad.frontend.copying import OfFunction
+from tapegrad.errors import check_function, name_of
+from tapegrad.frontend.callers import hides_frames
+from tapegrad.frontend.copying import OfFunction, described
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.pytree import flatten, unflatten
@@ -25,15 +26,17 @@ class Checkpointed(OfFunction, Generic[P, R]):
     """Function made by `checkpoint`."""
 
     def __init__(self, function: Callable[P, R]) -> None:
+        check_function("checkpoint", function)
         self.function = function
         functools.update_wrapper(self, function, updated=())
 
     def __repr__(self) -> str:
-        return f"checkpoint({self.function!r})"
+        return f"checkpoint({described(self.function)})"
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    @hides_frames
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         mode = thread.mode
         leaves, definition = flatten((args, kwargs))

@@ -11,7 +11,8 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from tapegrad.engine.tape.view import View
-from tapegrad.errors import name_of
+from tapegrad.errors import check_function, name_of
+from tapegrad.frontend.callers import hide_frames, hides_frames
 from tapegrad.frontend.modes import NO_MODE, restoring, thread
 from tapegrad.program.archive.container import FIRST_BYTES, is_ours
 from tapegrad.program.archive.fields import DamagedFileError
@@ -184,6 +185,13 @@ class Compiled(UnlessNested):
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call it with any arguments."""
+        try:
+            return self._by_python(args, kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if thread.mode.nested:
             return self._outside(args, kwargs)
         result = self._call(*args, **kwargs)
@@ -367,6 +375,7 @@ def _listed(looks: list[Any]) -> str:
     return ", ".join(f"{dtype} of shape {shape}" for shape, dtype in looks) or "nothing"
 
 
+@hides_frames
 def compile(function: Callable[..., Any], *examples: Any, fuse: bool | None = None) -> Compiled:
     """Record `function` for arguments like those of the examples, and make a value of it that needs no Python.
 
@@ -421,8 +430,7 @@ def compile(function: Callable[..., Any], *examples: Any, fuse: bool | None = No
     """
     if isinstance(function, Compiled):
         raise TypeError(f"compile: {function!r} is compiled already")
-    if not callable(function):
-        raise TypeError(f"compile: {function!r} is not a function")
+    check_function("compile", function)
     if not examples:
         raise ValueError("compile: there must be an example of the arguments: compile(f, x)")
     return Compiled(function, examples, fuse)

@@ -149,6 +149,8 @@ def choose_spec(spec: ProgramSpec, trace: Trace) -> ProgramSpec:
 class ValueAndGrad(DerivativeTransform):
     """Function made by `value_and_grad`."""
 
+    name = "value_and_grad"
+
     def __init__(
         self, function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
     ) -> None:
@@ -167,8 +169,8 @@ class ValueAndGrad(DerivativeTransform):
         spec = ProgramSpec(VALUE_AND_GRAD, selection.inputs(arguments), values=self._has_aux)
         trace, results = function.run(arguments, functools.partial(choose_spec, spec))
         if choose_spec(spec, trace) is not spec:
-            value, aux = value_and_aux("grad", trace.result(arguments.arrays, results), self._has_aux)
-            return self._to_output(_constant(value), aux), selection.zeros()
+            value, aux = value_and_aux(self.name, trace.result(arguments.arrays, results), self._has_aux)
+            return self._to_output(_constant(self.name, value), aux), selection.zeros()
         if self._has_aux:
             return _with_aux(selection, trace, arguments, results)
         value, *gradients = results
@@ -185,8 +187,8 @@ class ValueAndGrad(DerivativeTransform):
             leaves = [tensor_on(EAGER, t._slot) for t in given]  # the function may write to its own
             with differentiating(leaves):
                 result = call(function, selection.substitute(given), kwargs)
-            value, aux = value_and_aux("grad", result, self._has_aux)
-            to_output = self._to_output(_constant(value), aux_arrays(aux))
+            value, aux = value_and_aux(self.name, result, self._has_aux)
+            to_output = self._to_output(_constant(self.name, value), aux_arrays(aux))
             if is_tensor(value):
                 pull_back(value, leaves)  # the graph is freed with its Tensors
         return to_output, selection.unflatten_results([_gradient_of(t) for t in leaves])
@@ -195,8 +197,8 @@ class ValueAndGrad(DerivativeTransform):
         """Compute value and gradient as Tensors, on the current tape of the thread."""
         selection = select(args, self._argnums)
         run = NestedCall(function, selection, kwargs)
-        value, aux = value_and_aux("grad", run.value, self._has_aux)
-        _constant(value)
+        value, aux = value_and_aux(self.name, run.value, self._has_aux)
+        _constant(self.name, value)
         value = value if is_tensor(value) else from_array(np.asarray(value), constant=True)
         as_tensors = has_tensor(args, kwargs)
         value, *gradients = run.to_output([value, *run.pull([(value, 1.0)])], as_tensors)
@@ -218,14 +220,22 @@ def _with_aux(selection: Selection, trace: Trace, arguments: Arguments, results:
 class Grad(UnlessNested, KnownPaths, Transform):
     """Function made by `grad`."""
 
+    name = "grad"
+
     def __init__(
         self, function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
     ) -> None:
         Transform.__init__(self, function)
         KnownPaths.__init__(self)
         self._both = ValueAndGrad(function, argnums, has_aux)
+        self._both.name = self.name
         self._has_aux = has_aux
         self._of: Path | None = None  # the path with the value that it was made of
+
+    def named(self, name: str) -> "Grad":
+        """Return this transform, which calls itself by another name in messages."""
+        self.name = self._both.name = name
+        return self
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -245,8 +255,8 @@ def _gradient_of(tensor: Any) -> Any:
     return numpy_scalar(np.zeros(tensor.shape, tensor.dtype) if gradient is None else gradient)
 
 
-def _constant(value: Any) -> Any:
+def _constant(name: str, value: Any) -> Any:
     """Return a single number as a NumPy scalar or an array of one element; raise for anything else."""
-    array = one_array("grad", value)
-    check_scalar("grad", array)
+    array = one_array(name, value)
+    check_scalar(name, array)
     return array[()]

@@ -112,10 +112,12 @@ def hessian(
 class HessianProduct(DerivativeTransform):
     """Function made by `hvp`."""
 
+    name = "hvp"
+
     def __init__(self, function: Callable[..., Any], argnums: Argnums | list[int]) -> None:
         super().__init__(function)
         self._argnums = checked_argnums(argnums)
-        self._gradient = Grad(function, argnums)
+        self._gradient = Grad(function, argnums).named(self.name)
         self._forward = True  # until an op turns out to have no forward mode
 
     @property
@@ -182,11 +184,13 @@ class HessianProduct(DerivativeTransform):
 class _OfGradient(Transform):
     """A function made of the gradient of another one."""
 
+    name = "hessian"
+
     def __init__(
         self, function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
     ) -> None:
         super().__init__(function)
-        self._gradient = Grad(function, argnums, has_aux)
+        self._gradient = Grad(function, argnums, has_aux).named(self.name)
         self._has_aux = has_aux
 
     @property
@@ -211,6 +215,8 @@ class AlongDirection(_OfGradient):
 class Hessian(UnlessNested, KnownPaths, Transform):
     """Function made by `hessian`."""
 
+    name = "hessian"
+
     def __init__(
         self, function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
     ) -> None:
@@ -219,7 +225,7 @@ class Hessian(UnlessNested, KnownPaths, Transform):
         self._argnums = checked_argnums(argnums)
         self._has_aux = has_aux
         # Of a square Jacobian "auto" takes the columns, unless an op has no forward mode.
-        self._of_one = Jacobian(Grad(function, argnums, has_aux), argnums, "auto", has_aux)
+        self._of_one = Jacobian(Grad(function, argnums, has_aux).named(self.name), argnums, "auto", has_aux)
         self._of_all = Jacobian(FlatGradient(function, argnums, has_aux), argnums, "auto", has_aux)
 
     @property

@@ -130,6 +130,8 @@ def jacrev(
 class Jacobian(DerivativeTransform):
     """Function made by `jacobian`, `jacfwd` and `jacrev`."""
 
+    name = "jacobian"
+
     def __init__(
         self, function: Callable[..., Any], argnums: Argnums | list[int], mode: str, has_aux: bool = False
     ) -> None:

@@ -11,8 +11,8 @@ from tapegrad.engine.kernels.status import CALL_FAILED, GUARD_FAILED, OUT_OF_MEM
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.status import error_of_matrices
 from tapegrad.engine.sweep import replay
-from tapegrad.errors import OuterTensorError
-from tapegrad.frontend.copying import OfFunction
+from tapegrad.errors import OuterTensorError, check_function
+from tapegrad.frontend.copying import OfFunction, described
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.captured_state import CapturedState
@@ -47,6 +47,7 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
         fuse: bool | None = None,
     ) -> None:
         super().__init__()
+        check_function("jit", function)
         self.function = function
         self.fuse = fuse
         # To transforms, Tensors in closures are constants; called itself, a recorded function keeps their gradient.
@@ -65,7 +66,7 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
         return self.static, TraceCache(self.traces.memory), False, self.fuse
 
     def __repr__(self) -> str:
-        return f"jit({self.function!r})"
+        return f"jit({described(self.function)})"
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

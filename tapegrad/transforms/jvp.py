@@ -10,6 +10,8 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep import tangent
 from tapegrad.engine.tape.layout import E_KERNEL, E_STATUS
+from tapegrad.errors import check_function
+from tapegrad.frontend.callers import hide_frames
 from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, no_grad, restoring, thread
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.tensor import from_array, is_tensor
@@ -77,10 +79,14 @@ def jvp(
     result = _short(function, primals, tangents) if type(function) is Jit and not has_aux else None
     if result is not None:
         return result
-    selection, directions = _paired(primals, tangents)
-    value, tangent, aux = _JVP.compute(
-        function, has_tensor((primals, tangents), {}), selection, directions, has_aux
-    )
+    check_function("jvp", function)
+    try:
+        selection, directions = _paired(primals, tangents)
+        on_tensors = has_tensor((primals, tangents), {})
+        value, tangent, aux = _JVP.compute(function, on_tensors, selection, directions, has_aux)
+    except Exception as error:
+        hide_frames(error)
+        raise
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 from weakref import ref
 
+from tapegrad.frontend.callers import hide_frames
 from tapegrad.frontend.modes import thread
 from tapegrad.transforms.fast_path import Path
 
@@ -28,8 +29,12 @@ class KnownPaths:
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Serve a call that the first path does not serve."""
-        found = self._by_others(args, kwargs)
-        return self._by_python(args, kwargs) if found is None else found
+        try:
+            found = self._by_others(args, kwargs)
+            return self._by_python(args, kwargs) if found is None else found
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the result for any arguments."""

@@ -72,6 +72,8 @@ class Structure:
 class _OfInstance(Transform):
     """A derivative of a function, of the operands of an instance."""
 
+    name = "vmap"
+
     def __init__(self, function: Callable[..., Any], structure: Structure) -> None:
         super().__init__(function)
         self._structure = structure

@@ -7,6 +7,8 @@ import numpy as np
 
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.errors import check_function
+from tapegrad.frontend.callers import hides_frames
 from tapegrad.frontend.modes import current, eager_mode, restoring
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.calling import aux_arrays, check_numbers, check_real, value_and_aux
@@ -29,6 +31,7 @@ class Pullback(Uncopied):
     def __init__(self, pull: Callable[[Any], tuple[Any, ...]]) -> None:
         self._pull = pull
 
+    @hides_frames
     def __call__(self, y_bar: Any) -> tuple[Any, ...]:
         return self._pull(y_bar)
 
@@ -45,6 +48,7 @@ def vjp(
 ) -> tuple[Any, Pullback]: ...
 @overload
 def vjp(function: Callable[..., Any], *primals: Any, has_aux: Literal[True]) -> tuple[Any, Pullback, Any]: ...
+@hides_frames
 def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Compute the value of `function`, and a function that pulls a cotangent of it back to the arguments.
 
@@ -85,6 +89,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> t
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 3., 30.]), np.float64(21.0))
     """
+    check_function("vjp", function)
     selection = select(primals, tuple(range(len(primals))))
     value, pullback, aux = _VJP.compute(function, has_tensor(primals, {}), selection, has_aux)
     return (value, pullback, aux) if has_aux else (value, pullback)

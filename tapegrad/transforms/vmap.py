@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.errors import NoForwardModeError, OuterTensorError
+from tapegrad.frontend.callers import hides_frames
 from tapegrad.frontend.functions.joining import stack
 from tapegrad.frontend.functions.predicates import array_equal
 from tapegrad.frontend.modes import thread
@@ -95,9 +96,9 @@ class _Known(NamedTuple):
 class Vmap(Transform):
     """Function made by `vmap`."""
 
+    name = "vmap"
+
     def __init__(self, function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> None:
-        if not callable(function):
-            raise TypeError(f"vmap: {function!r} is not a function")
         super().__init__(function)
         self._known: dict[Any, _Known] = {}  # by what the arguments of a call look like
         self._in_axes = checked_axes(in_axes, "in_axes")
@@ -116,6 +117,7 @@ class Vmap(Transform):
     def key(self) -> Any:
         return type(self), hashable(self._in_axes), hashable(self._out_axes)
 
+    @hides_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         mapped = Mapped(args, kwargs, self._in_axes)
         leaves, definition = self._at_once(mapped) or self._one_by_one(mapped)

@@ -1,5 +1,6 @@
 """Lists and nested lists with Tensors in them are arrays: of their shape and dtype, with gradients to each Tensor."""
 
+import operator
 import re
 
 import numpy as np
@@ -276,3 +277,13 @@ def test_nested_lists_of_computed_tensors(name):
         moved[k] += step
         rise = np.array(NESTED[name](moved, lambda v: v * 2.0)) - expected
         assert x.grad[k] == pytest.approx(np.sum(rise * weights) / step)
+
+
+def test_comparisons_take_lists_of_tensors() -> None:
+    t = tg.tensor([0.5, 2.0])
+    for compare in (operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt):
+        expected = compare(t.data, np.array([t.data[1], 2.0]))
+        np.testing.assert_array_equal(compare(t, [t[1], 2.0]), expected)
+        np.testing.assert_array_equal(
+            tg.jit(lambda x, compare=compare: compare(x, [x[1], 2.0]))(t.data), expected
+        )

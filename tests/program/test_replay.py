@@ -332,7 +332,7 @@ def test_result_that_does_not_depend_on_the_argument():
         assert gradient.tolist() == [0, 0]
         with pytest.raises(ValueError, match="only a single number has a gradient"):
             tg.grad(prepare(lambda x: x * 2))(np.ones(2))
-        with pytest.raises(TypeError, match="Tensor"):
+        with pytest.raises(TypeError, match=r"returned a tuple of 2\. For further outputs"):
             tg.grad(prepare(lambda x: (tg.sum(x), x)))(np.ones(2))
         with pytest.raises(TypeError):
             tg.grad(prepare(lambda x: x[0] > 0))(np.ones(2))

@@ -160,7 +160,7 @@ def test_constant_and_unused(how):
 @pytest.mark.parametrize("how", PREPARE)
 @pytest.mark.parametrize("function", [lambda x: (x, x), lambda x: [x], lambda x: x > 0])
 def test_results_that_have_no_jacobian(how, function):
-    with pytest.raises(TypeError, match="Tensor"):
+    with pytest.raises(TypeError, match=r"jacobian(: the function returned booleans| needs one array)"):
         tg.jacobian(PREPARE[how](function))(np.ones(2))
 
 

@@ -117,6 +117,11 @@ def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
     >>> x
     Tensor([1., 0.])
     """
+    if isinstance(dtype, int | tuple):
+        raise UnsupportedError(
+            "Tensor.view takes a dtype, as in NumPy; for a shape write t.reshape"
+            + (str(dtype) if isinstance(dtype, tuple) else f"({dtype}, ...)")
+        )
     if dtype is Tensor:
         dtype, type = None, dtype
     if type not in (None, Tensor):
