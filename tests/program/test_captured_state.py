@@ -2,6 +2,7 @@
 
 import array
 import collections
+import copy
 import ctypes
 import dataclasses
 import enum
@@ -458,6 +459,69 @@ def enumeration():
 def hidden_attribute_in_slots():
     held = Slotted()
     return held.apply, lambda: held.hide(3.0)
+
+
+@dataclasses.dataclass
+class Doubled:
+    k: float = 1.0
+    twice: float = dataclasses.field(init=False, default=0.0)
+
+    def __post_init__(self):
+        self.twice = self.k * FACTOR
+
+    @classmethod
+    def made(cls, k):
+        return cls(k).twice
+
+
+def constructing(name, make):
+    """A case of an instance that is made anew, by a constructor that sees a variable."""
+
+    def build():
+        held = OfItsOwn()
+
+        def change():
+            global FACTOR
+            FACTOR = 3.0
+
+        return (lambda x: x * make(held)), change
+
+    build.__name__ = name
+    case(build)
+
+
+class OfItsOwn(Doubled):
+    def other(self):
+        return __class__(1.0).twice + super().made(1.0)
+
+
+constructing("class of an object", lambda held: type(held)(1.0).twice)
+constructing("__class__ of an object", lambda held: held.__class__(1.0).twice)
+constructing("class by getattr", lambda held: getattr(held, "".join("__class__"))(1.0).twice)
+constructing("class in a class method", lambda held: held.made(1.0))
+constructing("class in a method", lambda held: held.other())
+constructing("dataclasses.replace", lambda held: dataclasses.replace(held, k=1.0).twice)
+container(
+    "dataclasses.asdict",
+    Record,
+    lambda held: sum(dataclasses.asdict(held).values()),
+    lambda held: setattr(held, "k", 3.0),
+)
+container(
+    "copy", Record, lambda held: vars(copy.copy(held))["".join("k")], lambda held: setattr(held, "k", 3.0)
+)
+container(
+    "comparison of dataclasses",
+    lambda: (Record(), Record()),
+    lambda held: 2.0 + (held[0] == held[1]),
+    lambda held: setattr(held[0], "k", 3.0),
+)
+container(
+    "comparison by a method",
+    lambda: ([Record(3.0), Record()], Record()),
+    lambda held: 2.0 + held[0].index(held[1]),
+    lambda held: setattr(held[1], "k", 3.0),
+)
 
 
 @pytest.fixture(autouse=True)

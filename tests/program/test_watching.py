@@ -1,9 +1,11 @@
 """What watching costs: what is compared, and that no Python runs before a replay."""
 
 import collections
+import dataclasses
 import sys
 import types
 
+import numba
 import numpy as np
 import pytest
 
@@ -72,6 +74,73 @@ def test_nothing_of_python_runs_before_a_replay(name):
     gradient(POINT)
     assert python_calls(gradient, POINT) == []
     np.testing.assert_array_equal(gradient(POINT), expected)
+
+
+@numba.njit
+def unused_kernel(x):
+    return 2 * x.sum()
+
+
+class Unused:
+    """What a model holds beside what its method uses."""
+
+    def __init__(self):
+        unused_kernel(POINT)
+        self.kernel = unused_kernel
+        self.table = {k: (k, [k]) for k in range(1000)}
+        self.numpy = np
+        self.models = [types.SimpleNamespace(k=k, array=np.ones(3)) for k in range(100)]
+        self.arrays = [np.ones(3)] * 10
+
+    def __repr__(self):
+        return str(self.table)
+
+    def unused(self):
+        return self.table, self.kernel, self.models
+
+
+class Model(Unused):
+    def __init__(self):
+        super().__init__()
+        self.k = 2.0
+
+    def of_attribute(self, x):
+        return tg.sum(x * self.k)
+
+    def through_super(self, x):
+        return super().twice() * tg.sum(x)
+
+    def through_kernel(self, x):
+        return tg.sum(x) * self.k if callable(self.kernel) else x
+
+
+Unused.twice = lambda self: 2.0
+
+
+@dataclasses.dataclass
+class Record:
+    k: float
+    table: dict
+
+    def of_attribute(self, x):
+        return tg.sum(x * self.k)
+
+
+UNRELATED = {
+    "attributes": lambda: Model().of_attribute,
+    "super": lambda: Model().through_super,
+    "compiled functions by identity": lambda: Model().through_kernel,
+    "dataclass": lambda: Record(2.0, {k: (k, [k]) for k in range(1000)}).of_attribute,
+}
+
+
+@pytest.mark.parametrize("name", UNRELATED)
+def test_what_no_code_names_is_not_compared(name):
+    replayed = tg.jit(UNRELATED[name]())
+    assert replayed(POINT) == 6.0
+    rows = [row for place in replayed.captured.reach.places for row in place.rows]
+    assert len(rows) < 25
+    assert not any(row[0] in ("entries", "elements") for row in rows)
 
 
 def test_what_is_equal_is_compared_by_identity_from_then_on():

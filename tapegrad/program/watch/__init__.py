@@ -4,6 +4,8 @@ In reading order:
 
     reach                          the walk over everything that a function can see
     code, objects, origin          names in code; attributes of objects; which code belongs to a library
+    methods                        special methods, by what may call them
+    paths                          by which names code comes to an object
     tables                         tables of pandas, labelled arrays of xarray
     places                         the places that are compared before each replay
     follow, flow, reader, leads    which arrays a function's bytecode may read other than as operands

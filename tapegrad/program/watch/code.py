@@ -14,6 +14,14 @@ _ATTRIBUTES_BY_TEXT = frozenset(
 _VARIABLES_BY_TEXT = frozenset({"eval", "exec", "globals", "locals"})
 _ABSENCE = frozenset({"hasattr", "getattr", "AttributeError", "vars", "__dict__"})
 
+_LOAD_OUTER = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF"})
+# Instructions and functions that compare objects.
+_COMPARES = frozenset({"COMPARE_OP", "CONTAINS_OP"})
+_COMPARE = frozenset({
+    "index", "count", "remove", "sort", "sorted", "min", "max", "set", "frozenset", "dict", "eq", "ne", "lt", "le",
+    "gt", "ge", "contains", "indexOf", "countOf",
+})  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Named:
@@ -27,11 +35,14 @@ class Named:
         Names of attributes, and all text that may be one.
     imports
         Modules that are imported inside, by their full names.
+    compares
+        Whether objects may be compared: by an operator, or by a function that does so.
     """
 
     variables: tuple[str, ...]
     attributes: frozenset[str]
     imports: tuple[str, ...]
+    compares: bool
 
     @property
     def any_attribute(self) -> bool:
@@ -55,16 +66,28 @@ def named(code: types.CodeType) -> Named:
     variables: dict[str, None] = {}
     attributes: set[str] = set()
     imports: dict[str, None] = {}
+    compares, classes = False, 0
     for each in _nested(code):
         attributes.update(each.co_names)
         for constant in each.co_consts:
             attributes.update(_texts(constant))
         for instruction in dis.get_instructions(each):
+            compares |= instruction.opname in _COMPARES
+            # From Python 3.12 on `super()` loads it, too
+            classes += instruction.opname in _LOAD_OUTER and instruction.argval == "__class__"
+            classes -= instruction.opname == "LOAD_SUPER_ATTR"
             if instruction.opname in _GLOBAL:
                 variables[instruction.argval] = None
             elif instruction.opname == "IMPORT_NAME":
                 imports[instruction.argval] = None
-    return Named(tuple(variables), frozenset(attributes), tuple(imports))
+    if classes > 0:
+        attributes.add("__class__")
+    return Named(
+        tuple(variables),
+        frozenset(attributes),
+        tuple(imports),
+        compares or not _COMPARE.isdisjoint(attributes),
+    )
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:

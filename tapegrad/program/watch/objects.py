@@ -11,6 +11,7 @@ import numpy as np
 from tapegrad.foreign import is_sparse
 from tapegrad.program.watch import places
 from tapegrad.program.watch.origin import is_compiled, is_library_class
+from tapegrad.program.watch.paths import Path
 
 # Classes of libraries whose methods show what is in an instance's attributes.
 _HOLDERS = (Mapping, Sequence, Set, types.SimpleNamespace, argparse.Namespace, enum.Enum, np.ma.MaskedArray)
@@ -22,18 +23,19 @@ class Walk(Protocol):
 
     names: set[str]
     any_attribute: bool
+    any_field: bool
     asks_for_absence: bool
 
-    def see(self, value: Any) -> None:
-        """Visit a value later."""
+    def see(self, value: Any, kind: str, key: Any) -> None:
+        """Visit a value later, to which a step leads from what is visited now."""
 
-    def watch(self, place: places.Place) -> None:
-        """Watch a place."""
+    def watch(self, place: places.Place, path: Path | None = None) -> None:
+        """Watch a place, by default of what is visited now."""
 
-    def bound(self, names: Any, name: Any) -> Any:
+    def bound(self, names: Any, name: Any, kind: str = "attribute") -> Any:
         """Watch what a namespace has under a name, and see it."""
 
-    def bound_data(self, names: Any) -> None:
+    def bound_data(self, names: Any, kind: str = "attribute") -> None:
         """Watch all that a namespace has, and see what is neither code nor a module."""
 
     def note(self, *found: Any) -> None:
@@ -49,17 +51,20 @@ class Attributes:
         An object, a class or a module.
     namespaces
         The dicts in which its own attributes are: of a class, those of its bases too.
+    path
+        How code comes to the owner.
     """
 
-    def __init__(self, owner: Any, namespaces: tuple[Any, ...]) -> None:
+    def __init__(self, owner: Any, namespaces: tuple[Any, ...], path: Path) -> None:
         self._owner = owner
+        self.path = path
         self._namespaces = namespaces
         self._members = {} if self._is_code() else _members(type(owner))
         self._looked: set[str] = set()
 
     def copy(self) -> "Attributes":
         """The same, with a memory of its own."""
-        other = Attributes(self._owner, self._namespaces)
+        other = Attributes(self._owner, self._namespaces, self.path)
         other._looked = set(self._looked)
         return other
 
@@ -80,7 +85,7 @@ class Attributes:
         return bool(names)
 
     def _wanted(self, reach: Walk) -> set[str]:
-        if self._is_code() or not (reach.any_attribute or self._is_holder()):
+        if self._is_code() or not (reach.any_attribute or reach.any_field or self._is_holder()):
             return reach.names
         own = [name for names in self._namespaces for name in names if isinstance(name, str)]
         return reach.names.union(own, self._members)
@@ -88,7 +93,7 @@ class Attributes:
     def _is_holder(self) -> bool:
         """Whether a library's methods may show any attribute of the owner."""
         by_library = callable(self._owner) and not user_classes(type(self._owner))
-        return by_library or isinstance(self._owner, _HOLDERS) or is_sparse(self._owner)
+        return by_library or is_holder(self._owner)
 
     def _is_code(self) -> bool:
         return isinstance(self._owner, type | types.ModuleType | types.FunctionType)
@@ -98,9 +103,9 @@ class Attributes:
         member = self._members.get(name)
         if member is not None:
             value = places.slot_value(member, self._owner)
-            reach.watch(places.slot(member, self._owner, value))
+            reach.watch(places.slot(member, self._owner, value), self.path.step("attribute", name))
             reach.note(name, value)
-            reach.see(value)
+            reach.see(value, "attribute", name)
         holding = [k for k, namespace in enumerate(self._namespaces) if name in namespace]
         for k in holding:  # not the first alone: `super()` goes on behind it
             reach.bound(self._namespaces[k], name)
@@ -114,6 +119,11 @@ class Attributes:
             return names
         classes = type(self._owner).__mro__[:-1]
         return {name for name in names if any(name in vars(cls) for cls in classes)}
+
+
+def is_holder(value: Any) -> bool:
+    """Whether an object of a library's is there to hold others."""
+    return isinstance(value, _HOLDERS) or is_sparse(value)
 
 
 def _watch_absence(namespace: Any, missing: set[str], reach: Walk) -> None:

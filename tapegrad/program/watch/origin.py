@@ -14,6 +14,38 @@ _PACKAGES = tuple(Path(spec.origin).parent for spec in _SPECS if spec is not Non
 _STANDARD = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))
 _INSTALLED = ("site-packages", "dist-packages")
 
+# Whose code computes numbers, and does with objects only what the code that calls it could do.
+_NUMERICAL = frozenset({
+    "abc", "builtins", "cmath", "collections", "contextlib", "datetime", "decimal", "enum", "fractions", "functools",
+    "itertools", "logging", "math", "numba", "numbers", "numpy", "operator", "os", "pathlib", "posix", "random", "re",
+    "scipy", "string", "sys", "tapegrad", "time", "typing", "types", "warnings",
+})  # fmt: skip
+# Whose code reads all that is in an object, by names that it computes.
+_READ_FIELDS = frozenset({
+    "attr", "attrs", "copy", "copyreg", "dataclasses", "inspect", "json", "msgspec", "pickle", "pydantic",
+})  # fmt: skip
+_MACHINERY = frozenset({"llvmlite", "numba"})  # whose objects have nothing that a program changes
+
+
+def package_of(cls: type) -> str:
+    """The name of the package that a class belongs to."""
+    return _module_of(cls).partition(".")[0]
+
+
+def is_machinery(package: str) -> bool:
+    """Whether the objects of a package are watched by identity alone, though they lead to a thousand others."""
+    return package in _MACHINERY
+
+
+def is_numerical(module: Any) -> bool:
+    """Whether the code of a module calls neither the classes of the objects that it gets nor compares these."""
+    return not isinstance(module, str) or module.partition(".")[0] in _NUMERICAL
+
+
+def reads_fields(module: Any) -> bool:
+    """Whether the code of a module reads attributes whose names the code that calls it does not mention."""
+    return isinstance(module, str) and module.partition(".")[0] in _READ_FIELDS
+
 
 def is_made_here(value: Any) -> bool:
     """Whether an object is one of tapegrad's own: what it keeps, recordings and their memory, is no user's."""

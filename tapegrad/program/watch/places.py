@@ -5,13 +5,14 @@ import gc
 import types
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from tapegrad.engine.runtime.comparisons import Missing as Missing
 from tapegrad.engine.runtime.comparisons import Row
+from tapegrad.program.watch.paths import Path
 
 _CONTAINERS = (OrderedDict, dict, types.MappingProxyType, list, tuple, deque, set, frozenset)
 _DEFAULTS = ("defaults", "keyword_defaults")
@@ -28,11 +29,17 @@ class Place:
         The comparisons that say whether it is unchanged.
     now
         Returns what is there now, where that is one object, the last operand of the only comparison.
+
+    Attributes
+    ----------
+    path
+        How code comes to it.
     """
 
-    __slots__ = ("now", "rows")
+    __slots__ = ("now", "path", "rows")
 
     def __init__(self, *rows: Row, now: Callable[[], Any] | None = None) -> None:
+        self.path: Path | None = None
         self.rows = rows
         self.now = now
 
@@ -81,9 +88,14 @@ def _identity_of_attributes(owner: Any) -> int:
 def elements(container: Any) -> Place:
     """The elements of a sequence or a set."""
     base = base_of(container)
-    parts = tuple(base.__iter__(container))
-    row = ("elements", container, parts) if base is list else ("parts", base.__iter__, container, parts)
-    return Place(row)
+    if base is list:
+        return Place(("elements", container, tuple(list.__iter__(container))))
+    return parts(base.__iter__, container)
+
+
+def parts(iterate: Callable[[Any], Iterable[Any]], owner: Any) -> Place:
+    """What a function iterates over."""
+    return Place(("parts", iterate, owner, tuple(iterate(owner))))
 
 
 def entries(mapping: Any) -> Place:
@@ -92,7 +104,7 @@ def entries(mapping: Any) -> Place:
     keys, values = tuple(base.keys(mapping)), tuple(base.values(mapping))
     if isinstance(held, dict) and not isinstance(held, OrderedDict):
         return Place(("entries", held, keys, values))
-    return Place(("parts", base.keys, mapping, keys), ("parts", base.values, mapping, values))
+    return Place(*parts(base.keys, mapping).rows, *parts(base.values, mapping).rows)
 
 
 def stored(mapping: Any) -> Any:

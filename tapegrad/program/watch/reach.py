@@ -8,18 +8,28 @@ import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import UnsupportedError
+from tapegrad.errors import UnsupportedError, name_of
 from tapegrad.foreign import is_pandas, is_xarray
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.watch import places
 from tapegrad.program.watch.code import Named, named
-from tapegrad.program.watch.objects import Attributes, user_classes
-from tapegrad.program.watch.origin import is_library_file, is_library_module, is_made_here
+from tapegrad.program.watch.methods import DESCRIPTORS, Calls, Methods
+from tapegrad.program.watch.objects import Attributes, is_holder, user_classes
+from tapegrad.program.watch.origin import (
+    is_library_file,
+    is_library_module,
+    is_machinery,
+    is_made_here,
+    is_numerical,
+    package_of,
+    reads_fields,
+)  # fmt: skip
+from tapegrad.program.watch.paths import Path
 from tapegrad.program.watch.places import Missing, Place
 from tapegrad.program.watch.tables import contents
 
@@ -30,9 +40,6 @@ _PLAIN = frozenset(
 _SEQUENCES = (list, tuple, deque, set, frozenset)
 _MAPPINGS = (dict, types.MappingProxyType)
 _BUFFERS = (memoryview, bytearray)
-_DESCRIPTORS = (staticmethod, classmethod, functools.partialmethod, functools.cached_property)
-_METHODS = (types.FunctionType, *_DESCRIPTORS, property)
-_UNCALLED = frozenset({"__repr__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__dir__"})
 
 
 class Reach:
@@ -74,10 +81,13 @@ class Reach:
         self.any_attribute: bool = base is not None and base.any_attribute
         self.asks_for_absence: bool = base is not None and base.asks_for_absence
         self.opaque: bool = base is not None and base.opaque
+        self.any_field: bool = base is not None and base.any_field
+        self.calls: Calls = Calls() if base is None else base.calls.copy()
         self._seen: dict[Any, Any] = {} if base is None else dict(base._seen)
         self._owners: list[Attributes] = [] if base is None else [owner.copy() for owner in base._owners]
         self._namespaces: dict[type, Any] = {} if base is None else dict(base._namespaces)
-        self._waiting: deque[Any] = deque(roots)
+        self._path = Path(None, "function", "")
+        self._waiting: deque[tuple[Any, Path]] = deque((root, _root(root, base)) for root in roots)
         self._walk()
 
     # --- the walk ---------------------------------------------------------------------------------------------
@@ -87,46 +97,52 @@ class Reach:
         found = True
         while self._waiting or found:
             while self._waiting:
-                self._visit(self._waiting.popleft())
-            found = any(list(map(self._look, self._owners)))
+                self._visit(*self._waiting.popleft())
+            found = any([*map(self._look, self._owners), *map(self._look, self.calls.methods(self.names))])
 
-    def _look(self, owner: Attributes) -> bool:
+    def _look(self, owner: Attributes | Methods) -> bool:
+        self._path = owner.path
         return owner.look(self)
 
-    def see(self, value: Any) -> None:
-        """Visit a value later."""
+    def see(self, value: Any, kind: str, key: Any) -> None:
+        """Visit a value later, to which a step leads from what is visited now."""
+        self._see(value, self._path.step(kind, key))
+
+    def _see(self, value: Any, path: Path) -> None:
         if type(value) in _PLAIN or places.is_dead(value):
             return
         if not isinstance(value, np.generic | np.dtype):
-            self._waiting.append(value)
+            self._waiting.append((value, path))
 
-    def watch(self, place: Place) -> None:
-        """Watch a place."""
+    def watch(self, place: Place, path: Path | None = None) -> None:
+        """Watch a place, by default of what is visited now."""
         if len(self.places) >= MOST_PLACES:
             raise UnsupportedError(
                 f"a recorded function sees more than {MOST_PLACES} objects beside its arguments, each of which would be"
                 " compared before every replay: pass large tables as arrays, or as arguments"
             )
+        place.path = self._path if path is None else path
         self.places.append(place)
 
-    def bound(self, names: Any, name: Any) -> Any:
+    def bound(self, names: Any, name: Any, kind: str = "attribute") -> Any:
         """Watch what a namespace has under a name, and see it."""
         value = names.get(name, Missing)
         if self._first(("entry", id(names), name), names):
-            self.watch(places.entry(names, name, value))
+            path = self._path.step(kind, name)
+            self.watch(places.entry(names, name, value), path)
             self.note(name, value)
-            self.see(value)
+            self._see(value, path)
         return value
 
-    def bound_data(self, names: Any) -> None:
+    def bound_data(self, names: Any, kind: str = "attribute") -> None:
         """Watch all that a namespace has, and see what is neither code nor a module."""
         if self._first(("entries", id(names)), names):
-            self.watch(places.entries(names))
+            self.watch(places.entries(names), self._path.step(kind, "__dict__"))
         for name, value in tuple(names.items()):
             # A module's loader leads to all there is
             hidden = isinstance(name, str) and name.startswith("__")
             if not hidden and not isinstance(value, types.ModuleType | types.FunctionType | type):
-                self.bound(names, name)
+                self.bound(names, name, kind)
 
     def note(self, *found: Any) -> None:
         """Remember what was found, by which two walks are compared."""
@@ -139,9 +155,10 @@ class Reach:
         self._seen[key] = kept
         return True
 
-    def _visit(self, value: Any) -> None:
+    def _visit(self, value: Any, path: Path) -> None:
         if not self._first(id(value), value) or value is Missing:
             return
+        self._path = path
         if is_tensor(value):
             self.opaque = True
         else:
@@ -151,8 +168,10 @@ class Reach:
 
     def _visit_function(self, function: types.FunctionType) -> None:
         if is_library_file(function.__code__.co_filename):
-            self.see(getattr(function, "__wrapped__", None))
+            self._hand_over(function.__module__)
+            self.see(getattr(function, "__wrapped__", None), "attribute", "__wrapped__")
         else:
+            self._path = self._path.within(None)
             self._visit_own_function(function)
 
     def _visit_own_function(self, function: types.FunctionType) -> None:
@@ -160,55 +179,73 @@ class Reach:
         self.watch(places.body(function))
         self.note(function, function.__code__)
         self._learn(named(function.__code__), function.__globals__)
-        for holder in function.__closure__ or ():
-            self._visit_cell(holder)
-        for value in (function.__defaults__, function.__kwdefaults__, function.__dict__.get("__wrapped__")):
-            self.see(value)
-        self._owners.append(Attributes(function, (function.__dict__,)))
+        for name, holder in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            self._visit_cell(name, holder)
+        for name in ("__defaults__", "__kwdefaults__"):
+            self.see(getattr(function, name), "attribute", name)
+        self.see(function.__dict__.get("__wrapped__"), "attribute", "__wrapped__")
+        self._own(function, (function.__dict__,))
 
-    def _visit_cell(self, holder: Any) -> None:
+    def _visit_cell(self, name: str, holder: Any) -> None:
         if self._first(id(holder), holder):
-            value = places.content(holder)
-            self.watch(places.cell(holder, value))
+            value, path = places.content(holder), Path(None, "closure", name)
+            self.watch(places.cell(holder, value), path)
             self.note(value)
-            self.see(value)
+            if name == "__class__" and isinstance(value, type):  # for `super()`, which does not call it
+                self._visit_class_of(value)
+            else:
+                self._see(value, path)
+
+    def _own(self, owner: Any, namespaces: tuple[Any, ...]) -> None:
+        """Look for the attributes of an owner, by the names that code mentions."""
+        self._owners.append(Attributes(owner, namespaces, self._path))
+
+    def _hand_over(self, module: Any) -> None:
+        """What is reached may be handed to code of a package, which is not read."""
+        self.calls.by_others |= not is_numerical(module)
+        self.any_field |= reads_fields(module)
 
     def _learn(self, code: Named, variables: dict[str, Any]) -> None:
         """Take up what code names."""
         self.names |= code.attributes
         self.any_attribute |= code.any_attribute
         self.asks_for_absence |= code.asks_for_absence
+        self.calls.compares |= code.compares
+        self.calls.constructs |= code.any_attribute
         for name in code.variables:
-            self.bound(variables, name)
+            self.bound(variables, name, "global")
         if code.any_variable:
-            self.bound_data(variables)
+            self.bound_data(variables, "global")
         package = variables.get("__package__") or ""
         for name in code.imports:
             for full in _full_names(name, package):
-                self.bound(sys.modules, full)
+                self.bound(sys.modules, full, "import")
 
     def _visit_method(self, method: types.MethodType) -> None:
         self.note(method.__func__, method.__self__)
-        self.see(method.__func__)
-        self.see(method.__self__)
+        self._see(method.__func__, Path(None, "function", method.__func__.__qualname__))
+        self._see(method.__self__, self._path if self._path.kind == "argument" else _receiver(method))
 
     def _visit_partial(self, partial: Any) -> None:
-        self.watch(places.called(_parts_of_partial, partial))
         self.note(partial.func)
-        for part in (partial.func, partial.args, partial.keywords):
-            self.see(part)
+        for name in ("func", "args", "keywords"):
+            value = getattr(partial, name)
+            self.watch(places.slot(getattr(functools.partial, name), partial, value))
+            self.see(value, "attribute", name)
         self._visit_object(partial)
 
     def _visit_property(self, value: property) -> None:
-        for function in (value.fget, value.fset):
-            self.see(function)
+        for name in ("fget", "fset"):
+            self.see(getattr(value, name), "attribute", name)
 
     def _visit_descriptor(self, value: Any) -> None:
         by_name = isinstance(value, functools.partialmethod | functools.cached_property)
-        self.see(value.func if by_name else value.__func__)
+        self.calls.constructs |= isinstance(value, classmethod)
+        self._see(value.func if by_name else value.__func__, self._path)
 
     def _visit_builtin(self, value: Any) -> None:
-        self.see(value.__self__)
+        self._hand_over(value.__module__)
+        self.see(value.__self__, "attribute", "__self__")
 
     def _visit_attrgetter(self, value: Any) -> None:
         for text in value.__reduce__()[1]:
@@ -222,8 +259,8 @@ class Reach:
             self.watch(places.elements(container))
         parts = tuple(places.base_of(container).__iter__(container))
         self.note(type(container), len(parts), *parts)
-        for part in parts:
-            self.see(part)
+        for number, part in enumerate(parts):
+            self.see(part, "item", number)
         if type(container) not in _SEQUENCES:
             self._visit_object(container)
 
@@ -232,17 +269,18 @@ class Reach:
         self.watch(places.entries(mapping))
         keys, values = tuple(base.keys(mapping)), tuple(base.values(mapping))
         self.note(type(mapping), len(keys), *keys, *values)
-        for part in (*keys, *values):
-            self.see(part)
+        for key, value in zip(keys, values, strict=True):
+            self.see(key, "key", key)
+            self.see(value, "item", key)
         if type(mapping) not in _MAPPINGS:
             self._visit_object(mapping)
 
     def _visit_array(self, array: np.ndarray) -> None:
         self.arrays[id(array)] = array
         if array.dtype.hasobject:
-            self.watch(places.called(_flat_list, array))
-            for part in array.ravel().tolist():
-                self.see(part)
+            self.watch(places.parts(_flat_list, array))
+            for number, part in enumerate(_flat_list(array)):
+                self.see(part, "item", number)
         if type(array) is not np.ndarray:
             self._visit_object(array)
 
@@ -252,38 +290,47 @@ class Reach:
 
     def _visit_reference(self, value: Any) -> None:
         self.watch(places.called(_Target, value))
-        self.see(value())
+        self.see(value(), "contents", "()")
 
     # --- modules, classes, objects ----------------------------------------------------------------------------------
 
     def _visit_module(self, module: types.ModuleType) -> None:
+        if self._path.package is not None:
+            return
         if module is os and {"environ", "getenv"} & self.names:
-            self.see(os.environ)
+            self.see(os.environ, "attribute", "environ")
+        if is_library_module(module) or is_library_file(getattr(module, "__file__", None) or ""):
+            self._hand_over(module.__name__)
         if not is_library_module(module):
-            self._owners.append(Attributes(module, (vars(module),)))
+            self._own(module, (vars(module),))
 
     def _visit_class(self, cls: type) -> None:
-        own = user_classes(cls)
-        if own:
-            namespaces = tuple(self._namespaces.setdefault(each, vars(each)) for each in own)
-            self._owners.append(Attributes(cls, namespaces))
-            for namespace in namespaces:
-                self._see_special_methods(namespace)
-        if issubclass(cls, enum.Enum):
-            self.see(cls._member_map_)
-        if type(cls) is not type:
-            self.see(type(cls))
+        """A class that code may call."""
+        if user_classes(cls):
+            self._visit_class_of(cls)
+            self.calls.called.add(cls)
+        else:
+            self._hand_over(cls.__module__)
 
-    def _see_special_methods(self, names: Mapping[str, Any]) -> None:
-        """Operators and calls do not name the methods that they run."""
-        for name, value in names.items():
-            if name[:2] == name[-2:] == "__" and name not in _UNCALLED and isinstance(value, _METHODS):
-                self.bound(names, name)
+    def _visit_class_of(self, cls: type) -> None:
+        """The class of an object."""
+        own = user_classes(cls)
+        if not own or not self._first(("class", cls), cls):
+            return
+        self._path = Path(None, "class", cls.__qualname__)
+        namespaces = tuple(self._namespaces.setdefault(each, vars(each)) for each in own)
+        self._own(cls, namespaces)
+        for namespace in namespaces:
+            self.calls.add(Methods(cls, namespace, self._path))
+        if issubclass(cls, enum.Enum):
+            self.see(cls._member_map_, "attribute", "__members__")
+        if type(cls) is not type:
+            self._visit_class_of(type(cls))
 
     def _visit_replayed(self, value: Any) -> None:
         """A function that tapegrad has made of another: what that one sees."""
         self.note(value)
-        self.see(getattr(value, "function", None))
+        self._see(getattr(value, "function", None), self._path)
 
     def _visit_object(self, value: Any) -> None:
         """An object of no kind that is known: by its attributes, by those of its class, and by its bytes."""
@@ -292,25 +339,50 @@ class Reach:
             self._watch_contents(contents, value)
             return
         cls = type(value)
+        by_user, package = user_classes(cls), package_of(cls)
+        if not by_user and (is_machinery(package) or self._is_internal(value, package)):
+            return
+        self._path = self._path.within(None if by_user else package)
         attributes = getattr(value, "__dict__", None)
         own = (attributes,) if isinstance(attributes, dict) else ()
-        by_user = user_classes(cls)
         if by_user or any(own):
+            path = self._path
             self.watch(places.nature(value, own[0] if own else None))
-            self.see(cls)
-            self._owners.append(Attributes(value, own))
+            self._visit_class_of(cls)
+            self._path = path
+            self._own(value, own)
         if callable(getattr(value, "__wrapped__", None)):
-            self.see(value.__wrapped__)
+            self.see(value.__wrapped__, "attribute", "__wrapped__")
         if _has_buffer(value):
             self._visit_buffer(value)
         elif not by_user and hasattr(cls, "__array__") and not isinstance(value, np.ndarray):
             self._watch_contents(_bytes_of_array, value)
+
+    def _is_internal(self, value: Any, package: str) -> bool:
+        """Whether a package's object was found in one of another package's, and holds no data."""
+        return self._path.package not in (None, package) and not (
+            is_holder(value) or hasattr(value, "__array__")
+        )
 
     def _watch_contents(self, ask: Callable[[Any], Any], value: Any) -> None:
         """Watch what a function says of an object."""
         place = places.called(ask, value)
         self.watch(place)
         self.tokens.append(place.rows[0][-1])
+
+
+def _root(root: Any, base: Reach | None) -> Path:
+    """The path to a function that is recorded, or to an object among the arguments of its call."""
+    if base is not None:
+        return Path(None, "argument", f"argument of type {type(root).__name__}")
+    return Path(None, "function", name_of(root) if callable(root) else "")
+
+
+def _receiver(method: types.MethodType) -> Path:
+    """The path to what a method is bound to: by the name that the method has for it."""
+    code = getattr(method.__func__, "__code__", None)
+    names = code.co_varnames[: code.co_argcount] if isinstance(code, types.CodeType) else ()
+    return Path(None, "closure", names[0] if names else "self")
 
 
 def _token(value: Any) -> Any:
@@ -330,10 +402,6 @@ class _Target:
         return isinstance(other, _Target) and other._id == self._id
 
 
-def _parts_of_partial(partial: Any) -> tuple[int, ...]:
-    return id(partial.func), id(partial.args), id(partial.keywords)
-
-
 def _bytes_of(value: Any) -> bytes:
     return memoryview(value).tobytes()
 
@@ -343,8 +411,8 @@ def _bytes_of_array(value: Any) -> bytes:
     return array.tobytes() + repr((array.shape, array.dtype)).encode()
 
 
-def _flat_list(array: np.ndarray) -> list[int]:
-    return [id(part) for part in array.ravel().tolist()]
+def _flat_list(array: np.ndarray) -> list[Any]:
+    return array.ravel().tolist()
 
 
 def _has_buffer(value: Any) -> bool:
@@ -378,7 +446,7 @@ _VISITS: tuple[tuple[Any, _Visit], ...] = (
     (types.MethodType, Reach._visit_method),
     (functools.partial, Reach._visit_partial),
     (property, Reach._visit_property),
-    (_DESCRIPTORS, Reach._visit_descriptor),
+    (DESCRIPTORS, Reach._visit_descriptor),
     (types.BuiltinFunctionType, Reach._visit_builtin),
     ((operator.attrgetter, operator.methodcaller), Reach._visit_attrgetter),
     (_SEQUENCES, Reach._visit_sequence),

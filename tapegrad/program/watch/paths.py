@@ -1,0 +1,46 @@
+"""Access paths: the variables, attributes and items by which a function comes to an object."""
+
+from typing import Any
+
+
+class Path:
+    """A step from one object that a function sees to another one.
+
+    Parameters
+    ----------
+    above
+        The path to the object that the step begins at; `None` for what is known by a name of its own.
+    kind
+        ``global``, ``closure``, ``import``, ``function``, ``class`` or ``argument`` for what has a name of its own;
+        ``attribute``, ``item``, ``key`` or ``contents`` of what is above it.
+    key
+        The name, or the key or number of an item.
+    package
+        The installed package in whose object it was found; `None` in the user's.
+    """
+
+    __slots__ = ("_above", "key", "kind", "package")
+
+    def __init__(self, above: "Path | None", kind: str, key: Any, package: str | None = None) -> None:
+        self._above = above
+        self.kind = kind
+        self.key = key
+        self.package = package
+
+    def step(self, kind: str, key: Any) -> "Path":
+        """Return the path that goes on with a step."""
+        return Path(self, kind, key, self.package)
+
+    def within(self, package: str | None) -> "Path":
+        """Return the same path, to an object of a package."""
+        return self if package == self.package else Path(self._above, self.kind, self.key, package)
+
+    def __str__(self) -> str:
+        if self._above is None or self.kind not in _FORMATS:
+            return str(self.key)
+        return _FORMATS[self.kind].format(self._above, self.key)
+
+
+_FORMATS = {
+    "attribute": "{}.{}", "item": "{}[{!r}]", "key": "key {1!r} of {0}", "contents": "{}{}",
+}  # fmt: skip
