@@ -22,11 +22,13 @@ from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
 from perf.figures.sampling import SAMPLING
 from perf.figures.start import START
+from perf.figures.watching import WATCHING
 
 FIGURES: dict[str, Figure] = {
     figure.name: figure
     for figure in (
         *REPLAY,
+        *WATCHING,
         *OPERATION,
         *FUNCTIONS,
         *RACES,

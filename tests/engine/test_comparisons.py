@@ -5,6 +5,7 @@ import gc
 import operator
 import types
 
+import numpy as np
 import pytest
 
 from tapegrad.engine.runtime.comparisons import Comparisons, Missing
@@ -35,6 +36,15 @@ def other(a):
 
 def cell_of(*contents):
     return types.CellType(*contents)
+
+
+OTHERS = {
+    "shape": np.array([1.0, -0.0]),
+    "extents": np.array([[1.0], [-0.0]]),
+    "dtype": np.array([[1.0, -0.0]], np.float32),
+    "layout": np.array([[1.0, 5.0, -0.0]])[:, ::2],
+    "kind": [1.0, -0.0],
+}
 
 
 def cases():
@@ -82,6 +92,13 @@ def cases():
     )
     buffer = bytearray(b"a")
     yield "answer", ("answer", bytes, buffer, b"a"), (buffer.extend, b"b")
+    numbers = np.array([[1.0, -0.0]])
+    row = ("array", np.asarray, memoryview(numbers), (numbers.copy(), numbers.nbytes))
+    yield "array", row, (operator.setitem, numbers, (0, 1), 0.0)
+    for name, another_array in OTHERS.items():
+        held = [numbers.copy()]
+        row = ("array", operator.itemgetter(0), held, (held[0].copy(), held[0].nbytes))
+        yield f"array {name}", row, (operator.setitem, held, 0, another_array)
     failing = [1]
     yield "answer that fails", ("answer", max, failing, 1), (failing.clear,)
 

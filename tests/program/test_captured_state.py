@@ -134,6 +134,44 @@ def put(key):
     return lambda held: held.__setitem__(key, 3.0)
 
 
+def installed(cls):
+    """Make a class one of an installed package's."""
+    module = types.ModuleType("tapegrad_test_package")
+    module.__file__ = "/lib/site-packages/tapegrad_test_package/__init__.py"
+    sys.modules[module.__name__] = module
+    cls.__module__ = module.__name__
+    return cls
+
+
+@installed
+class Column:
+    """What NumPy converts, in slots that are not looked into."""
+
+    __slots__ = ("_array", "_step")
+
+    def __init__(self, array, step=1):
+        self._array, self._step = array, step
+
+    def __array__(self, dtype=None, copy=None):
+        return self._array[:: self._step]
+
+    def put(self, name, value):
+        setattr(self, name, value)
+
+
+@installed
+class Fitted:
+    """What is called, and made of other objects of its package."""
+
+    def __init__(self):
+        self.inner = types.SimpleNamespace(k=1.0)
+        self.column, self.table, self.other = Column(np.array([2.0])), [1.0], Fitted.__new__(Fitted)
+        self.other.k = 1.0
+
+    def __call__(self):
+        return np.asarray(self.column)[0] * self.table[0] * self.inner.k * self.other.k
+
+
 FIRST, NAMED = operator.itemgetter(0), operator.itemgetter("k")
 container("OrderedDict", lambda: collections.OrderedDict(k=2.0), NAMED, put("k"))
 container("defaultdict", lambda: collections.defaultdict(float, k=2.0), NAMED, put("k"))
@@ -148,6 +186,29 @@ container(
     lambda held: held["a"]["k"],
     lambda held: held["a"].update(k=3.0),
 )
+SECOND = lambda held: np.asarray(held)[1]  # noqa: E731
+for layout, step in (("contiguous", 1), ("strided", 2)):
+    column = functools.partial(Column, step=step)
+    container(
+        f"{layout} array of a package",
+        functools.partial(lambda make: make(np.array([1.0, 2.0, 2.0])), column),
+        SECOND,
+        lambda held: held._array.__setitem__(slice(None), 3.0),
+    )
+    container(
+        f"{layout} array that a package exchanges",
+        functools.partial(lambda make: make(np.array([1.0, 2.0, 2.0])), column),
+        SECOND,
+        lambda held: held.put("_array", np.array([1.0, 3.0, 3.0])),
+    )
+for name, change in {
+    "number": lambda held: setattr(held.inner, "k", 3.0),
+    "array": lambda held: held.column.put("_array", np.array([3.0])),
+    "list": lambda held: held.table.__setitem__(0, 3.0),
+    "object": lambda held: setattr(held.other, "k", 3.0),
+    "class": lambda held: setattr(held, "table", [5.0]),
+}.items():
+    container(f"{name} in a package's object", Fitted, lambda held: held(), change)
 container("deque", lambda: collections.deque([2.0]), FIRST, put(0))
 container("subclass of list", lambda: Rows([2.0]), FIRST, put(0))
 container(

@@ -20,7 +20,10 @@ _ROW_WORDS = 1 + _OPERANDS
 _DESCR_GET = 54  # Py_tp_descr_get of Python's C interface
 _EQUAL = 2  # Py_EQ
 _SAME, _RAISED = word(1), word(-1)  # results beside NULL, where there is a difference
-_OUTSIDE = Outside(true=True, false=False, exception=Exception)
+_OUTSIDE = Outside(true=True, false=False, exception=Exception, array=np.ndarray)
+# Words of NumPy's array object, the second and the last of which are integers of 32 bits; its flag of contiguous ones.
+_DATA, _NDIM, _EXTENTS, _DTYPE, _FLAGS = (object.__basicsize__ // 8 + k for k in (0, 1, 2, 5, 6))
+_INT, _CONTIGUOUS = 0xFFFFFFFF, 1
 
 
 class Missing:
@@ -49,12 +52,13 @@ class Comparisons:
         entries             a dict, a tuple of its keys, a tuple of its values, in order
         parts               a function that returns an iterable, its argument, a tuple of what is iterated over
         answer              a function, its argument, a value that is equal to the result
+        array               a function, its argument, (a contiguous array that is equal to the result, its bytes)
         ==================  ============================================================================
 
     Attributes
     ----------
     holds
-        Returns whether there is no difference; without Python, but for what is called by ``parts`` and ``answer``.
+        Returns whether there is no difference; without Python, but for the functions that rows name.
     """
 
     __slots__ = ("_first", "_kept", "_words", "holds")
@@ -94,6 +98,7 @@ def _addresses() -> dict[str, int]:
 
 
 def _define(module: Module) -> None:
+    _define_same_array(module)
     for kind, define in _KINDS.items():
         code = Code(module, kind, 1, own=False)
         define(code, *(code.load(code.arguments[0], k) for k in range(1, 1 + _OPERANDS)))
@@ -284,6 +289,33 @@ def _answer(code: Code, ask: Any, owner: Any, expected: Any) -> None:
     code.ret(same)
 
 
+def _array(code: Code, convert: Any, owner: Any, expected: Any) -> None:
+    found = code.call("PyObject_CallOneArg", convert, owner)
+    _end_where_failed(code, found)
+    parts = code.items_of(expected)
+    bytes_ = code.call("PyLong_AsLongLong", code.load(parts, 1))
+    same = code.call("same_array", found, code.load(parts), bytes_)
+    code.drop(found)
+    code.ret(same)
+
+
+def _define_same_array(module: Module) -> None:
+    """Define ``same_array(found, expected, bytes)``: whether an object is a contiguous array equal to another one."""
+    code = Code(module, "same_array", 3)
+    found, expected, bytes_ = code.arguments
+    _end_where_different(code, code.type_of(found), code.outside("array"))
+    _end_where_different(code, code.load(found, _DTYPE), code.load(expected, _DTYPE))
+    ndim, other = (code.builder.and_(code.load(each, _NDIM), word(_INT)) for each in (expected, found))
+    _end_where_different(code, ndim, other)
+    extents, others = code.load(expected, _EXTENTS), code.load(found, _EXTENTS)
+    with code.for_each(ndim) as k:
+        _end_where_different(code, code.load(extents, k), code.load(others, k))
+    contiguous = code.builder.and_(code.load(found, _FLAGS), word(_CONTIGUOUS))
+    _end_where_different(code, contiguous, word(_CONTIGUOUS))
+    difference = code.call("memcmp", code.load(expected, _DATA), code.load(found, _DATA), bytes_)
+    _end(code, difference, NULL)
+
+
 _KINDS: dict[str, Callable[..., None]] = {
     "type": _type,
     "attributes": _attributes,
@@ -298,4 +330,5 @@ _KINDS: dict[str, Callable[..., None]] = {
     "entries": _entries,
     "parts": _parts,
     "answer": _answer,
+    "array": _array,
 }

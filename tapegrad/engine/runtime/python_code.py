@@ -25,7 +25,7 @@ _ITEMS = tuple.__basicsize__
 _VOID = frozenset({"Py_IncRef", "Py_DecRef", "PyEval_RestoreThread", "PyErr_Clear"})
 _INT = frozenset({
     "PyDict_Next", "PyErr_ExceptionMatches", "PyList_Append", "PyList_SetSlice", "PyObject_IsTrue",
-    "PyObject_RichCompareBool", "PySet_Contains", "PyTuple_SetItem",
+    "PyObject_RichCompareBool", "PySet_Contains", "PyTuple_SetItem", "memcmp",
 })  # fmt: skip
 _OUTSIDE = "outside"  # the name of the words in a module that are filled when it is loaded
 # Places in NumPy's table, and which arguments are of C's type `int`.

@@ -14,17 +14,17 @@ _PACKAGES = tuple(Path(spec.origin).parent for spec in _SPECS if spec is not Non
 _STANDARD = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))
 _INSTALLED = ("site-packages", "dist-packages")
 
-# Whose code computes numbers, and does with objects only what the code that calls it could do.
-_NUMERICAL = frozenset({
-    "abc", "builtins", "cmath", "collections", "contextlib", "datetime", "decimal", "enum", "fractions", "functools",
-    "itertools", "logging", "math", "numba", "numbers", "numpy", "operator", "os", "pathlib", "posix", "random", "re",
-    "scipy", "string", "sys", "tapegrad", "time", "typing", "types", "warnings",
-})  # fmt: skip
-# Whose code reads all that is in an object, by names that it computes.
+# Packages beside the standard library whose code neither calls the class of an object that it gets nor compares
+# objects.
+_NUMERICAL = frozenset({"numba", "numpy", "scipy", "tapegrad"})
+# Modules of the standard library that compare objects, and those, with packages like them, that read all fields of an
+# object by names that they compute, and may make another one of its class.
+_COMPARE = frozenset({"bisect", "heapq", "statistics"})
 _READ_FIELDS = frozenset({
-    "attr", "attrs", "copy", "copyreg", "dataclasses", "inspect", "json", "msgspec", "pickle", "pydantic",
+    "attr", "attrs", "copy", "copyreg", "dataclasses", "inspect", "json", "msgspec", "pickle", "pprint", "pydantic",
 })  # fmt: skip
 _MACHINERY = frozenset({"llvmlite", "numba"})  # whose objects have nothing that a program changes
+_IMMUTABLE = frozenset({"jaxlib", "pyarrow"})  # whose arrays do not change
 
 
 def package_of(cls: type) -> str:
@@ -37,9 +37,17 @@ def is_machinery(package: str) -> bool:
     return package in _MACHINERY
 
 
-def is_numerical(module: Any) -> bool:
-    """Whether the code of a module calls neither the classes of the objects that it gets nor compares these."""
-    return not isinstance(module, str) or module.partition(".")[0] in _NUMERICAL
+def is_immutable(package: str) -> bool:
+    """Whether the arrays of a package never change."""
+    return package in _IMMUTABLE
+
+
+def is_trusted(module: Any) -> bool:
+    """Whether the code of a module neither calls the class of an object that it gets nor compares objects."""
+    if not isinstance(module, str):
+        return True
+    package = module.partition(".")[0]
+    return package in _NUMERICAL or package in sys.stdlib_module_names - _COMPARE - _READ_FIELDS
 
 
 def reads_fields(module: Any) -> bool:

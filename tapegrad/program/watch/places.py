@@ -134,6 +134,20 @@ def called(ask: Callable[[Any], Any], owner: Any) -> Place:
     return Place(("answer", ask, owner, ask(owner)))
 
 
+def converted(owner: Any) -> Place:
+    """What NumPy makes of a package's object. Its identity does not tell: its memory may be exchanged."""
+    array = np.asarray(owner)
+    is_plain = type(array) is np.ndarray and array.dtype.isbuiltin and not array.dtype.hasobject
+    if is_plain and array.flags.c_contiguous:
+        return Place(("array", np.asarray, owner, (array.copy(), array.nbytes)))
+    return called(_bytes_of_array, owner)
+
+
+def _bytes_of_array(value: Any) -> bytes:
+    array = np.asarray(value)
+    return array.tobytes() + repr((array.shape, array.dtype)).encode()
+
+
 def token(value: Any) -> Any:
     """What two values share that a function cannot tell apart: type and bits of numbers and text, else the object."""
     if type(value) in (float, complex):

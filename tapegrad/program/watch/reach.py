@@ -21,11 +21,12 @@ from tapegrad.program.watch.code import Named, named
 from tapegrad.program.watch.methods import DESCRIPTORS, Calls, Methods
 from tapegrad.program.watch.objects import Attributes, is_holder, user_classes
 from tapegrad.program.watch.origin import (
+    is_immutable,
     is_library_file,
     is_library_module,
     is_machinery,
     is_made_here,
-    is_numerical,
+    is_trusted,
     package_of,
     reads_fields,
 )  # fmt: skip
@@ -202,7 +203,7 @@ class Reach:
 
     def _hand_over(self, module: Any) -> None:
         """What is reached may be handed to code of a package, which is not read."""
-        self.calls.by_others |= not is_numerical(module)
+        self.calls.by_others |= not is_trusted(module)
         self.any_field |= reads_fields(module)
 
     def _learn(self, code: Named, variables: dict[str, Any]) -> None:
@@ -356,7 +357,13 @@ class Reach:
         if _has_buffer(value):
             self._visit_buffer(value)
         elif not by_user and hasattr(cls, "__array__") and not isinstance(value, np.ndarray):
-            self._watch_contents(_bytes_of_array, value)
+            self._visit_convertible(value, package)
+
+    def _visit_convertible(self, value: Any, package: str) -> None:
+        if not is_immutable(package):
+            self.watch(places.converted(value))
+            array = np.asarray(value)
+            self.tokens.append((array.shape, array.dtype.str, array.tobytes()))
 
     def _is_internal(self, value: Any, package: str) -> bool:
         """Whether a package's object was found in one of another package's, and holds no data."""
@@ -404,11 +411,6 @@ class _Target:
 
 def _bytes_of(value: Any) -> bytes:
     return memoryview(value).tobytes()
-
-
-def _bytes_of_array(value: Any) -> bytes:
-    array = np.asarray(value)
-    return array.tobytes() + repr((array.shape, array.dtype)).encode()
 
 
 def _flat_list(array: np.ndarray) -> list[Any]:
