@@ -25,7 +25,7 @@ from tapegrad.engine.tape.layout import (
 )
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.frontend.anomaly import watching
-from tapegrad.frontend.array_checks import is_same_memory, plain
+from tapegrad.frontend.array_checks import is_same_memory, real
 from tapegrad.frontend.arrays import show
 from tapegrad.frontend.attachments import RemovableHook, any_hooks, attachments
 from tapegrad.frontend.description import Description
@@ -39,9 +39,7 @@ _WORDS = EAGER.words
 
 def _seed(root: Tensor, gradient: Any) -> np.ndarray:
     """Return the given gradient in the root's dtype and shape."""
-    value = gradient.data if is_tensor(gradient) else plain(gradient, "backward")
-    if value.dtype.kind not in "biuf":
-        raise TypeError(f"backward: a gradient of dtype {value.dtype} for a Tensor of dtype {root.dtype}")
+    value = gradient.data if is_tensor(gradient) else real(gradient, "backward: gradient", None)
     try:
         if np.broadcast_shapes(value.shape, root.shape) == root.shape:
             return np.asarray(np.broadcast_to(value, root.shape), root.dtype, order="C")
@@ -206,7 +204,7 @@ def _set_grad(x: Tensor, values: Any) -> None:
         return  # an in-place operator has written its result already
     if is_tensor(own):
         raise AttributeError("the gradient is a Tensor: write to it in place, or clear it with null_grad()")
-    own[...] = values.data if is_tensor(values) else values
+    own[...] = values.data if is_tensor(values) else real(values, "grad", None)
 
 
 def register_hook(x: Tensor, hook: Callable[[Any], Any]) -> RemovableHook:

@@ -4,12 +4,11 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.regions import materialize
 from tapegrad.errors import TracedValueError, name_of
+from tapegrad.frontend.array_checks import real
 from tapegrad.frontend.attachments import RemovableHook, attachment_of, ensure_attachment
 from tapegrad.frontend.modes import EAGER
 from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
@@ -61,7 +60,7 @@ def call_hook(hook: Hook, gradient: Any, geometry: Geometry) -> Tensor | None:
 def _checked(hook: Hook, value: Any, geometry: Geometry) -> Tensor:
     """Return the result of a hook as a Tensor of the gradient's dtype, or raise if it does not fit."""
     name = name_of(hook)
-    array: Any = value if is_tensor(value) else np.asarray(value)
+    array: Any = value if is_tensor(value) else real(value, f"what the gradient hook {name} returned", None)
     if array.dtype.kind not in "fiu":
         raise TypeError(
             f"the gradient hook {name} returned {type(value).__name__} of dtype {array.dtype}; return an array of"

@@ -71,7 +71,7 @@ def starts(images: Array) -> Array:
 def fit(images: Array) -> tg.optimize.CurveFits:
     """Fit all of the images; where they are many, a line on stderr says how far it is."""
     bounds = ([0.0, -4.0, -4.0, 0.3, -np.inf], [np.inf, 4.0, 4.0, 4.0, np.inf])
-    return tg.optimize.curve_fit(
+    fits: tg.optimize.CurveFits = tg.optimize.curve_fit(
         spot,
         PIXELS,
         images,
@@ -81,6 +81,7 @@ def fit(images: Array) -> tg.optimize.CurveFits:
         bounds=bounds,
         progress=len(images) > _MANY,
     )
+    return fits
 
 
 @tg.vmap

@@ -1,4 +1,4 @@
-"""Which NumPy arrays can become Tensors, and whose memory the engine can use."""
+"""Conversion of users' data to arrays of numbers, and the arrays whose memory the engine can use."""
 
 from typing import Any
 
@@ -17,6 +17,7 @@ _REFUSED = {
     "G": "clongdouble",
     "g": "longdouble",
 }
+_FLOAT64 = np.dtype(np.float64)
 
 
 def check_dtype(dtype: np.dtype[Any], what: str) -> None:
@@ -29,15 +30,23 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> None:
             f"{what}: dtype object is not supported; give numbers, arrays and Tensors, or lists and tuples of them:"
             " list(x) if x goes through them one by one"
         )
+    instead = "z.real, z.imag, or both, would be two arrays of real numbers" if dtype.kind == "c" else ""
     raise UnsupportedError(
         f"{what}: dtype {name} is not supported; use float64 or float32 (integers and booleans are constants)"
+        + (f"; {instead}" if instead else "")
     )
 
 
 def refuse_subclass(value: Any, what: str) -> None:
-    """Raise for an array of a class with an arithmetic of its own, which would be lost: matrices, masks."""
+    """Raise for an array of a class with an arithmetic of its own, which would be lost: matrices, masks.
+
+    In lists, too, for NumPy would join the contents of their parts.
+    """
     kind = type(value)
-    if kind is np.ndarray or not isinstance(value, np.ndarray):
+    if kind is np.ndarray or not isinstance(value, np.ndarray | list | tuple):
+        return
+    if isinstance(value, list | tuple):
+        _refuse_parts(value, what)
         return
     if isinstance(value, np.ma.MaskedArray):
         _refuse_masked(value, what)
@@ -46,6 +55,22 @@ def refuse_subclass(value: Any, what: str) -> None:
             f"{what}: {kind.__name__} has an arithmetic of its own (units, matrix products), which tapegrad does not"
             " follow; pass a plain array, as np.asarray returns"
         )
+
+
+def refuse_lost_parts(value: Any, dtype: Any, what: str) -> None:
+    """Raise for complex numbers that are to be converted to real ones, of which NumPy drops the imaginary parts."""
+    if dtype is not None and type(value) not in (float, int) and np.dtype(dtype).kind in "biuf":
+        own = np.asarray(value).dtype
+        if own.kind == "c":
+            check_dtype(own, what)
+
+
+def _refuse_parts(values: Any, what: str) -> None:
+    """Raise for such an array inside of a list; a long list of numbers is looked through at the speed of C."""
+    kinds = [kind for kind in set(map(type, values)) if issubclass(kind, np.ndarray | list | tuple)]
+    if any(kind is not np.ndarray for kind in kinds):
+        for part in values:
+            refuse_subclass(part, what)
 
 
 def _refuse_masked(value: Any, what: str) -> None:
@@ -73,6 +98,39 @@ def plain(value: Any, what: str) -> np.ndarray:
     if array.dtype.kind not in "biufc" and type(value) is not np.ndarray:
         _refuse_objects(value, array, what)
     return array
+
+
+def real(value: Any, what: str, dtype: np.dtype[Any] | None = _FLOAT64) -> np.ndarray:
+    """Convert a user's data to an array of real numbers: every public function that takes plain data does it here.
+
+    Parameters
+    ----------
+    value
+        An array, a number, nested lists of these, a table of pandas or xarray.
+    what
+        The function and the argument, for messages.
+    dtype
+        Dtype of the result, float64 by default; `None` for the dtype of the data.
+
+    Returns
+    -------
+    numpy.ndarray
+        The data themselves, if they are an array of this dtype.
+
+    Raises
+    ------
+    UnsupportedError
+        For what holds something else than real numbers in double or single precision, integers and booleans, and for
+        masked arrays in which something is masked.
+    """
+    array = plain(value, what)
+    if array.dtype.kind not in "biufc":
+        raise UnsupportedError(
+            f"{what}: real numbers are needed, not {type(value).__name__} of dtype {array.dtype}; give floats, arrays"
+            " of float64 or float32, or lists of these"
+        )
+    check_dtype(array.dtype, what)
+    return array if dtype is None else array.astype(dtype, copy=False)
 
 
 def _refuse_objects(value: Any, array: np.ndarray, what: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.array_checks import check_dtype, plain, refuse_subclass
+from tapegrad.frontend.array_checks import check_dtype, plain, refuse_lost_parts, refuse_subclass
 from tapegrad.frontend.layouts import in_order
 from tapegrad.frontend.lists import holds_tensors, in_numbers
 from tapegrad.frontend.modes import thread
@@ -31,6 +31,7 @@ def _check_constant(constant: Any, dtype: np.dtype[Any]) -> None:
 
 def _checked(array: np.ndarray, constant: bool | None) -> Tensor:
     """Make a Tensor of an array, if dtype and `constant` are compatible."""
+    refuse_subclass(array, "tensor")
     check_dtype(array.dtype, "tensor")
     _check_constant(constant, array.dtype)
     return from_array(array, constant=bool(constant))
@@ -90,6 +91,7 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
         data = joined  # a list of constants makes a leaf, as one of numbers does
     source = data.data if is_tensor(data) else data
     refuse_subclass(source, "tensor")
+    refuse_lost_parts(source, dtype, "tensor")
     if thread.mode.recorder is not None and isinstance(source, np.ndarray):
         target = source.dtype if dtype is None else np.dtype(dtype)
         if copy or target != source.dtype:
@@ -177,6 +179,7 @@ def asarray(
         return in_order(_of_list(a, dtype, constant), order, "asarray")
     if not is_tensor(a):
         refuse_subclass(a, "asarray")
+        refuse_lost_parts(a, dtype, "asarray")
         seen = np.asarray(a, dtype, order, device=device, copy=copy)
         if seen is a or thread.mode.recorder is None:
             return _checked(seen, constant)

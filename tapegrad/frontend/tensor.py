@@ -18,7 +18,7 @@ from tapegrad.engine.tape.layout import ALL_LIVE, DIFFERENTIABLE, NONE, TRACED
 from tapegrad.engine.tape.memory import D_GEOMETRY, D_NDIM
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
-from tapegrad.frontend.array_checks import is_plain, is_same_memory
+from tapegrad.frontend.array_checks import is_plain, is_same_memory, real
 from tapegrad.frontend.arrays import Memory, show
 from tapegrad.frontend.attachments import attachments, last_tensor_dropped
 from tapegrad.frontend.call_site import Wording, nothing_to_add, refusal
@@ -201,7 +201,7 @@ class Tensor(TensorMethods):
     @data.setter
     def data(self, values: Any) -> None:
         own = self.escaped("data")
-        values = values.data if is_tensor(values) else np.asarray(values)
+        values = values.data if is_tensor(values) else real(values, "data", None)
         if is_same_memory(values, own):  # an in-place operator has written there already
             return
         with no_grad():

@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.status import GUARD_FAILED
 from tapegrad.engine.sweep import handle_calls
+from tapegrad.frontend.array_checks import real
 from tapegrad.interop.packages import Vector
 from tapegrad.transforms.jit import error_of
 
@@ -20,7 +21,7 @@ class LogProbability:
 
     def __call__(self, points: Any) -> Any:
         """Return the log density of a vector, or of each row of an array; minus infinity where it is nan."""
-        rows = np.ascontiguousarray(points, np.float64)
+        rows = np.ascontiguousarray(real(points, "points of a log density"))
         if rows.ndim not in (1, 2) or rows.shape[-1] != self._size:
             raise ValueError(f"a log density of {self._size} parameters, but points of shape {rows.shape}")
         count = len(rows) if rows.ndim == 2 else 1

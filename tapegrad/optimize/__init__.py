@@ -14,6 +14,7 @@ SciPy itself is imported when it is first needed. In reading order:
 It imports the rooms up to `transforms`.
 """
 
+from tapegrad.optimize.curve_fit import CurveFit as CurveFit
 from tapegrad.optimize.curve_fit import CurveFits as CurveFits
 from tapegrad.optimize.curve_fit import curve_fit as curve_fit
 from tapegrad.optimize.least_squares import least_squares as least_squares

@@ -1,5 +1,6 @@
 """`curve_fit`: many fits of one model at once, in compiled code."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -144,6 +145,102 @@ class CurveFits:
         return f"fit {number}: {_message_of(status)}"
 
 
+class CurveFit(tuple[np.ndarray, np.ndarray]):
+    """Result of one fit, by `curve_fit` with one row of data: the pair that SciPy's `curve_fit` returns.
+
+    Attributes
+    ----------
+    x : numpy.ndarray, shape (k,)
+        The parameters; the first of the pair.
+    cov : numpy.ndarray, shape (k, k)
+        Their covariance; the second of the pair.
+    cost : float
+        Half the sum of squares, or of the robust loss.
+    status, nfev : int
+        As of `CurveFits`.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> t = np.linspace(0, 1, 20)
+    >>> popt, pcov = tg.optimize.curve_fit(lambda t, a, r: a * np.exp(-r * t), t, 3 * np.exp(-2 * t), [2.0, 1.5])
+    >>> popt.round(6)
+    array([3., 2.])
+    """
+
+    def __new__(cls, fits: CurveFits) -> "CurveFit":
+        return super().__new__(cls, (fits.x[0], fits.cov[0]))
+
+    def __init__(self, fits: CurveFits) -> None:
+        self._fits = fits
+        self.x, self.cov = self
+        self.cost, self.status, self.nfev = float(fits.cost[0]), int(fits.status[0]), int(fits.nfev[0])
+
+    def __getnewargs__(self) -> tuple[CurveFits]:
+        return (self._fits,)
+
+    def __repr__(self) -> str:
+        return f"<fit of {len(self.x)} parameters, x={self.x}, cost {self.cost:.4g}>"
+
+    def summary(self, names: Sequence[str] | None = None) -> np.ndarray:
+        """Return the fit as a structured array with one record.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            As of `CurveFits.summary`.
+
+        Returns
+        -------
+        numpy.ndarray, shape (1,)
+            As of `CurveFits.summary`.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> fit = tg.optimize.curve_fit(lambda t, a: a * t, np.arange(3.0), [0.0, 1.0, 2.0])
+        >>> fit.summary(["slope"])["slope"]
+        array([1.])
+        """
+        return self._fits.summary(names)
+
+    def plot(self, figure: Any = None) -> Any:
+        """Draw data and fitted curve; needs Matplotlib.
+
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure, optional
+            What to draw in, by default a new figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            As of `CurveFits.plot`.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> fit = tg.optimize.curve_fit(lambda t, a: a * t, np.arange(3.0), [0.0, 1.0, 2.0])
+        >>> fit.plot().savefig("fit.png")  # doctest: +SKIP
+        """
+        return self._fits.plot([0], figure)
+
+
+def _checked(fit: CurveFit) -> CurveFit:
+    """Return one fit if it converged, as SciPy does; warn if the data do not determine its parameters."""
+    if fit.status <= 0:
+        raise RuntimeError(f"curve_fit: optimal parameters not found: {_message_of(fit.status)}")
+    if not np.isfinite(fit.cov).all():
+        from scipy.optimize import OptimizeWarning
+
+        warnings.warn(
+            "curve_fit: the data do not determine the covariance of the parameters",
+            OptimizeWarning,
+            stacklevel=3,
+        )
+    return fit
+
+
 def _message_of(status: int) -> str:
     from tapegrad.optimize.native.single_fit import MESSAGES
 
@@ -155,12 +252,12 @@ def curve_fit(
     model: Callable[..., Any],
     t: Any,
     Y: Any,  # noqa: N803  a matrix
-    P0: Any,  # noqa: N803  a matrix
+    P0: Any = None,  # noqa: N803  a matrix
     sigma: Any = None,
     absolute_sigma: bool = False,
     **options: Any,
-) -> CurveFits:
-    """Fit a model to many sets of data by least squares, each with parameters of its own.
+) -> Any:
+    """Fit a model to many sets of data by least squares, each with parameters of its own, or to one as SciPy does.
 
     Parameters
     ----------
@@ -169,11 +266,14 @@ def curve_fit(
         of `Y` looks like. It is recorded, and the eight models that were used last are kept for further calls with an
         equal `t`: what they see beside it is watched as by `jit`.
     t : array_like or anything
-        Handed to the model as it is, the same for all fits.
-    Y : array_like, shape (m, ...)
-        The data: a row, or an image, for each fit.
-    P0 : array_like, shape (m, k) or (k,)
-        Where to start: for each fit, or the same for all.
+        Handed to the model as it is, the same for all fits. With one row of data, arrays and lists become arrays of
+        float64, as in SciPy.
+    Y : array_like, shape (m, ...) or (n,)
+        The data: a row, or an image, for each fit. Of one dimension, with `P0` not of two, they are one row. What a
+        masked array hides is left out.
+    P0 : array_like, shape (m, k) or (k,), optional
+        Where to start: for each fit, or the same for all. By default ones, or numbers inside of the bounds, for as many
+        parameters as the model names. May be called ``p0``, as in SciPy.
     sigma : array_like, optional
         Standard deviations of the data: anything that broadcasts to the shape of `Y`.
     absolute_sigma : bool, default False
@@ -187,7 +287,9 @@ def curve_fit(
             `True` where a point is left out, as in `numpy.ma`: anything that broadcasts to the shape of `Y`.
         ``ftol``, ``xtol``, ``gtol``
             Tolerances, 1e-8 each: relative change of the cost, relative change of the parameters, largest slope.
-        ``max_nfev``
+        ``check_finite``
+            Whether data that are nan or infinite raise, by default with one row; a fit among many has a status.
+        ``max_nfev``, ``maxfev``
             Evaluations of each fit at most, by default 100 for each parameter.
         ``threads``
             How many threads work, by default as many as there are processors.
@@ -200,13 +302,16 @@ def curve_fit(
 
     Returns
     -------
-    CurveFits
-        Arrays with a row for each fit: ``x``, ``cov``, ``cost``, ``status``, ``nfev``.
+    CurveFits or CurveFit
+        Arrays with a row for each fit: ``x``, ``cov``, ``cost``, ``status``, ``nfev``. For one row of data, the pair
+        ``(x, cov)`` of arrays without that dimension, which has these as attributes.
 
     Raises
     ------
     ValueError
         When shapes do not go together, a start is outside of the bounds, or an option has no such value.
+    RuntimeError
+        When the fit of one row does not converge, as in SciPy.
     TypeError
         For options that there are not.
 
@@ -231,4 +336,8 @@ def curve_fit(
     check_function("curve_fit", model)
     from tapegrad.optimize.native import curves
 
-    return CurveFits(*curves.fit(model, t, Y, P0, sigma, absolute_sigma, options))
+    if P0 is None:
+        P0 = options.pop("p0", None)  # noqa: N806
+    found, shown, single = curves.fit(model, t, Y, P0, sigma, absolute_sigma, options)
+    fits = CurveFits(found, shown)
+    return _checked(CurveFit(fits)) if single else fits

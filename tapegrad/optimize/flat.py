@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.errors import name_of
 from tapegrad.frontend import shape
+from tapegrad.frontend.array_checks import refuse_subclass
 from tapegrad.frontend.functions import joining, reductions
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.optimize.ravel import Layout
@@ -75,14 +76,19 @@ def _constant(value: Any, x: Any, subject: str, wanted: str) -> Any:
     """Return a result that does not depend on `x`, such as ``np.inf``, as a Tensor that does, with derivative zero."""
     array = _numbers(value)
     if array is None:
-        what = "None" if value is None else type(value).__name__
+        what = "None" if value is None else type(value).__name__ + _of_dtype(value)
         hint = "; is a return missing?" if value is None else ""
         raise NotScalarError(f"{subject} returned {what}, but must return {wanted}{hint}")
     return reductions.sum(x[:0]) + array
 
 
+def _of_dtype(value: Any) -> str:
+    return f" of dtype {value.dtype}" if isinstance(value, np.ndarray | np.generic) else ""
+
+
 def _numbers(value: Any) -> Any:
     """Return real numbers as an array of float64, and `None` for anything else, such as text."""
+    refuse_subclass(value, "the result of the function")
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.array_checks import real
 from tapegrad.optimize.flat import FlatScalar
 from tapegrad.optimize.ravel import Layout
-from tapegrad.optimize.vector_function import FLOAT, VectorFunction
+from tapegrad.optimize.vector_function import VectorFunction
 from tapegrad.transforms.grad import value_and_grad
 from tapegrad.transforms.hessian import hessian, hvp
 
@@ -164,7 +165,7 @@ class Objective(VectorFunction):
         >>> f.hessp(f.x0, [1.0, 1.0])
         array([ 6., 12.])
         """
-        x, v = self._vector(x), np.asarray(v, FLOAT)
+        x, v = self._vector(x), real(v, "hessp: v")
         product: np.ndarray = self._product(x, *args, v)
         return product
 

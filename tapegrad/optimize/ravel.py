@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.array_checks import real
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.pytree import LEAF, flatten, paths, unflatten
 
@@ -56,7 +57,7 @@ class Layout:
 
     def unravel(self, vector: Any) -> Any:
         """Return a new structure of arrays, and of NumPy scalars for leaves without dimensions."""
-        vector = np.asarray(vector)
+        vector = real(vector, "unravel", None)
         if vector.shape != (self.size,):
             raise ValueError(f"a vector of shape {vector.shape}, but x0 has {self.size} elements")
         return self._build(vector, lambda leaf, dtype: np.array(leaf, dtype)[()])
@@ -96,7 +97,7 @@ def _leaves_and_layout(structure: Any) -> tuple[list[np.ndarray], Layout]:
         For a leaf that is not an array of numbers, naming it.
     """
     if isinstance(structure, list | tuple) and structure and _is_plain(structure):
-        structure = np.array(structure, np.float64)
+        structure = real(structure, "x0")
     leaves, definition = flatten(structure)
     names = paths(structure)
     arrays = [_array(leaf, f"x0{name}") for leaf, name in zip(leaves, names, strict=True)]
@@ -110,11 +111,7 @@ def _is_plain(structure: Any) -> bool:
 
 def _array(leaf: Any, name: str) -> np.ndarray:
     """Return a leaf as an array of floats."""
-    array = leaf.data if is_tensor(leaf) else np.asarray(leaf)
-    if array.dtype.kind in "iub":
+    array = leaf.data if is_tensor(leaf) else real(leaf, name, None)
+    if array.dtype.kind != "f":
         return array.astype(_FLOAT)
-    if array.dtype not in (np.float64, np.float32):
-        raise TypeError(
-            f"{name} is {type(leaf).__name__} of dtype {array.dtype}; pass numbers or arrays of floats"
-        )
     return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import check_function
+from tapegrad.frontend.array_checks import real
 from tapegrad.frontend.copying import described
 from tapegrad.optimize.flat import flat_jit
 from tapegrad.optimize.ravel import Layout, layout_of
@@ -137,7 +138,7 @@ class VectorFunction:
         """Return the argument as a vector of float64. The first one fixes the layout if no `x0` was given."""
         layout = self._layout
         if layout is not None and type(x) is _ndarray and x.shape == (layout.size,):
-            return x if x.dtype is FLOAT else x.astype(FLOAT)
+            return x if x.dtype is FLOAT else real(x, "x")
         if self._x0 is None and (layout is None or layout.is_vector):
             self._bind(layout_of(x))
         return self.ravel(x)

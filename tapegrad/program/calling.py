@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.errors import TracedValueError
 from tapegrad.foreign import is_xarray
+from tapegrad.frontend.array_checks import refuse_subclass
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.pytree import flatten, unflatten
@@ -75,19 +76,13 @@ def check_numbers(name: str, values: Sequence[Any]) -> None:
     for value in values:
         if is_tensor(value):
             continue
+        refuse_subclass(value, f"{name}: the result of the function")
         if not isinstance(value, _NUMBERS) or np.asarray(value).dtype.kind not in "biuf":
             hint = " (is a return statement missing?)" if value is None else ""
             raise TypeError(
                 f"{name}: the function returned {_described(value)}{hint}, which has no derivative; return Tensors, or"
                 " numbers and arrays of numbers where the result is constant"
             )
-
-
-def check_real(what: str, array: Any, value: Any) -> None:
-    """Refuse a tangent or a cotangent, an array made from `value`, that is complex or holds no numbers."""
-    if array.dtype.kind not in "biuf":
-        lost = "; its imaginary part would be lost" if array.dtype.kind == "c" else ""
-        raise TypeError(f"{what} must be real numbers, but is {_described(value)}{lost}")
 
 
 def one_array(name: str, value: Any) -> np.ndarray:

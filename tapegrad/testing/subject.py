@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import name_of
+from tapegrad.frontend.array_checks import refuse_subclass
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.pytree import flatten, paths, unflatten
 from tapegrad.transforms.base import Transform, without_jit
@@ -189,6 +190,7 @@ def subject_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Subject:
     """
     leaves, definition = flatten(args)
     leaves = [leaf.data if is_tensor(leaf) else leaf for leaf in leaves]
+    refuse_subclass(leaves, "check_grads")
     called = [f"argument {k}{path}" for k, arg in enumerate(args) for path in paths(arg)]
     names = [name for name, leaf in zip(called, leaves, strict=True) if is_float(leaf)]
     if not names:

@@ -11,12 +11,13 @@ from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep import tangent
 from tapegrad.engine.tape.layout import E_KERNEL, E_STATUS
 from tapegrad.errors import check_function
+from tapegrad.frontend.array_checks import real
 from tapegrad.frontend.callers import hide_frames
 from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, no_grad, restoring, thread
 from tapegrad.frontend.record import unary
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.ops import CODES, COPY
-from tapegrad.program.calling import aux_arrays, call, check_numbers, check_real, value_and_aux
+from tapegrad.program.calling import aux_arrays, call, check_numbers, value_and_aux
 from tapegrad.program.signature import has_tensor, numpy_scalar
 from tapegrad.program.spec import JVP, ProgramSpec
 from tapegrad.program.trace import zeros_like
@@ -133,8 +134,8 @@ def directions(selection: Selection, given: Any, name: str) -> list[Any]:
 
 def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
     """Return a tangent in the primal's shape and dtype: a Tensor, or an array in C order."""
-    primal, array = (each if is_tensor(each) else np.asarray(each) for each in (leaf, value))
-    check_real(f"{name}: the tangent of argument {k}", array, value)
+    primal = leaf if is_tensor(leaf) else np.asarray(leaf)
+    array = value if is_tensor(value) else real(value, f"{name}: the tangent of argument {k}", None)
     if array.dtype.kind != "f":
         raise TypeError(
             f"{name}: the tangent of argument {k} is of dtype {array.dtype}; convert it with astype(float)"

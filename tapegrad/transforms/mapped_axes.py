@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.array_checks import plain
+from tapegrad.frontend.array_checks import real
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.pytree import LEAF, flatten, paths, unflatten
 
@@ -156,7 +156,7 @@ def _axes_of_each(in_axes: Axes, args: tuple[Any, ...]) -> list[Axes]:
 
 def _moved_first(leaf: Any, axis: int, name: str) -> Any:
     """Return an array or a Tensor with an axis first."""
-    array = leaf if is_tensor(leaf) else plain(leaf, f"vmap: {name}")
+    array = leaf if is_tensor(leaf) else real(leaf, f"vmap: {name}", None)
     if array.ndim == 0:
         raise ValueError(
             f"vmap: {name} has no axis to map over, it is a number; give it the axis None in in_axes"

@@ -8,10 +8,11 @@ import numpy as np
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.errors import check_function
+from tapegrad.frontend.array_checks import real
 from tapegrad.frontend.callers import hides_frames
 from tapegrad.frontend.modes import current, eager_mode, restoring
 from tapegrad.frontend.tensor import is_tensor
-from tapegrad.program.calling import aux_arrays, check_numbers, check_real, value_and_aux
+from tapegrad.program.calling import aux_arrays, check_numbers, value_and_aux
 from tapegrad.program.signature import has_tensor, numpy_scalar
 from tapegrad.program.spec import VJP, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
@@ -100,10 +101,9 @@ def _checked(y_bar: Any, shapes: list[tuple[int, ...]], definition: Any) -> list
     given, own = flatten(y_bar)
     if own != definition:
         raise ValueError("pullback: the cotangent has another structure than the function's value")
-    bars = [bar if is_tensor(bar) else np.asarray(bar) for bar in given]
+    bars = [bar if is_tensor(bar) else real(bar, "pullback: a cotangent", None) for bar in given]
     for k, (bar, shape) in enumerate(zip(bars, shapes, strict=True)):
         which = f" (leaf {k})" if len(shapes) > 1 else ""
-        check_real(f"pullback: a cotangent{which}", bar, given[k])
         if bar.shape != shape:
             raise ValueError(
                 f"pullback: a cotangent of shape {bar.shape} for a value of shape {shape}{which}"

@@ -367,3 +367,122 @@ def test_bad_arguments_are_refused(options: dict[str, Any], error: type[Exceptio
     given = {"t": T, "Y": noisy, "P0": starts, **options}
     with pytest.raises(error, match=message):
         tg.optimize.curve_fit(peak, **given)
+
+
+# --- one row, as SciPy -------------------------------------------------------------------------------------------
+
+
+def gauss(t: Any, height: Any, center: Any, width: Any) -> Any:
+    return height * np.exp(-0.5 * ((t - center) / width) ** 2)
+
+
+def one_row(seed: int = 0) -> np.ndarray:
+    return gauss(T, 2.0, 5.0, 1.3) + 0.05 * np.random.default_rng(seed).standard_normal(len(T))
+
+
+SPREAD = np.linspace(0.5, 2.0, len(T))
+SCIPYS_CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "p0": (([1.0, 4.0, 1.0],), {}),
+    "p0 by name": ((), {"p0": [1.0, 4.0, 1.0]}),
+    "integers": (([1, 4, 1],), {}),
+    "no p0": ((), {"bounds": ([0, 3, 0.1], [np.inf, 7, np.inf])}),
+    "sigma": (([1.0, 4.0, 1.0], SPREAD), {}),
+    "one sigma": (([1.0, 4.0, 1.0], 0.1, True), {}),
+    "absolute": (([1.0, 4.0, 1.0], SPREAD, True), {}),
+    "absolute without sigma": (([1.0, 4.0, 1.0], None, True), {}),
+    "loss": (([1.0, 4.0, 1.0],), {"loss": "soft_l1", "f_scale": 0.1}),
+    "maxfev": (([1.0, 4.0, 1.0],), {"maxfev": 200, "check_finite": True}),
+}
+
+
+@pytest.mark.parametrize("call", SCIPYS_CALLS.values(), ids=SCIPYS_CALLS)
+@pytest.mark.parametrize("t", [T, T.tolist(), np.arange(len(T))], ids=["floats", "list", "integers"])
+def test_one_row_is_scipys_call(t: Any, call: Any) -> None:
+    args, options = call
+    scale = np.max(t) / 10.0
+    row = gauss(np.asarray(t) / scale, 2.0, 5.0, 1.3) + one_row() - gauss(T, 2.0, 5.0, 1.3)
+
+    def model(t: Any, height: Any, center: Any, width: Any) -> Any:
+        return gauss(t / scale, height, center, width)
+
+    tight = {"ftol": 1e-12, "xtol": 1e-12, "gtol": 1e-12}
+    popt, pcov = tg.optimize.curve_fit(model, t, row, *args, **options, **tight)
+    tight = {} if "maxfev" in options else tight
+    method = "trf" if "loss" in options else None
+    known = scipy.optimize.curve_fit(model, t, row, *args, **options, **tight, method=method)
+    np.testing.assert_allclose(popt, known[0], rtol=1e-5)
+    np.testing.assert_allclose(pcov, known[1], rtol=1e-3, atol=1e-7)
+
+
+def test_one_row_gives_a_pair_with_names(tmp_path: Any) -> None:
+    fit = tg.optimize.curve_fit(gauss, T, one_row(), [1.0, 4.0, 1.0])
+    assert fit[0] is fit.x
+    assert fit[1] is fit.cov
+    assert (len(fit), fit.x.shape, fit.cov.shape, fit.status > 0) == (2, (3,), (3, 3), True)
+    assert fit.summary(["height", "center", "width"])["center"] == fit.x[1]
+    assert "3 parameters" in repr(fit)
+    many = tg.optimize.curve_fit(gauss, T, one_row()[None], [1.0, 4.0, 1.0])
+    np.testing.assert_array_equal(many.x[0], fit.x)
+    with pytest.raises(RuntimeError, match=r"not found.*maximum number"):
+        tg.optimize.curve_fit(gauss, T, one_row(), [1.0, 4.0, 1.0], maxfev=2)
+    with pytest.warns(scipy.optimize.OptimizeWarning, match="covariance"):
+        tg.optimize.curve_fit(lambda t, a, b: a + 0 * b * t, T, one_row(), [1.0, 4.0])
+
+
+def test_an_element_each_is_told_from_one_row() -> None:
+    """Elements of one dimension are one fit; with a row of parameters for each they are a fit each."""
+    values = np.array([1.0, 4.0, 9.0])
+    fits = tg.optimize.curve_fit(lambda t, a: a**2, None, values, np.ones((3, 1)))
+    np.testing.assert_allclose(fits.x[:, 0], [1.0, 2.0, 3.0], rtol=1e-6)
+    with pytest.raises(ValueError, match=r"returned shape \(\).*shape \(3,\).*P0 of shape \(len\(Y\), k\)"):
+        tg.optimize.curve_fit(lambda t, a: a**2, None, values, [1.0])
+
+
+NOT_ONE_ROW: dict[str, tuple[Any, type[Exception], str]] = {
+    "nan": (
+        lambda y: tg.optimize.curve_fit(gauss, T, np.where(T > 9, np.nan, y)),
+        ValueError,
+        "nan or inf.*mask=",
+    ),
+    "covariances": (
+        lambda y: tg.optimize.curve_fit(gauss, T, y, sigma=np.eye(len(T))),
+        ValueError,
+        "solve_triangular",
+    ),
+    "any number": (
+        lambda y: tg.optimize.curve_fit(lambda t, *p: p[0] * t, T, y),
+        ValueError,
+        "how many parameters",
+    ),
+    "outside": (
+        lambda y: tg.optimize.curve_fit(gauss, T, y, [0, 1, 1], bounds=(0.5, 9)),
+        ValueError,
+        "outside",
+    ),
+    "jac": (lambda y: tg.optimize.curve_fit(gauss, T, y, jac="2-point"), TypeError, "jac"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_ONE_ROW.values(), ids=NOT_ONE_ROW)
+def test_what_scipy_has_and_we_have_not_raises(case: Any) -> None:
+    call, error, words = case
+    with pytest.raises(error, match=words):
+        call(one_row())
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_what_a_masked_array_hides_is_left_out(rows: int) -> None:
+    row = one_row()
+    row[5] = 1e6
+    far = np.ma.masked_greater(row, 100.0)
+    given = far if rows == 1 else np.ma.stack([far] * rows)
+    keep = ~np.ma.getmaskarray(far)
+    fit = tg.optimize.curve_fit(gauss, T, given, [1.0, 4.0, 1.0])
+    known, _ = scipy.optimize.curve_fit(gauss, T[keep], row[keep], [1.0, 4.0, 1.0])
+    np.testing.assert_allclose(fit.x.reshape(rows, 3), [known] * rows, rtol=1e-5)
+    with_nan = np.ma.array(np.where(keep, row, np.nan), mask=~keep)
+    same = tg.optimize.curve_fit(gauss, T, with_nan, [1.0, 4.0, 1.0], mask=T > 9.5)
+    also = tg.optimize.curve_fit(gauss, T, row, [1.0, 4.0, 1.0], mask=~keep | (T > 9.5))
+    np.testing.assert_array_equal(same.x, also.x)
+    plain = tg.optimize.curve_fit(gauss, T, np.where(keep, row, np.nan), [1.0, 4.0, 1.0], mask=~keep)
+    np.testing.assert_allclose(plain.x, known, rtol=1e-5)

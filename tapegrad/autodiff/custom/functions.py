@@ -10,6 +10,7 @@ from numba.core.dispatcher import Dispatcher
 
 from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.errors import NoForwardModeError, UnsupportedError
+from tapegrad.frontend.array_checks import refuse_subclass
 from tapegrad.frontend.modes import EAGER, NO_MODE, Mode, ModeChange, restoring, thread
 from tapegrad.frontend.tensor import is_tensor
 
@@ -109,6 +110,7 @@ class Functions:
     def as_array(self, role: str, value: Any) -> np.ndarray:
         """Return what a function returned as an array. A constant Tensor stands for its array."""
         if not is_tensor(value):
+            refuse_subclass(value, f"custom op {self.name!r}: what {role} returned")
             return np.asarray(value)
         if not value.constant:
             raise TypeError(

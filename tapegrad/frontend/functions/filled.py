@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.array_checks import refuse_lost_parts, refuse_subclass
 from tapegrad.frontend.creation import example, finished
 from tapegrad.frontend.layouts import in_order
 from tapegrad.frontend.lists import holds_tensors
@@ -57,6 +58,7 @@ def full(
     array(4.)
     """
     if not (is_tensor(fill_value) or holds_tensors(fill_value)):
+        _check_value(fill_value, dtype, "full")
         return finished(np.full(shape, fill_value, dtype, order, device=device), constant)
     return finished(_spread(as_tensor(fill_value, "full"), shape, dtype, order, "full"), constant)
 
@@ -107,6 +109,7 @@ def full_like(
     """
     like = example(a)
     if not (is_tensor(fill_value) or holds_tensors(fill_value)):
+        _check_value(fill_value, like.dtype if dtype is None else dtype, "full_like")
         made = np.full_like(like, fill_value, dtype, order, True, shape, device=device)
         return finished(np.asarray(made), constant)
     extents = like.shape if shape is None else shape
@@ -114,6 +117,12 @@ def full_like(
     return finished(
         _spread(as_tensor(fill_value, "full_like"), extents, target, order, "full_like"), constant
     )
+
+
+def _check_value(value: Any, dtype: Any, name: str) -> None:
+    """Raise for a value of which NumPy would take a part, without its mask or its imaginary part."""
+    refuse_subclass(value, name)
+    refuse_lost_parts(value, dtype, name)
 
 
 def _spread(value: Tensor, shape: Any, dtype: Any, order: Any, name: str) -> Tensor:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.array_checks import real
+
 TOLERANCE = 1e-8
 
 
@@ -20,7 +22,7 @@ def checked_bounds(bounds: Any, size: int, who: str) -> tuple[np.ndarray, np.nda
         bounds = (bounds.lb, bounds.ub)
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ValueError(f"{who}: bounds must be a pair (lower, upper) or a scipy.optimize.Bounds")
-    lower, upper = (np.asarray(bound, np.float64) for bound in bounds)
+    lower, upper = (real(bound, f"{who}: bounds") for bound in bounds)
     for name, bound in (("lower", lower), ("upper", upper)):
         if bound.ndim > 1 or bound.size not in (1, size):
             raise ValueError(f"{who}: {name} bounds of shape {bound.shape} for {size} parameters")

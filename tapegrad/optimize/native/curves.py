@@ -1,6 +1,7 @@
 """`curve_fit`: its arguments checked, its fits done."""
 
 import functools
+import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from tapegrad.errors import name_of
+from tapegrad.frontend.array_checks import real, refuse_subclass
 from tapegrad.optimize.curve_plots import Shown
 from tapegrad.optimize.executors import Blocks, blocks_of, packed
 from tapegrad.optimize.native.arguments import (
@@ -23,6 +26,7 @@ from tapegrad.optimize.native.loops.losses import LOSSES
 from tapegrad.optimize.native.many_fits import FIRST_DAMPING, Found, Task, fit_all
 from tapegrad.optimize.native.models import of_vector, record
 from tapegrad.optimize.native.sharing import checked_threads, reporter
+from tapegrad.pytree import flatten
 from tapegrad.transforms.jit import Jit
 
 _MANY = 200  # fits from which on it pays to compile the model's segments
@@ -36,9 +40,19 @@ def fit(
     sigma: Any,
     absolute_sigma: bool,
     options: dict[str, Any],
-) -> tuple[Found, Shown]:
-    """Fit a model to many sets of data: the results, and what they are drawn of."""
-    data, starts = np.asarray(y, np.float64, order="C"), np.asarray(p0, np.float64)
+) -> tuple[Found, Shown, bool]:
+    """Fit a model to many sets of data, or to one row: the results, what they are drawn of, and whether it is one."""
+    data, mask = _data(y, options.pop("mask", None))
+    starts = _starts(model, p0, options)
+    single = data.ndim == 1 and starts.ndim == 1
+    check_finite = options.pop("check_finite", None)
+    if single if check_finite is None else check_finite:
+        _check_finite(data, mask)
+    if single:
+        data, t = data[None], _times(t)
+        _check_one_dimension(sigma, len(data[0]))
+    else:
+        _refuse_masked(t)
     if data.ndim < 1 or starts.ndim not in (1, 2) or starts.shape[-1] == 0:
         raise ValueError(
             f"curve_fit: Y of shape {data.shape}, P0 of shape {starts.shape}; they must be (m, ...), and (m, k) or (k,)"
@@ -49,7 +63,6 @@ def fit(
     starts = np.ascontiguousarray(np.broadcast_to(starts, (count, size)))
     threads = checked_threads(options.pop("threads", None), "curve_fit")
     progress, executor = options.pop("progress", None), options.pop("executor", None)
-    mask = options.pop("mask", None)
     weights = _weights(data.shape, sigma, mask)
     task = _task(data, starts, weights, absolute_sigma, options)
     found = Found(count, size)
@@ -61,7 +74,64 @@ def fit(
     elif count:
         recorded = record(predict, starts, data.shape[1:])
         fit_all(recorded, task, found, threads, progress)
-    return found, Shown(predict, t, data, sigma, mask)
+    return found, Shown(predict, t, data, sigma, mask), single
+
+
+def _data(y: Any, mask: Any) -> tuple[np.ndarray, Any]:
+    """Return the data in C order, and the mask with the elements that a masked array hides."""
+    if isinstance(y, np.ma.MaskedArray):
+        hidden, y = np.ma.getmaskarray(y), y.filled(0)
+        mask = hidden if mask is None else hidden | real(mask, "curve_fit: mask", None)
+    return np.asarray(real(y, "curve_fit: Y"), order="C"), mask
+
+
+def _starts(model: Callable[..., Any], p0: Any, options: dict[str, Any]) -> np.ndarray:
+    """Return where to start; for `None` SciPy's choice, for as many parameters as the model names."""
+    if p0 is not None:
+        return real(p0, "curve_fit: P0")
+    kinds = [parameter.kind for parameter in inspect.signature(model).parameters.values()]
+    size = (
+        sum(
+            kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            for kind in kinds
+        )
+        - 1
+    )
+    if size < 1 or inspect.Parameter.VAR_POSITIONAL in kinds:
+        raise ValueError(f"curve_fit: {name_of(model)} does not say how many parameters it has; give P0")
+    lower, upper = checked_bounds(options.get("bounds", (-np.inf, np.inf)), size, "curve_fit")
+    with np.errstate(invalid="ignore"):  # inf - inf
+        choices = [(lower + upper) / 2, lower + 1, upper - 1]
+    low, high = np.isfinite(lower), np.isfinite(upper)
+    return np.select([low & high, low, high], choices, 1.0)
+
+
+def _times(t: Any) -> Any:
+    """Return what the model is handed as SciPy converts it: arrays and lists as floats, anything else as it is."""
+    return real(t, "curve_fit: t") if isinstance(t, np.ndarray | list | tuple) else t
+
+
+def _refuse_masked(t: Any) -> None:
+    for leaf in flatten(t)[0]:
+        refuse_subclass(leaf, "curve_fit: t")
+
+
+def _check_one_dimension(sigma: Any, count: int) -> None:
+    if np.ndim(sigma) > 1:
+        raise ValueError(
+            f"curve_fit: sigma of shape {np.shape(sigma)} for one row of {count} points; it must be standard"
+            " deviations. For a covariance matrix C, minimise the residuals linalg.solve_triangular(linalg.cholesky(C),"
+            " model(t, *p) - y, lower=True) by least_squares"
+        )
+
+
+def _check_finite(data: np.ndarray, mask: Any) -> None:
+    """Raise for data that are nan or infinite and not left out, as SciPy does."""
+    counts = np.isfinite(data) if mask is None else np.isfinite(data) | mask
+    if not counts.all():
+        raise ValueError(
+            "curve_fit: Y holds nan or inf; leave them out by mask=~np.isfinite(Y), or pass check_finite=False"
+        )
 
 
 def _fit_elsewhere(executor: Any, common: bytes, task: Task, found: Found, progress: Any) -> None:
@@ -109,8 +179,8 @@ def _weights(shape: tuple[int, ...], sigma: Any, mask: Any) -> np.ndarray | None
     """Return one over `sigma`, and zero where the mask says so; for the points of one fit if those of all are alike."""
     if sigma is None and mask is None:
         return None
-    spread = np.asarray(1.0 if sigma is None else sigma, np.float64)
-    out = np.asarray(False if mask is None else mask)
+    spread = real(1.0 if sigma is None else sigma, "curve_fit: sigma")
+    out = real(False if mask is None else mask, "curve_fit: mask", None)
     if out.dtype != np.bool_:
         raise TypeError(
             f"curve_fit: mask is of dtype {out.dtype}; it must be of bools, True where a point is left out"
@@ -146,7 +216,7 @@ def _task(
     scale = checked_positive(take("f_scale", 1.0), "f_scale", "curve_fit")
     numbers = np.array([*checked_tolerances(tolerances, "curve_fit"), scale, FIRST_DAMPING])
     loss = LOSSES[checked_choice(take("loss", "linear"), LOSSES, "loss", "curve_fit")]
-    most = take("max_nfev", None)
+    most = take("max_nfev", take("maxfev", None))
     most = 100 * size if most is None else int(checked_positive(most, "max_nfev", "curve_fit"))
     refuse(options, "curve_fit")
     rows = data.reshape(len(data), int(np.prod(data.shape[1:])))

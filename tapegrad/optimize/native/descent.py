@@ -8,6 +8,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.optimize import OptimizeResult
 
+from tapegrad.frontend.array_checks import real
 from tapegrad.optimize.executors import Blocks, blocks_of, packed
 from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, checked_positive, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
@@ -86,8 +87,8 @@ def _bounds(bounds: Any, size: int, who: str) -> tuple[np.ndarray, np.ndarray]:
     pairs = list(bounds)
     if len(pairs) != size or not all(len(pair) == 2 for pair in pairs):
         raise ValueError(f"{who}: bounds must be a scipy.optimize.Bounds, or {size} pairs (lower, upper)")
-    lower = np.array([-np.inf if low is None else low for low, _ in pairs], np.float64)
-    upper = np.array([np.inf if high is None else high for _, high in pairs], np.float64)
+    lower = [-np.inf if low is None else low for low, _ in pairs]
+    upper = [np.inf if high is None else high for _, high in pairs]
     return checked_bounds((lower, upper), size, who)
 
 
@@ -279,7 +280,7 @@ def _result(outcomes: Any, number: int, method: str) -> Any:
 
 def checked_starts(starts: Any) -> np.ndarray:
     """Return starts as a matrix with a row for each; there must be one."""
-    found = np.ascontiguousarray(starts, np.float64)
+    found = np.ascontiguousarray(real(starts, "minimize: starts"))
     if found.ndim != 2 or not len(found):
         raise ValueError(
             f"minimize: starts of shape {np.shape(starts)}; they must be a matrix with a row of parameters for each"

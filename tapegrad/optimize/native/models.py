@@ -102,6 +102,7 @@ def record(predict: Jit[..., Any], starts: np.ndarray, shape: tuple[int, ...]) -
     found = np.shape(predict(example))
     if found != shape:
         raise ValueError(
-            f"curve_fit: {name_of(predict)} returned shape {found}, but a row of Y has shape {shape}"
+            f"curve_fit: {name_of(predict)} returned shape {found}, but a row of Y has shape {shape}; Y and P0 of one"
+            " dimension are one fit, as of SciPy, and P0 of shape (len(Y), k) is a fit for each element of Y"
         )
     return Recorded(residuals(predict, example).replayed, example)

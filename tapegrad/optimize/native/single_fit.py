@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tapegrad.errors import name_of
+from tapegrad.frontend.array_checks import real
 from tapegrad.optimize.native.arguments import (
     TOLERANCE,
     check_feasible,
@@ -80,7 +81,7 @@ class FitSettings:
 def _checked_scale(x_scale: Any, size: int) -> np.ndarray | None:
     if x_scale is None or (isinstance(x_scale, str) and x_scale == "jac"):
         return None
-    scale = np.asarray(x_scale, np.float64)
+    scale = real(x_scale, f"{_WHO}: x_scale")
     if scale.ndim > 1 or scale.size not in (1, size) or not np.all((scale > 0) & np.isfinite(scale)):
         raise ValueError(f"{_WHO}: x_scale must be 'jac', or positive numbers, one or {size}")
     return np.broadcast_to(1 / scale, (size,)).copy()
