@@ -8,6 +8,7 @@ order:
     step                           one instruction, as a rule sees it
     elementwise_rules              the partials of the table, applied to Tensors
     structural_rules               derivatives of structural ops that are not linear
+    triangles                      symmetric matrices given by one triangle, for rules
     matrix_rules                   the same of systems of equations, factors and functions of matrices
     ties                           equal eigenvalues and singular values, for the rules of these
     eigenvalue_rules, decomposition_rules  the same of eigenvalues; of other decompositions and determinants

@@ -21,6 +21,7 @@ from tapegrad.autodiff.ties import (
     maximum,
     row,
 )
+from tapegrad.autodiff.triangles import half_of_triangle
 from tapegrad.frontend.functions import reductions
 from tapegrad.frontend.functions.decompositions import eigen_packed, part_of, svdvals
 from tapegrad.frontend.functions.diagonals import diagonal
@@ -59,13 +60,13 @@ def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
         values_bar = ties.shared(values_bar)
     gaps = row(values) - column(values)
     g = (m - transposed(m)) * ties.inverse(2.0 * gaps, ties.tied) + diagonal_matrix(values_bar)
-    return {0: matmul(matmul(transposed(rows), g), rows)}
+    return {0: 2.0 * half_of_triangle(matmul(matmul(transposed(rows), g), rows), bool(p.lower))}
 
 
 def _eigh_forward(step: Step, x_dot: Value) -> Value:
-    p, x_dot = step.params, step.dense(x_dot, 0)
+    p, half = step.params, half_of_triangle(step.dense(x_dot, 0), bool(step.params.lower))
     values, rows, ties = _eigen(step)
-    m = matmul(matmul(rows, (x_dot + transposed(x_dot)) / 2), transposed(rows))
+    m = matmul(matmul(rows, half + transposed(half)), transposed(rows))
     values_dot = diagonal(m, 0, -2, -1)
     if p.vectors:
         with no_grad():

@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad.autodiff.accumulator import Value
 from tapegrad.autodiff.step import Step
+from tapegrad.autodiff.triangles import half_of_triangle
 from tapegrad.frontend.functions import joining, reductions
 from tapegrad.frontend.functions.diagonals import tril, triu
 from tapegrad.frontend.functions.linalg import matmul
@@ -139,12 +140,6 @@ def _slogdet_forward(step: Step, x_dot: Value, *_: None) -> Value:
 # --- Cholesky factors ------------------------------------------------------------------------------------------
 
 
-def _lower_part(x: Tensor) -> Tensor:
-    """Return the lower triangle with half of the diagonal."""
-    n = x.shape[-1]
-    return apply(_MASKED_MULTIPLY, x, (np.tril(np.ones((n, n))) - np.eye(n) / 2).astype(x.dtype))
-
-
 def _by_factor(factor: Tensor, x: Tensor, transpose: bool) -> Tensor:
     """Solve with a lower factor, or with the transposed one."""
     n = factor.shape[-1]
@@ -154,16 +149,15 @@ def _by_factor(factor: Tensor, x: Tensor, transpose: bool) -> Tensor:
 
 def _cholesky_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     factor = step.y
-    inner = _lower_part(matmul(transposed(factor), tril(step.dense(y_bar, -1))))
-    symmetric = (inner + transposed(inner)) / 2
-    left = _by_factor(factor, symmetric, True)
-    return {0: _by_factor(factor, transposed(left), True)}
+    inner = half_of_triangle(matmul(transposed(factor), tril(step.dense(y_bar, -1))), True)
+    left = _by_factor(factor, inner + transposed(inner), True)
+    return {0: half_of_triangle(_by_factor(factor, transposed(left), True), True)}
 
 
 def _cholesky_forward(step: Step, x_dot: Value) -> Value:
-    factor, x_dot = step.y, step.dense(x_dot, 0)
-    left = _by_factor(factor, (x_dot + transposed(x_dot)) / 2, False)
-    return matmul(factor, _lower_part(_by_factor(factor, transposed(left), False)))
+    factor, half = step.y, half_of_triangle(step.dense(x_dot, 0), True)
+    left = _by_factor(factor, half + transposed(half), False)
+    return matmul(factor, half_of_triangle(_by_factor(factor, transposed(left), False), True))
 
 
 # --- LU factors ------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Cholesky factors, ``A = L L^T``, of which the lower triangle of A is read.
 
-The reverse sweep goes through the factorisation backwards (`cholesky_back`; Smith 1995). The cotangent is symmetric, as
-if the function were of ``(A + A^T) / 2``.
+The reverse sweep goes through the factorisation backwards (`cholesky_back`; Smith 1995). The cotangent is that of the
+lower triangle, whose elements stand for those above the diagonal too, where it is zero.
 """
 
 from typing import Any
@@ -25,6 +25,7 @@ from tapegrad.engine.kernels.lapack import (
     info_word,
     libraries,
     put,
+    read_symmetric,
     substitute,
 )
 from tapegrad.engine.kernels.matmul import Matrix, product, transposed
@@ -37,6 +38,7 @@ from tapegrad.engine.kernels.raw_memory import (
     load_record,
     malloc,
     memcpy,
+    memset,
     size_of,
     store_at,
 )
@@ -120,16 +122,30 @@ def _copy_lower(source: int, into: int, n: int, zero: Any) -> None:
 
 
 @noinline
-def _subtract_half(source: int, into: int, count: int, store: int, zero: Any) -> None:
-    """Subtract half of numbers, or write that with the other sign."""
-    half, most, size = spread(0.5, zero), lane_count(zero), size_of(zero)
+def _subtract(source: int, into: int, count: int, store: int, zero: Any) -> None:
+    """Subtract numbers, or write them with the other sign."""
+    most, size = lane_count(zero), size_of(zero)
     whole = count // most
     for k in range(whole):
         before = spread(0, zero) if store else lanes_at(into, k, zero)
-        put_lanes(into, k, before - half * lanes_at(source, k, zero))
+        put_lanes(into, k, before - lanes_at(source, k, zero))
     for k in range(whole * most, count):
         last = zero if store else load_at(into, k * size, zero)
-        store_at(into, k * size, last - load_at(source, k * size, zero) / 2, zero)
+        store_at(into, k * size, last - load_at(source, k * size, zero), zero)
+
+
+@always_inline
+def _subtract_lower(source: int, into: int, n: int, store: int, zero: Any) -> None:
+    """Subtract the lower triangle with half of the diagonal, or write that with the other sign, and zeros above."""
+    size, row = size_of(zero), n * size_of(zero)
+    for i in range(n):
+        _subtract(source, into, i, store, zero)
+        last = zero if store else load_at(into, i * size, zero)
+        store_at(into, i * size, last - load_at(source, i * size, zero) / 2, zero)
+        if store:
+            memset(into + (i + 1) * size, np.int32(0), row - (i + 1) * size)
+        source += row
+        into += row
 
 
 @always_inline
@@ -144,7 +160,7 @@ def _reverse(frame: int, loops: int, routines: Lapack) -> int:
         bar = x_bar if store else scratch + before
         _copy_lower(y_bar, bar, n, zero)
         back_by_blocks(loops, routines.products, by_rows(y, n, n, zero), by_rows(bar, n, n, zero), scratch)
-        _subtract_half(bar, x_bar, n * n, store, zero)
+        _subtract_lower(bar, x_bar, n, store, zero)
         y += bytes_
         y_bar += bytes_
         x_bar += bytes_
@@ -153,13 +169,6 @@ def _reverse(frame: int, loops: int, routines: Lapack) -> int:
 
 
 # --- tangent ---------------------------------------------------------------------------------------------------
-
-
-@noinline
-def _symmetric_part(a: Matrix, into: Matrix, zero: Any) -> None:
-    for i in range(a.rows):
-        for j in range(a.rows):
-            put(into, i, j, (at(a, i, j, zero) + at(a, j, i, zero)) / 2, zero)
 
 
 @noinline
@@ -177,7 +186,7 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
         return OUT_OF_MEMORY
     for _ in range(p.matrices):
         factor, inner = by_rows(y, n, n, zero), by_rows(address, n, n, zero)
-        _symmetric_part(by_rows(x_dot, n, n, zero), inner, zero)
+        read_symmetric(by_rows(x_dot, n, n, zero), one, inner, zero)
         substitute(loops, routines, factor, inner, one, np.int64(0))
         substitute(loops, routines, factor, transposed(inner), one, np.int64(0))
         clear_triangle(inner, np.int64(0), zero)
@@ -202,7 +211,7 @@ def cholesky_forward_f32(frame: int, loops: int) -> int:
 
 
 def cholesky_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the symmetric cotangents of the matrices to X_BAR[0]."""
+    """Add (STORE: write) the cotangents of the lower triangles to X_BAR[0]."""
     return _reverse(frame, loops, F64)
 
 

@@ -2,7 +2,7 @@
 
 The result is, for each matrix, its eigenvalues w and behind them its eigenvectors, a row each. With ``M = V^T V_bar``
 the cotangent is ``V G V^T``, where G has w_bar on its diagonal and ``(M - M^T) / (2 (w_j - w_i))`` elsewhere (Giles
-2008). It is symmetric, as if the function were of ``(A + A^T) / 2``.
+2008). Each element of the triangle that is read stands for its mirror image too, and has the sum of both cotangents.
 
 Equal eigenvalues have no eigenvectors of their own. If only eigenvalues are asked for, they share their cotangent
 equally. Otherwise a pair of them has to be out of the function: it must not matter which basis of their space was
@@ -25,6 +25,7 @@ from tapegrad.engine.kernels.lapack import (
     UPPER,
     VECTORS,
     Lapack,
+    add_to_triangle,
     at,
     by_columns,
     by_rows,
@@ -32,6 +33,7 @@ from tapegrad.engine.kernels.lapack import (
     info_word,
     libraries,
     put,
+    read_symmetric,
 )
 from tapegrad.engine.kernels.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.raw_memory import (
@@ -42,7 +44,6 @@ from tapegrad.engine.kernels.raw_memory import (
     load_i64,
     load_record,
     malloc,
-    memset,
     size_of,
 )
 from tapegrad.engine.kernels.status import NOT_CONVERGED, NOT_DIFFERENTIABLE, OUT_OF_MEMORY
@@ -214,8 +215,8 @@ def _inner_cotangent(m: Matrix, g: Matrix, w: Matrix, close: float, zero: Any) -
 
 
 @noinline
-def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, scratch: int, p: Any) -> bool:
-    """Add the cotangent of one matrix; whether it is determined."""
+def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, scratch: int, p: Any) -> bool:
+    """Write the cotangent of one matrix behind `scratch`'s first matrix; whether it is determined."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
     w, rows = by_rows(y, n, 1, zero), by_rows(y + n * size, n, n, zero)
     rows_bar, write = by_rows(y_bar + n * size, n, n, zero), np.int64(1)
@@ -230,7 +231,7 @@ def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, s
         share(g, w, close, zero)
     _inner_cotangent(m, g, w, close, zero)
     product(loops, products, g, rows, m, write)
-    product(loops, products, transposed(rows), m, into, np.int64(0))
+    product(loops, products, transposed(rows), m, g, write)
     return True
 
 
@@ -238,16 +239,16 @@ def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, s
 def _reverse(frame: int, loops: int, routines: Lapack) -> int:
     p, y, y_bar = load_record(load_i64(frame, PARAMS), EighParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
     x_bar, n, zero, status = load_i64(frame, X_BAR), p.n, routines.zero, 0
-    bytes_ = n * n * size_of(zero)
-    if load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.matrices * bytes_)
+    bytes_, store = n * n * size_of(zero), load_i64(frame, STORE) & 1
     scratch = malloc(2 * bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
+    symmetric = by_rows(scratch + bytes_, n, n, zero)
     for _ in range(p.matrices):
-        if not _cotangent(loops, routines, y, y_bar, by_rows(x_bar, n, n, zero), scratch, p):
+        if not _cotangent(loops, routines, y, y_bar, scratch, p):
             status = NOT_DIFFERENTIABLE
             break
+        add_to_triangle(symmetric, by_rows(x_bar, n, n, zero), p.lower, store, zero)
         x_bar += bytes_
         y += _result_bytes(n, zero)
         y_bar += _result_bytes(n, zero)
@@ -286,9 +287,7 @@ def _tangent_of(
     w, rows, close = by_rows(y, n, 1, zero), by_rows(y + n * size, n, n, zero), 0.0
     m, g = by_rows(scratch, n, n, zero), by_rows(scratch + n * n * size, n, n, zero)
     close = _closest(w, zero)
-    for i in range(n):
-        for j in range(n):
-            put(m, i, j, (at(x_dot, i, j, zero) + at(x_dot, j, i, zero)) / 2, zero)
+    read_symmetric(x_dot, p.lower, m, zero)
     product(loops, products, rows, m, g, write)
     product(loops, products, g, transposed(rows), m, write)
     if p.vectors:
@@ -335,7 +334,7 @@ def eigh_forward_f32(frame: int, loops: int) -> int:
 
 
 def eigh_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the symmetric cotangents of the matrices to X_BAR[0]."""
+    """Add (STORE: write) the cotangents of the triangles to X_BAR[0]."""
     return _reverse(frame, loops, F64)
 
 

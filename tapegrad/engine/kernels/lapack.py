@@ -173,6 +173,33 @@ def clear_triangle(a: Matrix, lower: int, zero: Any) -> None:
             put(a, i, j, zero, zero)
 
 
+# --- symmetric matrices given by one triangle -------------------------------------------------------------------
+
+
+@noinline
+def read_symmetric(a: Matrix, lower: int, into: Matrix, zero: Any) -> None:
+    """Write the symmetric matrix that one triangle of `a` stands for."""
+    for i in range(a.rows):
+        for j in range(i + 1):
+            value = at(a, i, j, zero) if lower else at(a, j, i, zero)
+            put(into, i, j, value, zero)
+            put(into, j, i, value, zero)
+
+
+@noinline
+def add_to_triangle(source: Matrix, into: Matrix, lower: int, store: int, zero: Any) -> None:
+    """Add (store: write) the cotangent of a symmetric matrix to the triangle that was read, which stands for both."""
+    for i in range(source.rows):
+        for j in range(source.rows):
+            value = zero
+            if (j <= i) if lower else (j >= i):
+                value = at(source, i, j, zero)
+                value = value if i == j else value + value
+            elif store == 0:
+                continue
+            put(into, i, j, value if store else at(into, i, j, zero) + value, zero)
+
+
 # --- LU factors, with row exchanges behind the triangles -------------------------------------------------------
 
 

@@ -3,10 +3,13 @@
 import math
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.elementwise import where
 from tapegrad.frontend.functions.joining import concatenate
 from tapegrad.frontend.functions.linalg import matmul
-from tapegrad.frontend.functions.matrices import matrices, square
+from tapegrad.frontend.functions.matrices import matrices, square, transposed
 from tapegrad.frontend.record_structural import record_packed
 from tapegrad.frontend.shape import packed_part, swapaxes
 from tapegrad.frontend.tensor import Tensor, view_of
@@ -55,6 +58,13 @@ def columns_of(packed: Tensor, first: int, rows: int, columns: int) -> Tensor:
     return view_of(packed, lines.reshape((*array.shape[:-1], columns, rows)).swapaxes(-1, -2))
 
 
+def by_lower_triangle(a: Any, name: str) -> Tensor:
+    """Return the symmetric matrices that the lower triangles of an operand stand for."""
+    x = square(a, name)
+    symmetric: Tensor = where(np.tri(x.shape[-1], dtype=bool), x, transposed(x))
+    return symmetric
+
+
 # --- eigenvalues -----------------------------------------------------------------------------------------------
 
 
@@ -96,11 +106,12 @@ def eigh(a: Any, UPLO: Literal["L", "U"] = "L") -> EighResult:  # noqa: N803  Nu
 
     Notes
     -----
-    Although one triangle is read, derivatives are those of a function of ``(a + a.T) / 2``: a gradient is symmetric
-    [1]_. A vector is determined up to its sign, and vectors of equal eigenvalues up to a rotation; a function of them
-    is differentiable there if it depends on their space alone, as a projection to all of it does. For other functions
-    of equal eigenvalues, and for any whose value depends on both eigenvalues and vectors in more than a common
-    multiple, the derivative raises. `eigvalsh` has derivatives everywhere: equal eigenvalues share theirs equally.
+    Derivatives are by the triangle that is read, whose elements stand for those of the other one too: there a gradient
+    is zero [1]_. A vector is determined up to its sign, and vectors of equal eigenvalues up to a rotation; a function
+    of them is differentiable there if it depends on their space alone, as a projection to all of it does. For other
+    functions of equal eigenvalues, and for any whose value depends on both eigenvalues and vectors in more than a
+    common multiple, the derivative raises. `eigvalsh` has derivatives everywhere: equal eigenvalues share theirs
+    equally.
 
     References
     ----------
@@ -148,8 +159,8 @@ def eigvalsh(a: Any, UPLO: Literal["L", "U"] = "L") -> Tensor:  # noqa: N803  Nu
 
     Notes
     -----
-    Where eigenvalues are equal, functions that treat them alike have their derivatives. For other functions they share
-    theirs equally.
+    Derivatives are by the triangle that is read, as those of `eigh`. Where eigenvalues are equal, functions that treat
+    them alike have their derivatives. For other functions they share theirs equally.
 
     Examples
     --------
@@ -272,7 +283,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     compute_uv : bool, default True
         Whether to return U and Vh.
     hermitian : bool, default False
-        Whether the matrices are symmetric. It is of no effect for Tensors.
+        Take the matrices for symmetric: their lower triangles are read.
 
     Returns
     -------
@@ -307,7 +318,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     >>> s
     Tensor([3., 2.])
     """
-    x = matrices(a, "numpy.linalg.svd")
+    x = by_lower_triangle(a, "numpy.linalg.svd") if hermitian else matrices(a, "numpy.linalg.svd")
     if not compute_uv:
         return singular_values(x, "numpy.linalg.svd")
     m, n = x.shape[-2:]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions import norms, reductions
-from tapegrad.frontend.functions.decompositions import svdvals
+from tapegrad.frontend.functions.decompositions import by_lower_triangle, svdvals
 from tapegrad.frontend.functions.linalg import matmul
 from tapegrad.frontend.functions.matrices import count_of, inverse, matrices, record, square
 from tapegrad.frontend.functions.predicates import matrix_rank
@@ -43,7 +43,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     rcond : float or array_like, optional
         Singular values up to this part of the largest one are taken for zero; 1e-15 by default.
     hermitian : bool, default False
-        Whether the matrices are symmetric. It is of no effect for Tensors.
+        Take the matrices for symmetric: their lower triangles are read.
     rtol : float or array_like, optional
         The same as `rcond`; for None, ``max(m, n)`` times the distance of 1 from the next number.
 
@@ -75,7 +75,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     Tensor([[0.5, 0. ],
             [0. , 0. ]])
     """
-    x = matrices(a, "numpy.linalg.pinv")
+    x = by_lower_triangle(a, "numpy.linalg.pinv") if hermitian else matrices(a, "numpy.linalg.pinv")
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError("numpy.linalg.pinv: `rtol` and `rcond` can't be both set.")
     if rcond is None:

@@ -37,8 +37,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
 
     Notes
     -----
-    Although one triangle is read, derivatives are those of a function of ``(a + a.T) / 2``: a gradient is symmetric.
-    The reverse sweep goes through the factorisation backwards, by blocks [1]_.
+    Derivatives are by the triangle that is read, whose elements stand for those of the other one too: there a gradient
+    is zero. The reverse sweep goes through the factorisation backwards, by blocks [1]_.
 
     References
     ----------
@@ -54,8 +54,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
             [1., 2.]])
     >>> factor.sum().backward()
     >>> a.grad
-    array([[0.1875, 0.125 ],
-           [0.125 , 0.25  ]])
+    array([[0.1875, 0.    ],
+           [0.25  , 0.25  ]])
     """
     return _factor(a, not upper, "numpy.linalg.cholesky")
 
