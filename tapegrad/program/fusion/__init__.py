@@ -14,6 +14,7 @@ In reading order, which is the way that a stream takes:
     repeats                        unrolled loops, whose groups are to be alike
     segments                       a group without addresses, and what of it goes to memory
     groups_to_segments             all of that for a stream
+    outside                        made-up addresses for the arrays outside of a program
     recipes                        how streams were fused, on disk
     shown                          segments as text
     streams                        streams in which segments stand in the place of rows

@@ -73,17 +73,6 @@ def seed_counts(stream: InstructionStream) -> np.ndarray:
     return found
 
 
-def further_tangents(stream: InstructionStream) -> list[int]:
-    """The addresses of all tangents that the frames of rows with several of them do not name."""
-    found = []
-    for words in stream.frames[_several_tangents(stream)].tolist():
-        seeds, *steps = seeds_of(TANGENT, words)
-        if seeds <= MOST_SEEDS:
-            bases = zip(words[word.X_BAR : word.Y_BAR + 1], steps, strict=True)
-            found += [base + k * step for base, step in bases if base for k in range(1, seeds)]
-    return found
-
-
 def loops_of(stream: InstructionStream) -> list[int]:
     """The words of the outer loops of all rows, and of several tangents."""
     found: list[int] = []

@@ -1,8 +1,8 @@
-"""How streams were fused, on disk: the pass and the compiler have run once for programs that look alike.
+"""Recipes: how the streams of a program were fused, on disk, so that pass and compiler run once for programs alike.
 
-Programs look alike where their rows are of the same ops and their frames the same, but for what lies outside of the
-program: arrays are named by the order in which they are met. As with the other files of the cache folder, what cannot
-be read is made anew, and what cannot be written is done without.
+Programs are alike if fusion reads the same of them: ops, frames in which arrays outside have made-up addresses
+(`outside`), loops, and the blocks of the workspace. A recipe has the made-up addresses too. As with the other files of
+the cache folder, what cannot be read is made anew, and what cannot be written is done without.
 """
 
 import functools
@@ -16,12 +16,11 @@ import numpy as np
 from tapegrad.engine.emitter import objects
 from tapegrad.engine.emitter.target import host
 from tapegrad.engine.kernels import frame as word
-from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
 from tapegrad.engine.runtime import cache, cache_files
-from tapegrad.engine.runtime.pace import giving_way
-from tapegrad.program.fusion.nests import further_tangents, loops_of
+from tapegrad.errors import IllegalTapeError
+from tapegrad.program.fusion.nests import loops_of
 from tapegrad.program.fusion.segments import Bound
-from tapegrad.program.stream import MADE_UP, InstructionStream
+from tapegrad.program.stream import InstructionStream
 
 Units = list[int | Bound]
 
@@ -32,7 +31,7 @@ class Recipe(NamedTuple):
     Attributes
     ----------
     units
-        The rows and segments of each.
+        The rows and segments of each; arrays outside of the program are at made-up addresses (`outside`).
     added
         The bytes of each block of the workspace that segments need beside those of the rows.
     """
@@ -41,96 +40,45 @@ class Recipe(NamedTuple):
     added: list[int]
 
 
-_PASSES = (
-    "rows",
-    "nests",
-    "columns",
-    "extremes",
-    "accesses",
-    "dependences",
-    "grouping",
-    "recomputed",
-    "repeats",
-    "segments",
-    "spaces",
-    "groups_to_segments",
-    "recipes",
-)
+_READ = ("engine/kernel_table.py", "program/memory_plan.py", "program/stream.py")  # beside tables and passes
 
 
 @functools.cache
 def _sources() -> bytes:
-    """What the passes and the emitter are, in short."""
-    folder = Path(__file__).parent
+    """Digest of all that decides how a program is fused, but for the program."""
+    package = Path(__file__).parents[2]
+    folders = (Path(__file__).parent, package / "ops")
     state = hashlib.sha256(objects.digest(host()).encode())
-    for name in _PASSES:
-        state.update((folder / f"{name}.py").read_bytes())
+    for file in [
+        *(file for each in folders for file in sorted(each.rglob("*.py"))),
+        *(package / name for name in _READ),
+    ]:
+        state.update(file.name.encode() + b"\0" + file.read_bytes())
     return state.digest()
 
 
-class Outside:
-    """The arrays outside of a program that its rows read, by their order.
+def key_of(streams: Sequence[InstructionStream], others: Sequence[int] | np.ndarray) -> str:
+    """Return the name of a program's recipe: a digest of all that fusion reads.
 
     Parameters
     ----------
     streams
-        The streams of the program.
+        The streams of the program, arrays outside of it at made-up addresses.
+    others
+        What else decides how it is fused.
     """
-
-    def __init__(self, streams: Sequence[InstructionStream]) -> None:
-        self._frames = np.concatenate([stream.frames for stream in streams])
-        self._streams = streams
-        named = self._frames[:, word.X : word.Y_BAR + 1]
-        further = [address for stream in streams for address in further_tangents(stream)]
-        self._operands = np.concatenate([named.reshape(-1), np.array(further, np.int64)])
-        self._given = (self._operands > 0) & (self._operands < MADE_UP)
-        self.addresses, first, self._numbers = np.unique(
-            self._operands[self._given], return_index=True, return_inverse=True
-        )
-        order = np.argsort(first)
-        self.addresses = self.addresses[order]
-        self._numbers = np.argsort(order)[self._numbers]
-
-    def key(self, others: Sequence[int]) -> str:
-        """Name of the program's recipe; `others` is what else decides how it is fused."""
-        frames, operands = self._frames.copy(), self._operands.copy()
-        operands[self._given] = -1 - self._numbers
-        frames[:, word.X : word.Y_BAR + 1] = 0
+    state = hashlib.sha256(_sources())
+    for stream in streams:
+        frames = stream.frames.copy()
         frames[:, word.OUTER] = frames[:, word.OUTER] != 0
         frames[:, word.PARAMS] = frames[:, word.PARAMS] != 0
-        state = hashlib.sha256(_sources())
-        state.update(frames.tobytes())
-        state.update(operands.tobytes())
-        state.update(
-            np.array([words for each in self._streams for words in loops_of(each)], np.int64).tobytes()
-        )
-        for stream in self._streams:
-            clears = (stream.op < 0) & (stream.kernels != 0)
-            for column in (stream.op, stream.variant, stream.direction, clears):
-                state.update(column.astype(np.int64).tobytes())
-            state.update(len(stream).to_bytes(8, "little"))
-        state.update(np.array(others, np.int64).tobytes())
-        return f"program.{state.hexdigest()[:32]}"
-
-    def numbered(self, units: Units) -> Units:
-        """Units with the numbers of outside arrays in place of their addresses."""
-        number_of = {address: number for number, address in enumerate(self.addresses.tolist())}
-        return [unit if isinstance(unit, int) else _exchanged(unit, number_of) for unit in giving_way(units)]
-
-    def addressed(self, units: Units) -> Units:
-        """The same backwards."""
-        address_of = dict(enumerate(self.addresses.tolist()))
-        return [unit if isinstance(unit, int) else _exchanged(unit, address_of) for unit in units]
-
-
-def _exchanged(bound: Bound, other: dict[int, int]) -> Bound:
-    words = list(bound.words)
-    first = COUNTS + len(bound.segment.counts)
-    for number in range(first, first + bound.segment.addresses):
-        at = word_of(number)
-        if words[at] < MADE_UP:
-            words[at] = other[words[at]]
-    return bound._replace(words=words)
+        clears = (stream.op < 0) & (stream.kernels != 0)
+        loops = np.array(loops_of(stream), np.int64)
+        for column in (frames, stream.op, stream.variant, stream.direction, clears, loops):
+            state.update(len(column).to_bytes(8, "little"))
+            state.update(column.astype(np.int64, copy=False).tobytes())
+    state.update(np.array(others, np.int64).tobytes())
+    return f"program.{state.hexdigest()[:32]}"
 
 
 def _outline(streams: Sequence[InstructionStream]) -> str:
@@ -148,24 +96,38 @@ def may_know(streams: Sequence[InstructionStream]) -> bool:
 
 
 def read(key: str) -> Recipe | None:
-    """How the streams of a program were fused; `None` if nobody has done so."""
+    """Return how the streams of a program were fused; `None` if that is not known."""
     folder = cache.folder()
     if folder is None:
         return None
     try:
         found = cache_files.read(folder / key)
+        return None if found is None else Recipe(*found)
     except Exception:  # a damaged file can raise anything
         return None
-    return None if found is None else Recipe(*found)
 
 
 def write(key: str, streams: Sequence[InstructionStream], recipe: Recipe) -> None:
-    """Keep how the streams of a program were fused."""
+    """Keep how the streams of a program were fused. A failure costs the recipe, and is said on stderr."""
     folder = cache.folder()
     if folder is None:
         return
     try:
         cache_files.write(folder / key, tuple(recipe))
         cache_files.write(folder / _outline(streams), ())
-    except OSError as error:
-        cache.complaints.make(f"the cache folder {folder} cannot be written", error)
+    except Exception as error:  # nothing that happens to a file is a reason not to run what it describes
+        cache.complaints.make(f"how a program was fused cannot be kept in {folder}", error)
+
+
+def check(key: str, known: Recipe, made: Recipe) -> None:
+    """Raise if a recipe is not what fusion makes of the program.
+
+    Raises
+    ------
+    IllegalTapeError
+        Naming the file.
+    """
+    if known != made:
+        raise IllegalTapeError(
+            f"the recipe {key} in {cache.folder()} says how another program was fused; delete the file"
+        )

@@ -25,6 +25,7 @@ from tapegrad.engine.emitter.segment import (
 )
 from tapegrad.engine.emitter.segment_rows import op_of
 from tapegrad.engine.kernels.segment_frame import COUNTS, TURNS, word_of
+from tapegrad.program.fusion.outside import located
 from tapegrad.program.fusion.rows import BYTES
 from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.spec import JACREV, JVP, VALUE_AND_GRAD, ProgramSpec
@@ -44,11 +45,14 @@ class Placed(NamedTuple):
         The segment, and the words of its frame.
     instructions, directions
         For each of its rows the instruction of the tape, -1 for none, and the direction of its kernel.
+    outside
+        The addresses of the arrays outside of the program, which have made-up ones in the words.
     """
 
     bound: Bound
     instructions: list[int]
     directions: list[int]
+    outside: list[int]
 
 
 class InProgram(NamedTuple):
@@ -237,15 +241,23 @@ class _Names:
         segment, words = self._bound.segment, self._bound.words
         address = words[word_of(COUNTS + len(segment.counts) + line.address)]
         if address < MADE_UP:
-            return self._outside.get(address) or self._next("a")
+            array, offset = located(address)
+            name = self._outside.get(self._shown.placed.outside[array]) or self._next("a")
+            return self._part(name, line, offset) if offset else name
         area, offset = address >> RANGE_SHIFT, address & ((1 << RANGE_SHIFT) - 1)
         if area < 2:
             return self._next("m")
-        first, count, size = offset // BYTES[line.dtype], self._count(line), self._shown.sizes[area - 2]
         name = self._binding(area - 2)
-        if count * self._steps(line) == size:
+        if self._count(line) * self._steps(line) == self._shown.sizes[area - 2]:
             return name
-        return f"{name}@{first}" if segment.loops else f"{name}[{first}:{first + count}]"
+        return self._part(name, line, offset)
+
+    def _part(self, name: str, line: Line, offset: int) -> str:
+        """Return the name of a part of an array that begins after so many bytes."""
+        first = offset // BYTES[line.dtype]
+        if self._bound.segment.loops:
+            return f"{name}@{first}"
+        return f"{name}[{first}:{first + self._count(line)}]"
 
     def _steps(self, line: Line) -> int:
         """How many steps of the outer loops lead a line to other elements."""

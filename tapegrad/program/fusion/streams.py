@@ -14,9 +14,11 @@ from tapegrad.engine.kernels.segment_frame import COUNTS, SHARED, TURNS, word_of
 from tapegrad.engine.runtime.pace import giving_way
 from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
 from tapegrad.engine.sweep.segment_chunks import BY_STEPS, IS_SEGMENT, description
+from tapegrad.engine.verify import switch
 from tapegrad.program.fusion import recipes
 from tapegrad.program.fusion.accesses import rows_of
 from tapegrad.program.fusion.groups_to_segments import fuse
+from tapegrad.program.fusion.outside import Outside, located, range_of
 from tapegrad.program.fusion.rows import Row
 from tapegrad.program.fusion.segments import Bound
 from tapegrad.program.fusion.shown import Placed
@@ -50,7 +52,8 @@ class Memory:
     def around(self, address: int) -> _Span:
         """The bytes of the block or the binding that an address lies in."""
         if address < MADE_UP:
-            return 0, MADE_UP
+            array, _ = located(address)
+            return range_of(array)
         if address >> RANGE_SHIFT != WORKSPACE >> RANGE_SHIFT:
             start = address >> RANGE_SHIFT << RANGE_SHIFT
             return start, start + _BINDING_BYTES
@@ -80,20 +83,29 @@ def fused(
     only_if_known
         Whether to do nothing, and return `None`, where that has not been done before.
     """
-    outside = recipes.Outside([each.stream for each in streams])
-    key = outside.key([*kept, *(int(each.runs_again) for each in streams), blocks.end])
-    known = recipes.read(key)
-    if known is not None:
-        blocks.new(known.added)
-        units = [outside.addressed(each) for each in known.units]
-    elif only_if_known:
+    outside = Outside([each.stream for each in streams])
+    apart = [Loose(own, each.runs_again) for own, each in zip(outside.streams, streams, strict=True)]
+    again = [int(each.runs_again) for each in streams]
+    key = recipes.key_of(outside.streams, np.concatenate([[len(kept)], kept, again, blocks.bytes]))
+    recipe = recipes.read(key)
+    if recipe is None and only_if_known:
         return None
+    if recipe is None:
+        recipe = _recipe(apart, blocks, kept)
+        recipes.write(key, outside.streams, recipe)
+    elif switch.on:
+        recipes.check(key, recipe, _recipe(apart, blocks, kept))
     else:
-        memory = Memory(blocks)
-        units = _fused(streams, memory, kept)
-        bound = [each.stream for each in streams]
-        recipes.write(key, bound, recipes.Recipe([outside.numbered(each) for each in units], memory.added))
-    return [_assembled(each.stream, found) for each, found in zip(streams, units, strict=True)]
+        blocks.new(recipe.added)
+    return [
+        _assembled(each.stream, units, outside) for each, units in zip(streams, recipe.units, strict=True)
+    ]
+
+
+def _recipe(streams: list[Loose], blocks: Blocks, kept: list[int]) -> recipes.Recipe:
+    """Fuse streams, and add the blocks that segments need."""
+    memory = Memory(blocks)
+    return recipes.Recipe(_fused(streams, memory, kept), memory.added)
 
 
 def _fused(streams: list[Loose], memory: Memory, kept: list[int]) -> list[recipes.Units]:
@@ -108,7 +120,7 @@ def _fused(streams: list[Loose], memory: Memory, kept: list[int]) -> list[recipe
         def is_read(start: int, stop: int) -> bool:
             block = memory.around(start)[0]
             spans = [*results, *(span for each in others for span in each.get(block, ()))]
-            return start >> RANGE_SHIFT > WORKSPACE >> RANGE_SHIFT or any(
+            return start >> RANGE_SHIFT != WORKSPACE >> RANGE_SHIFT or any(
                 first < stop and start < last for first, last in spans
             )
 
@@ -128,9 +140,10 @@ def _spans(rows: list[Row], memory: Memory) -> dict[int, set[_Span]]:
     return found
 
 
-def _assembled(stream: InstructionStream, units: recipes.Units) -> InstructionStream:
+def _assembled(stream: InstructionStream, units: recipes.Units, outside: Outside) -> InstructionStream:
     """The rows of a stream, and segments, in order. A frame that is too long for a row goes on in the next."""
-    segments = [_row_of(unit) for unit in giving_way(units) if not isinstance(unit, int)]
+    bound = [unit for unit in units if not isinstance(unit, int)]
+    segments = [_row_of(outside.addressed(each)) for each in giving_way(bound)]
     order: list[int] = []
     place = len(stream)
     for unit in units:
@@ -141,13 +154,13 @@ def _assembled(stream: InstructionStream, units: recipes.Units) -> InstructionSt
             order += range(place, place + length)
             place += length
     found = joined([stream, *segments]).taking(order)
-    found.segments = [_placed(stream, unit) for unit in giving_way(units) if not isinstance(unit, int)]
+    found.segments = [_placed(stream, each, outside) for each in giving_way(bound)]
     return found
 
 
-def _placed(stream: InstructionStream, bound: Bound) -> Placed:
+def _placed(stream: InstructionStream, bound: Bound, outside: Outside) -> Placed:
     rows = list(bound.rows)
-    return Placed(bound, stream.number[rows].tolist(), stream.direction[rows].tolist())
+    return Placed(bound, stream.number[rows].tolist(), stream.direction[rows].tolist(), outside.addresses)
 
 
 def _row_of(bound: Bound) -> InstructionStream:
