@@ -5,14 +5,15 @@ afterwards. The source of functions that write is therefore rewritten before it 
 """
 
 import ast
+import copy
 import dis
 import inspect
 import operator
-import textwrap
 import types
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.engine.runtime.definitions import definition
 from tapegrad.frontend.shape import contiguous
 from tapegrad.frontend.tensor import is_tensor
 
@@ -37,24 +38,20 @@ def rewritten(function: Any) -> types.CodeType:
     Raises
     ------
     TypeError
-        If the source of the function cannot be read.
+        If the source of the function cannot be read, or is no longer that of its code.
     """
-    try:
-        lines, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError):
-        tree, first = ast.Module([], []), 1
-    found = next((node for node in tree.body if isinstance(node, ast.FunctionDef)), None)
-    if found is None or found.name != function.__name__:
+    tree = definition(function)
+    if tree is None:
         raise TypeError(
-            f"the @njit function {function.__qualname__} writes in place, and its source cannot be read, which"
-            " is needed to record it; define it by def in a file"
+            f"the @njit function {function.__qualname__} writes in place, and its source, which is needed to record"
+            " it, cannot be read or has changed since it was imported; define it by def in a file, and start Python"
+            " anew or reload the module after a change of that file"
         )
+    found = copy.deepcopy(tree)
     found.decorator_list, found.returns = [], None
     outer = _inside_of(function.__code__.co_freevars, _Rewriter().visit(found))
-    ast.increment_lineno(outer, first - 1)
     compiled = compile(ast.fix_missing_locations(outer), function.__code__.co_filename, "exec")
-    return _code_named(function.__name__, compiled)
+    return _code_named(found.name, compiled)
 
 
 def _inside_of(names: tuple[str, ...], function: ast.stmt) -> ast.Module:

@@ -1,7 +1,10 @@
 """Plain functions that are translated without Numba compute what they compute in Python."""
 
+import ctypes
 import importlib
 import math
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,7 +28,13 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.runtime import cache
-from tapegrad.engine.runtime.compiler import ENTRY_POINTS, entry_point, inline_njit, shared_njit
+from tapegrad.engine.runtime.compiler import (
+    ENTRY_POINTS,
+    compile_kernel,
+    entry_point,
+    inline_njit,
+    shared_njit,
+)
 from tapegrad.engine.runtime.plain import values, whole
 from tapegrad.engine.runtime.plain.parts import part
 
@@ -346,3 +355,56 @@ def test_the_engines_own_functions_are_translated() -> None:
 
 def _cells(function: Any) -> Any:
     return zip(function.__code__.co_freevars, function.__closure__, strict=True)
+
+
+# --- without the translator --------------------------------------------------------------------------------------
+
+
+class _Failing:
+    def __call__(self, *_: Any) -> Any:
+        raise AttributeError("no attribute '_defn'")
+
+
+@pytest.mark.parametrize("place", ["_description", "_module", "_fill", "part"])
+def test_where_the_translator_fails_numba_compiles_and_stderr_says_so_once(
+    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(whole, place, _Failing())
+    monkeypatch.setattr(whole, "complaint", whole.Complaint())
+    for function in (divided, arithmetic):
+        monkeypatch.setattr(sys.modules[__name__], function.__name__, function)
+        assert entry_point()(function)(7, 2) == _bare(function)(7, 2)
+    said = [line for line in capsys.readouterr().err.splitlines() if "translator" in line]
+    assert len(said) == 1
+    assert f"{__name__}.divided (AttributeError: no attribute '_defn'); Numba" in said[0]
+
+
+def test_kernels_are_compiled_by_numba_where_the_translator_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "part", _Failing())
+    monkeypatch.setattr(whole, "complaint", whole.Complaint())
+    address = compile_kernel(divided)
+    assert ctypes.CFUNCTYPE(*[ctypes.c_int64] * 3)(address)(7, 2) == 4
+
+
+def test_a_switch_leaves_everything_to_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "TRANSLATES", False)
+    monkeypatch.setattr(whole, "part", _Failing())
+    monkeypatch.setattr(sys.modules[__name__], "arithmetic", arithmetic)
+    assert whole.translated(arithmetic, (whole.types.int64,) * 2, 0) is None
+    expected = _bare(arithmetic)(7, 2)
+    assert entry_point()(arithmetic)(7, 2) == expected
+
+
+def test_the_switch_is_of_the_environment_and_has_a_cache_of_its_own() -> None:
+    program = (
+        "from tapegrad.engine.runtime import cache, switches; print(switches.TRANSLATES, cache.digest())"
+    )
+    said = {}
+    for value in ("0", "1", ""):
+        environment = {**os.environ, "TAPEGRAD_TRANSLATE": value}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        )
+        said[value] = done.stdout.split()
+    assert [said["0"][0], said["1"][0], said[""][0]] == ["False", "True", "False"]
+    assert said["0"][1] == said[""][1] != said["1"][1]

@@ -1,7 +1,10 @@
 """Functions of Numba's are recorded from their Python source, with the functions that they call."""
 
+import importlib
 import math
+import sys
 from math import exp
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -173,3 +176,21 @@ def test_what_python_cannot_trace_says_what_to_write() -> None:
 def test_what_numba_keeps_of_a_function_is_not_gone_through() -> None:
     """It leads to all that Numba has compiled, which took half a minute after some thousand functions."""
     assert list(inside(_soft)) == [_soft.py_func]
+
+
+def test_functions_that_write_are_recorded_as_they_were_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are recorded from their text, which may have been changed since."""
+    text = "import numba\n\n@numba.njit\ndef total(x):\n    y = x.copy()\n    y[0] = 5.0\n    return y.sum() * 2.0\n"
+    file = tmp_path / "edited_kernel.py"
+    file.write_text(text)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    total = importlib.import_module("edited_kernel").total
+    monkeypatch.delitem(sys.modules, "edited_kernel")
+    file.write_text(text.replace("* 2.0", "* 3.0"))
+    with pytest.raises(TypeError, match="has changed since it was imported"):
+        tg.grad(total)(np.ones(3))
+    file.write_text(text)
+    np.testing.assert_array_equal(tg.grad(total)(np.ones(3)), [0.0, 2.0, 2.0])

@@ -39,12 +39,9 @@ class _Library(JITCodeLibrary):
     ----------
     shared
         The names of functions with machine code of their own that it calls.
-    keeps_large_parts
-        Whether large parts stay functions, wherever they are called.
     """
 
     shared: tuple[str, ...] = ()
-    keeps_large_parts = False
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
@@ -123,7 +120,6 @@ class _Whole(_Library):
         """Link, optimise, and make machine code."""
         libraries = list(_with_parts(self._linking_libraries, set()))
         for library in libraries:
-            self._reload_init.update(library._reload_init)
             self._final_module.link_in(_module(library), preserve=True)
         self._linking_libraries.clear()
         super().finalize()
@@ -147,10 +143,8 @@ class _PlainWhole(_Whole):
     """The same without what makes long loops faster: here they are over dimensions and operands.
 
     It takes half the time, and what it makes is as fast. LLVM would put each part that is called once where it is
-    called, and needs far more time for a large function than for several small ones.
+    called, and needs far more time for a large function than for several small ones: large parts are not inlined.
     """
-
-    keeps_large_parts = True
 
     def _optimize_final_module(self) -> None:
         tuning = binding.create_pipeline_tuning_options(speed_level=1)

@@ -4,6 +4,7 @@ In reading order:
 
     compiler                       entry points, helpers and kernels
     plain                          functions of numbers, translated without Numba
+    definitions                    syntax trees of functions, if files still say what was imported
     fast_calls                     how Python calls an entry point
     python_code                    functions of Python's C interface, written as LLVM's instructions
     array_calls, callable_type     calls with arrays, and of objects that keep such a function, without Python
@@ -14,6 +15,7 @@ In reading order:
     pace                           work in the background that leaves Python to others
     interpreter, processors        which interpreters are supported; how many processors there are
     fork_locks, uncopied           locks that survive a fork; objects that cannot be copied
+    switches                       environment variables that choose between compilers
     lazy                           attributes that are computed when they are asked for
 
 It imports `kernels`.

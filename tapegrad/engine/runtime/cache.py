@@ -28,10 +28,12 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
 from tapegrad.engine.runtime import cache_files, messages
+from tapegrad.engine.runtime.switches import TRANSLATES
 
 _PACKAGE = Path(__file__).parents[2]
 _COMPILED = ("engine/runtime", "engine/kernels", "engine/tape", "engine/sweep")
 _CONSTANTS = "ops/params.py"  # what compiled code takes from the table
+_BY_NUMBA = "" if TRANSLATES else " by Numba"  # without the translator, nothing that it has made is used
 _UNUSED_AFTER = 60 * 24 * 3600.0  # seconds until a folder of another version is removed
 
 
@@ -43,8 +45,8 @@ def _sources() -> list[Path]:
 
 @functools.cache
 def digest() -> str:
-    """Digest of the compiled sources, the compiler's version and the size of an object's head, which is compiled in."""
-    versions = f"{numba.__version__} {llvmlite.__version__} {object.__basicsize__}"
+    """Digest of the compiled sources, of the compilers, and of the size of an object's head, which is compiled in."""
+    versions = f"{numba.__version__} {llvmlite.__version__} {object.__basicsize__}{_BY_NUMBA}"
     state = hashlib.sha256(versions.encode())
     for file in _sources():
         state.update(file.name.encode() + b"\0" + file.read_bytes())

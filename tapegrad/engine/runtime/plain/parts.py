@@ -1,10 +1,8 @@
 """Parts: the text of each plain function is made once, and put into every function from outside that needs it."""
 
 import ast
-import functools
 import hashlib
 import itertools
-import linecache
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -15,6 +13,7 @@ from tapegrad.engine.kernels.linking import (
     PlainPartCompiler,
     SharedPartCompiler,
 )
+from tapegrad.engine.runtime.definitions import definition
 from tapegrad.engine.runtime.plain import values
 from tapegrad.engine.runtime.plain.statements import Again, Kinds, Statements
 from tapegrad.engine.runtime.plain.values import Constant, NotPlainError
@@ -23,6 +22,7 @@ _OWN = "internal"  # each object has its own: names are those of one process
 _KEPT = "weak_odr"  # of a loop, while it is alone in its module
 _SHARED = ""  # others call it by its name
 _numbers = itertools.count()
+_LARGE = 130  # instructions of a part that is not inlined where large parts are kept
 
 
 class How(NamedTuple):
@@ -197,8 +197,11 @@ class Text(NamedTuple):
     shared: list[Part]
 
 
-def text_of(whole: Part) -> Text:
-    """The text of a part that becomes a module of its own."""
+def text_of(whole: Part, keeps_large_parts: bool = False) -> Text:
+    """Collect the text of a part that becomes a module of its own.
+
+    With `keeps_large_parts`, a large part stays a function where it is called, for the time that LLVM takes.
+    """
     texts: dict[str, tuple[str, bool]] = {}
     found, seen, stack = Text("", [], [], []), set(), [whole]
     while stack:
@@ -214,33 +217,21 @@ def text_of(whole: Part) -> Text:
         for name, text in each.texts.items():
             if text[1] or name not in texts:
                 texts[name] = text
+        if keeps_large_parts and each is not whole and each.size > _LARGE and not each.how.is_inlined:
+            texts[each.name] = (_not_inlined(texts[each.name][0]), True)
         stack.extend(each.parts)
     return found._replace(text="\n".join(text for text, _ in texts.values()))
 
 
-# --- source texts ------------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def _functions_in(file: str) -> dict[int, ast.FunctionDef]:
-    """The functions in a file, by the lines on which their decorators and they themselves begin."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:  # a file that has been changed since
-        return {}
-    found = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            for line in (node.lineno, *(decorator.lineno for decorator in node.decorator_list)):
-                found[line] = node
-    return found
+def _not_inlined(definition: str) -> str:
+    """Return the definition with the attribute, as text: llvmlite before 0.48 puts it on the result."""
+    return definition.replace("\n{", " noinline\n{", 1)
 
 
 def _tree(function: Any) -> ast.FunctionDef:
-    code = function.__code__
-    tree = _functions_in(code.co_filename).get(code.co_firstlineno)
-    if tree is None or tree.name != code.co_name:
-        raise NotPlainError("no source")
+    tree = definition(function)
+    if tree is None:
+        raise NotPlainError("no source that says what was imported")
     plain = tree.args
     if plain.vararg or plain.kwarg or plain.kwonlyargs or plain.posonlyargs:
         raise NotPlainError("arguments of another form")

@@ -3,6 +3,7 @@
 import functools
 from typing import Any, NamedTuple
 
+import numba
 from llvmlite import binding, ir
 from numba import types
 from numba.core.bytecode import FunctionIdentity
@@ -13,12 +14,12 @@ from numba.core.registry import cpu_target
 from numba.core.typing import signature
 
 from tapegrad.engine.kernels.linking import LoopPartCompiler, PlainWholeCompiler, WholeCompiler
-from tapegrad.engine.runtime import cache
+from tapegrad.engine.runtime import cache, messages
 from tapegrad.engine.runtime.plain import values
 from tapegrad.engine.runtime.plain.parts import Part, Text, part, text_of
 from tapegrad.engine.runtime.plain.values import I1, I32, I64, NotPlainError
+from tapegrad.engine.runtime.switches import TRANSLATES
 
-_LARGE = 130  # instructions of a part that stays a function where it is called, for the time that LLVM takes
 _RESULTS: dict[Any, Any] = {I64: types.int64, I1: types.boolean, None: types.none}
 
 
@@ -37,12 +38,14 @@ def translated(
 
     `None` where Numba must compile it. `returned` is the type of the result of a C function.
     """
+    if not TRANSLATES:
+        return None
     cpu_target.target_context.refresh()  # it learns conversions when it is first used
     try:
         whole = part(function, tuple(values.KINDS[each] for each in arguments))
         described = _description(function, arguments, _result(whole, returned), uid)
         way_in = _way_in(whole, described) if returned is None else _way_in_of_c(whole, described)
-        text = text_of(whole)
+        text = text_of(whole, keeps_large_parts=returned is None)
         module = _module(text, str(way_in))
     except NotPlainError:
         return None
@@ -140,10 +143,6 @@ def _fill(library: Any, module: Any, text: Text) -> None:
         if not cache.has_shared(each.name):
             _share(each)
     library.shared = tuple(each.name for each in text.shared)
-    if library.keeps_large_parts:
-        for each in text.parts:
-            if each.size > _LARGE and not each.how.is_inlined:
-                module.get_function(each.name).add_function_attribute("noinline")
     library.add_llvm_module(module)
     library.finalize()
 
@@ -151,20 +150,48 @@ def _fill(library: Any, module: Any, text: Text) -> None:
 def _share(part: Part) -> None:
     """Make machine code of a part that is shared."""
     library = PlainWholeCompiler.empty_library(cpu_target.target_context.codegen(), part.name)
-    text = text_of(part)
+    text = text_of(part, keeps_large_parts=True)
     _fill(library, _module(text), text)
     cache.share(part.name, library)
+
+
+class Complaint:
+    """A failure of the translator is said once: Numba compiles in its place, which takes four times as long."""
+
+    def __init__(self) -> None:
+        self.made = False
+
+    def make(self, function: Any, error: Exception) -> None:
+        """Say which function could not be translated, and why."""
+        if not self.made:
+            self.made = True
+            messages.tell(
+                f"the translator failed at {function.__module__}.{function.__qualname__}"
+                f" ({type(error).__name__}: {error}); Numba {numba.__version__} compiles what it fails at, which takes"
+                " longer and gives the same results (TAPEGRAD_TRANSLATE=0: without the translator)"
+            )
+
+
+complaint = Complaint()
 
 
 class _Direct:
     """Translates a function of numbers without Numba's passes; what says more goes through them."""
 
     def compile_extra(self: Any, func: Any) -> Any:
-        """The result of compiling a Python function."""
+        """Compile a Python function, by Numba where the translator leaves it or fails for whatever reason."""
+        try:
+            found = self._translate(func)
+        except Exception as error:  # it leans on names of Numba's that any version may change
+            complaint.make(func, error)
+            found = None
+        return super().compile_extra(func) if found is None else found  # type: ignore[misc]
+
+    def _translate(self: Any, func: Any) -> Any:
         identity = FunctionIdentity.from_function(func)
         found = translated(func, self.state.args, identity.unique_id, self.state.return_type)
         if found is None:
-            return super().compile_extra(func)  # type: ignore[misc]
+            return None
         described = found.described
         target = self.state.targetctx
         library = self.empty_library(target.codegen(), func.__qualname__)
