@@ -55,6 +55,14 @@ def _kernels() -> str:
     return f"{sum(map(kernel_table.is_cached, kernels))} of {len(kernels)} cached"
 
 
+def _layouts() -> str:
+    """Return whether objects are laid out as compiled code reads them, or what is not."""
+    from tapegrad.engine.runtime.object_layouts import unknown
+
+    found = unknown()
+    return f"unknown to compiled code: {', '.join(found)}" if found else "as compiled code reads them"
+
+
 def _rows() -> Iterator[tuple[str, str]]:
     """Yield the name and the value of each line."""
     from tapegrad.engine.runtime import cache
@@ -63,6 +71,7 @@ def _rows() -> Iterator[tuple[str, str]]:
     yield "python", platform.python_version()
     for package in ("numba", "llvmlite", "numpy", "scipy"):
         yield package, _version(package)
+    yield "object layouts", _layouts()
     yield "threads", _threads()
     folder = cache.folder()
     kept = "" if cache.writable() else " (cannot be written)"

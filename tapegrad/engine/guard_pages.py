@@ -16,6 +16,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.raw_memory import bind_allocator
 from tapegrad.engine.runtime import compiler
+from tapegrad.engine.runtime.object_layouts import ensure_known, numpy_function
 
 PAGE = mmap.PAGESIZE
 on = os.environ.get("TAPEGRAD_GUARD_PAGES", "0") not in ("", "0")
@@ -47,26 +48,20 @@ class _Handler(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("allocator", _Allocator))
 
 
-_SET_HANDLER = 304  # PyDataMem_SetHandler in NumPy's table of functions
 _kept: list[Any] = []
 
 
 def _let_numpy_use(addresses: list[int]) -> None:
     """Let NumPy allocate by these functions from now on, in this thread."""
     python = ctypes.pythonapi
-    python.PyCapsule_GetPointer.restype, python.PyCapsule_GetPointer.argtypes = (
-        ctypes.c_void_p,
-        (ctypes.py_object, ctypes.c_char_p),
-    )
     python.PyCapsule_New.restype, python.PyCapsule_New.argtypes = (
         ctypes.py_object,
         (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
     )
-    table = python.PyCapsule_GetPointer(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
-    word = ctypes.sizeof(ctypes.c_void_p)
-    address = ctypes.c_void_p.from_address(table + _SET_HANDLER * word).value
-    assert address is not None
-    set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(address)
+    ensure_known()
+    set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(
+        numpy_function("PyDataMem_SetHandler")
+    )
     handler = _Handler(b"tapegrad_guard_pages", 1, _Allocator(None, *addresses))
     _kept.append(handler)
     set_handler(python.PyCapsule_New(ctypes.addressof(handler), b"mem_handler", None))

@@ -12,6 +12,7 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.printing import names_of_leaves
 from tapegrad.engine.runtime.compiler import make_ready
+from tapegrad.engine.runtime.object_layouts import ARRAY_DATA
 from tapegrad.engine.sweep import bind_recording, eager
 from tapegrad.engine.tape import release, slots
 from tapegrad.engine.tape.columns import COLUMNS
@@ -315,7 +316,7 @@ class RecordedTape(Recorder):
 
     def watch_head(self, array: np.ndarray) -> None:
         """Guard where an array lies, its shape, its strides and its dtype, which may be set in place."""
-        head = id(array) + object.__basicsize__
+        head = id(array) + ARRAY_DATA
         self._watch_bytes(array, head, 8 * _HEAD_WORDS)
         _, ndim, extents, strides = words_at(head, 4).tolist()
         if ndim & 0xFFFFFFFF:

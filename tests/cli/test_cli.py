@@ -11,7 +11,7 @@ import tapegrad as tg
 from tapegrad.cli import main
 from tapegrad.cli.progress import with_progress
 from tapegrad.engine import kernel_table
-from tapegrad.engine.runtime import cache
+from tapegrad.engine.runtime import cache, object_layouts
 from tapegrad.examples import nist
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -307,6 +307,14 @@ def test_info_counts_the_files_of_the_cache(kernels, tmp_path, capsys):
     assert f"cache folder     {tmp_path}\n" in out
     assert "cache contents   2 files, 2.5 kB\n" in out
     assert "kernels          1 of 3 cached\n" in out
+
+
+def test_info_says_which_objects_have_another_layout(kernels, monkeypatch, capsys):
+    assert main(["info"]) == 0
+    assert "object layouts   as compiled code reads them\n" in capsys.readouterr().out
+    monkeypatch.setattr(object_layouts, "ARRAY_FLAGS", 0)
+    assert main(["info"]) == 0
+    assert "object layouts   unknown to compiled code: the flags of an array\n" in capsys.readouterr().out
 
 
 def test_info_without_a_cache(monkeypatch, capsys):

@@ -1,6 +1,5 @@
-"""Offsets inside Python's and NumPy's objects follow from their heads, and other interpreters are refused."""
+"""Offsets inside Python's and NumPy's objects are checked, and other interpreters and layouts are refused."""
 
-import ctypes
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -8,90 +7,47 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tapegrad.engine.runtime import cache, library_loops
+from tapegrad.engine import guard_pages
+from tapegrad.engine.runtime import cache, library_loops, object_layouts, python_code
 from tapegrad.engine.runtime.interpreter import Interpreter, check
-from tapegrad.engine.tape import geometry
 
 RUNNING = Interpreter("cpython", 64, "little", True)
 
 
-class Array(ctypes.Structure):
-    """The head of ``PyArrayObject_fields``; that of any object is as long as `object` says."""
-
-    _fields_ = (
-        ("head", ctypes.c_char * object.__basicsize__),
-        ("data", ctypes.c_void_p),
-        ("ndim", ctypes.c_int),
-        ("extents", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("base", ctypes.c_void_p),
-        ("descr", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-    )
-
-
-class Descr(ctypes.Structure):
-    """The head of ``PyArray_Descr``."""
-
-    _fields_ = (
-        ("head", ctypes.c_char * object.__basicsize__),
-        ("type", ctypes.c_void_p),
-        ("kind", ctypes.c_char),
-        ("letter", ctypes.c_char),
-        ("byteorder", ctypes.c_char),
-        ("flags", ctypes.c_char),
-        ("number", ctypes.c_int),
-    )
-
-
-class Ufunc(ctypes.Structure):
-    """The head of ``PyUFuncObject``."""
-
-    _fields_ = (
-        ("head", ctypes.c_char * object.__basicsize__),
-        ("nin", ctypes.c_int),
-        ("nout", ctypes.c_int),
-        ("nargs", ctypes.c_int),
-        ("identity", ctypes.c_int),
-        ("functions", ctypes.c_void_p),
-        ("data", ctypes.c_void_p),
-    )
-
-
 OFFSETS = [
-    (Array.data, 8 * geometry.ARRAY_DATA),
-    (Array.ndim, 4 * geometry.ARRAY_NDIM),
-    (Array.extents, 8 * geometry.ARRAY_EXTENTS),
-    (Array.strides, 8 * geometry.ARRAY_STRIDES),
-    (Array.descr, 8 * geometry.ARRAY_DESCR),
-    (Array.flags, 4 * geometry.ARRAY_FLAGS),
-    (Descr.kind, 8 * geometry.DESCR_KIND),
-    (Ufunc.functions, library_loops._FUNCTIONS),
-    (Ufunc.data, library_loops._DATA),
+    name
+    for name, value in vars(object_layouts).items()
+    if name.isupper() and name[0] != "_" and isinstance(value, int)
 ]
 
 
-@pytest.mark.parametrize(("field", "offset"), OFFSETS)
-def test_offsets_are_those_of_the_c_structures(field, offset):
-    assert field.offset == offset
+def test_objects_are_laid_out_as_compiled_code_reads_them():
+    assert object_layouts.unknown() == []
+    object_layouts.ensure_known()
 
 
-def test_the_c_structures_are_those_of_numpy():
-    array = np.arange(24.0).reshape(2, 3, 4)[:, ::2, ::-1]
-    head = Array.from_address(id(array))
-    assert head.data == array.ctypes.data
-    assert (head.ndim, head.extents[:3], head.strides[:3]) == (3, list(array.shape), list(array.strides))
-    assert head.descr == id(array.dtype)
-    assert head.flags & 0x501 == 0x500  # writeable, aligned, not contiguous
-    dtype = np.dtype(">f4")
-    descr = Descr.from_address(id(dtype))
-    assert (descr.kind, descr.letter, descr.byteorder, descr.number) == (b"f", b"f", b">", dtype.num)
-    add = Ufunc.from_address(id(np.add))
-    assert (add.nin, add.nout, add.nargs) == (2, 1, 3)
-    assert (
-        library_loops._loop(np.add, "dd->d")[0]
-        == ctypes.c_void_p.from_address(add.functions + 8 * np.add.types.index("dd->d")).value
-    )
+@pytest.mark.parametrize("name", OFFSETS)
+@pytest.mark.parametrize("shift", [-16, -8, 8, 16])
+def test_another_layout_is_refused_and_nothing_is_read_from_it(name, shift, monkeypatch):
+    monkeypatch.setattr(object_layouts, name, getattr(object_layouts, name) + shift)
+    monkeypatch.setattr(object_layouts, "ensure_known", object_layouts.ensure_known.__wrapped__)
+    with pytest.raises(ImportError, match=rf"numpy {np.__version__} has another place for .*; install"):
+        object_layouts.ensure_known()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: python_code.compiled("nothing", lambda module: None, python_code.Outside()),
+        lambda: library_loops._loop(np.add, "dd->d"),
+        lambda: guard_pages._let_numpy_use([0] * 4),
+    ],
+)
+def test_layouts_are_checked_before_they_are_used(use, monkeypatch):
+    monkeypatch.setattr(object_layouts, "ARRAY_STRIDES", object_layouts.ARRAY_EXTENTS)
+    object_layouts.ensure_known.cache_clear()
+    with pytest.raises(ImportError, match="the strides of an array"):
+        use()
 
 
 def test_the_cache_is_not_shared_by_interpreters_with_other_heads(monkeypatch):

@@ -6,6 +6,7 @@ In reading order:
     plain                          functions of numbers, translated without Numba
     definitions                    syntax trees of functions, if files still say what was imported
     fast_calls                     how Python calls an entry point
+    object_layouts                 offsets in objects of Python and NumPy, checked on live ones
     python_code                    functions of Python's C interface, written as LLVM's instructions
     array_calls, callable_type     calls with arrays, and of objects that keep such a function, without Python
     comparisons                    whether objects are what they were, without Python

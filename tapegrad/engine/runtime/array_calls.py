@@ -14,6 +14,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.status import CALL_FAILED
 from tapegrad.engine.runtime.fast_calls import python_function
+from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, FLOAT_VALUE
 from tapegrad.engine.runtime.python_code import NULL, Code, Module, Outside, compiled, word
 
 # Words of such a function.
@@ -42,7 +43,7 @@ _SHAPE_WORDS = 3
 _VALUED = 1  # the workspace's value comes first
 _TOGETHER = 2  # the arrays are in a tuple of their own
 
-_DATA = _NUMBER = object.__basicsize__ // 8  # words of an array and of a float
+_DATA, _NUMBER = ARRAY_DATA // 8, FLOAT_VALUE // 8  # words of an array and of a float
 _OUTSIDE = Outside(
     none=None, true=True, array=np.ndarray, float64=np.dtype(np.float64), address="address", value="value"
 )

@@ -12,6 +12,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.runtime.fast_calls import python_function
+from tapegrad.engine.runtime.object_layouts import (
+    ARRAY_DATA,
+    ARRAY_DESCR,
+    ARRAY_EXTENTS,
+    ARRAY_FLAGS,
+    ARRAY_NDIM,
+)
 from tapegrad.engine.runtime.python_code import NULL, Code, Module, Outside, compiled, word
 
 Row = tuple[Any, ...]  # a kind, then up to three objects
@@ -22,7 +29,8 @@ _EQUAL = 2  # Py_EQ
 _SAME, _RAISED = word(1), word(-1)  # results beside NULL, where there is a difference
 _OUTSIDE = Outside(true=True, false=False, exception=Exception, array=np.ndarray)
 # Words of NumPy's array object, the second and the last of which are integers of 32 bits; its flag of contiguous ones.
-_DATA, _NDIM, _EXTENTS, _DTYPE, _FLAGS = (object.__basicsize__ // 8 + k for k in (0, 1, 2, 5, 6))
+_DATA, _NDIM, _EXTENTS = ARRAY_DATA // 8, ARRAY_NDIM // 8, ARRAY_EXTENTS // 8
+_DTYPE, _FLAGS = ARRAY_DESCR // 8, ARRAY_FLAGS // 8
 _INT, _CONTIGUOUS = 0xFFFFFFFF, 1
 
 

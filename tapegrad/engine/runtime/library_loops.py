@@ -14,9 +14,8 @@ import numpy as np
 from numba.extending import get_cython_function_address
 
 from tapegrad.engine.kernels.library import BLAS, LAPACK, SCIPY, SIGNATURES, SIZE, entry
+from tapegrad.engine.runtime.object_layouts import UFUNC_DATA, UFUNC_FUNCTIONS, ensure_known
 
-_FUNCTIONS = object.__basicsize__ + 16  # offset of ``functions`` in PyUFuncObject: object head, four ints
-_DATA = _FUNCTIONS + 8
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 _FORTRAN = {**dict.fromkeys(BLAS, "cython_blas"), **dict.fromkeys(LAPACK, "cython_lapack")}
@@ -74,8 +73,9 @@ def _loop(function: np.ufunc, types: str) -> tuple[int, int]:
     """The address of the inner loop of `function` for `types` and of its data."""
     if types not in function.types:
         raise LibraryError(f"numpy {np.__version__}: ufunc {function.__name__!r} has no loop {types!r}")
+    ensure_known()
     index = function.types.index(types)
-    loops, data = (_pointer(id(function) + offset) for offset in (_FUNCTIONS, _DATA))
+    loops, data = (_pointer(id(function) + offset) for offset in (UFUNC_FUNCTIONS, UFUNC_DATA))
     address = _pointer(loops + 8 * index) if loops else 0
     if not address:
         raise LibraryError(f"numpy {np.__version__}: ufunc {function.__name__!r} holds no loop {types!r}")

@@ -9,18 +9,15 @@ import ctypes
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from importlib import import_module
 from typing import Any
 
 from llvmlite import binding, ir
 
 from tapegrad.engine.runtime.cache import kept
+from tapegrad.engine.runtime.object_layouts import TUPLE_ITEMS, TYPE, ensure_known, numpy_function
 
 I64, I32 = ir.IntType(64), ir.IntType(32)
 NULL = ir.Constant(I64, 0)
-# Bytes from the address of an object to what its struct ends with, whatever stands before: its type; its elements.
-_TYPE = object.__basicsize__ - 8
-_ITEMS = tuple.__basicsize__
 # What functions return that do not return a word.
 _VOID = frozenset({"Py_IncRef", "Py_DecRef", "PyEval_RestoreThread", "PyErr_Clear"})
 _INT = frozenset({
@@ -28,24 +25,13 @@ _INT = frozenset({
     "PyObject_RichCompareBool", "PySet_Contains", "PyTuple_SetItem", "memcmp",
 })  # fmt: skip
 _OUTSIDE = "outside"  # the name of the words in a module that are filled when it is loaded
-# Places in NumPy's table, and which arguments are of C's type `int`.
-_NUMPY: dict[str, tuple[int, tuple[int, ...]]] = {"PyArray_Empty": (184, (0, 3)), "PyArray_Return": (76, ())}
+# Functions of NumPy's table, and which of their arguments are of C's type `int`.
+_NUMPY: dict[str, tuple[int, ...]] = {"PyArray_Empty": (0, 3), "PyArray_Return": ()}
 
 
 def word(value: int) -> Any:
     """A constant."""
     return ir.Constant(I64, value)
-
-
-def _numpy_table() -> int:
-    """Address of NumPy's table of addresses."""
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    return int(pointer(import_module("numpy._core._multiarray_umath")._ARRAY_API, None))
-
-
-def _numpy_address(place: int) -> int:
-    return int(ctypes.c_size_t.from_address(_numpy_table() + 8 * place).value)
 
 
 class Outside:
@@ -62,8 +48,7 @@ class Outside:
         self._objects = objects
 
     def words(self) -> list[int]:
-        places = [place for place, _ in _NUMPY.values()]
-        return [*map(_numpy_address, places), *map(id, self._objects.values())]
+        return [*map(numpy_function, _NUMPY), *map(id, self._objects.values())]
 
 
 class Module(ir.Module):
@@ -159,7 +144,7 @@ class Code:
         return self.builder.sext(found, I64) if name in _INT else found
 
     def _call_numpy(self, name: str, values: tuple[Any, ...]) -> Any:
-        _, ints = _NUMPY[name]
+        ints = _NUMPY[name]
         given = [self.builder.trunc(value, I32) if k in ints else value for k, value in enumerate(values)]
         kind = ir.FunctionType(I64, [value.type for value in given])
         function = self.builder.inttoptr(self.outside(name), kind.as_pointer())
@@ -183,15 +168,15 @@ class Code:
     # --- objects ---------------------------------------------------------------------------------------------------
 
     def type_of(self, value: Any) -> Any:
-        return self.load(self.builder.add(value, word(_TYPE)))
+        return self.load(self.builder.add(value, word(TYPE)))
 
     def items_of(self, values: Any) -> Any:
         """Address of the words that name the objects in a tuple."""
-        return self.builder.add(values, word(_ITEMS))
+        return self.builder.add(values, word(TUPLE_ITEMS))
 
     def tuple_around(self, items: Any) -> Any:
         """The tuple whose objects are named by these words."""
-        return self.builder.sub(items, word(_ITEMS))
+        return self.builder.sub(items, word(TUPLE_ITEMS))
 
     def new_reference(self, value: Any) -> Any:
         self.call("Py_IncRef", value)
@@ -240,6 +225,7 @@ def compiled(name: str, define: Callable[[Module], None], outside: Outside, *fun
     functions
         The names of the functions.
     """
+    ensure_known()
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _machine())
     code = kept(_file_name(name, outside), lambda: _object_code(define, outside))
     engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
@@ -258,7 +244,7 @@ def _machine() -> Any:
 
 def _file_name(name: str, outside: Outside) -> str:
     """Name of the file that holds a module; the folder is of these sources, and of the size of Python's objects."""
-    state = repr((binding.llvm_version_info, binding.get_default_triple(), _ITEMS, outside.names))
+    state = repr((binding.llvm_version_info, binding.get_default_triple(), TUPLE_ITEMS, outside.names))
     return f"python.{name}.{hashlib.sha256(state.encode()).hexdigest()[:16]}.o"
 
 

@@ -4,23 +4,21 @@ import numba
 
 from tapegrad.engine.kernels.raw_memory import load_i32, load_i64, store_i64
 from tapegrad.engine.kernels.strided import in_c_order
+from tapegrad.engine.runtime import object_layouts
 from tapegrad.engine.runtime.compiler import inline_njit
 from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.layout import F32, F64, I64
 
-# Words of NumPy's array object (``PyArrayObject_fields``, a part of its C interface), after those of any Python object:
-# two, or more where there is no global lock.
-_HEAD = object.__basicsize__ // 8
-ARRAY_DATA = _HEAD
-ARRAY_NDIM = 2 * (_HEAD + 1)  # in 32-bit words
-ARRAY_EXTENTS = _HEAD + 2
-ARRAY_STRIDES = _HEAD + 3
-ARRAY_DESCR = _HEAD + 5
-ARRAY_FLAGS = 2 * (_HEAD + 6)  # in 32-bit words
-# The word of a dtype object (``PyArray_Descr``) with its kind, its letter, its byte order and the number of its type
-DESCR_KIND = _HEAD + 1
+# Numbers of words in NumPy's array object, and in a dtype object
+ARRAY_DATA = object_layouts.ARRAY_DATA // 8
+ARRAY_NDIM = object_layouts.ARRAY_NDIM // 4  # in 32-bit words
+ARRAY_EXTENTS = object_layouts.ARRAY_EXTENTS // 8
+ARRAY_STRIDES = object_layouts.ARRAY_STRIDES // 8
+ARRAY_DESCR = object_layouts.ARRAY_DESCR // 8
+ARRAY_FLAGS = object_layouts.ARRAY_FLAGS // 4  # in 32-bit words
+DESCR_KIND = object_layouts.DESCR_KIND // 8
 _WRITEABLE = 0x400  # among the flags
-_TUPLE_ITEMS = tuple.__basicsize__  # where the objects of a tuple are named, one address behind the other
+_TUPLE_ITEMS = object_layouts.TUPLE_ITEMS
 
 
 @inline_njit
