@@ -74,7 +74,7 @@ class UnrecordedWayError(RuntimeError):
 
 
 class RecordingWarning(UserWarning):
-    """Warns that a function is recorded again and again, where a replay was meant."""
+    """Warns that a function is recorded again and again, or that comparing what it sees takes longer than a replay."""
 
 
 def name_of(function: Any) -> str:

@@ -24,6 +24,8 @@ In reading order:
     lanes                          programs of many instances at once
     trace_cache                    the recordings that a function keeps
     captured_state, watch          what the function sees beside its arguments, and whether it has changed
+    watched, explained             what `watched` and `explain` list
+    listing, short_times           tuples that are printed as tables; how long a short call takes
 
 It imports the rooms up to `autodiff`.
 """

@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tapegrad.engine.runtime.comparisons import Comparisons
+from tapegrad.program.short_times import nanoseconds
 from tapegrad.program.watch.places import Place
 from tapegrad.program.watch.reach import Reach
+
+_MAX_CHEAP_ITEMS = 100  # compared in no more than a microsecond
 
 
 class CapturedState:
@@ -26,16 +29,25 @@ class CapturedState:
         Whether every place has the same object as before: asked before every replay.
     """
 
-    __slots__ = ("_base", "_comparisons", "_owners", "_roots", "holds", "reach")
+    __slots__ = ("_base", "_comparisons", "_cost", "_owners", "_roots", "holds", "reach")
 
     def __init__(self, roots: Iterable[Any], base: "CapturedState | None" = None) -> None:
         self._roots = tuple(roots)
         self._base = base
+        self._cost = -1.0
         self.reach: Reach = Reach(self._roots, None if base is None else base.reach)
         places = self.reach.places
         self._owners: list[Place] = [place for place in places for _ in place.rows]
         self._comparisons = Comparisons([row for place in places for row in place.rows])
         self.holds: Callable[[], bool] = self._comparisons.holds
+
+    @property
+    def cost(self) -> float:
+        """Nanoseconds that all comparisons take; measured once, where there are many."""
+        if self._cost < 0:
+            many = sum(place.items for place in self.reach.places) > _MAX_CHEAP_ITEMS
+            self._cost = nanoseconds(self.holds) if many else 0.0
+        return self._cost
 
     def change(self) -> Place | None:
         """The first place where a function that runs now finds something else.

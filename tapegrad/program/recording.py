@@ -56,17 +56,17 @@ class Guard(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A line of the user's program."""
+    """A line of the user's program, or what is guarded beside it."""
 
     file: str
     line: int
+    subject: str = "the contents of an array that plain NumPy has computed from"
 
     def __str__(self) -> str:
         text = linecache.getline(self.file, self.line).strip()
-        return f"{self.file}, line {self.line}{f': {text}' if text else ''}" if self.file else _OF_ARRAY
+        return f"{self.file}, line {self.line}{f': {text}' if text else ''}" if self.file else self.subject
 
 
-_OF_ARRAY = "the contents of an array that plain NumPy has computed from"
 _NOWHERE = Place("", 0)
 _SHOWN_LINES = 30  # at the beginning and at the end of a long tape's repr
 
@@ -306,31 +306,31 @@ class RecordedTape(Recorder):
         held, seen = has_same_outcome(name, function, operands, outcome)
         self.guard(_TRUTH, DTYPE_CODES[held.dtype], held._slot_on(self), TruthGuardParams(1), seen)
 
-    def watch(self, array: np.ndarray) -> None:
+    def watch(self, array: np.ndarray, place: Place = _NOWHERE) -> None:
         """Guard the contents of an array that are used now, once for all: as an index, or converted by NumPy."""
         if array.size == 0:
             return
         # With gaps: at worst that records anew without need
         low, high = np.lib.array_utils.byte_bounds(array)
-        self._watch_bytes(array, low, high - low)
+        self._watch_bytes(array, low, high - low, place)
 
-    def watch_head(self, array: np.ndarray) -> None:
+    def watch_head(self, array: np.ndarray, place: Place = _NOWHERE) -> None:
         """Guard where an array lies, its shape, its strides and its dtype, which may be set in place."""
         head = id(array) + ARRAY_DATA
-        self._watch_bytes(array, head, 8 * _HEAD_WORDS)
+        self._watch_bytes(array, head, 8 * _HEAD_WORDS, place)
         _, ndim, extents, strides = words_at(head, 4).tolist()
         if ndim & 0xFFFFFFFF:
             bytes_ = 8 * (ndim & 0xFFFFFFFF)
-            self._watch_bytes(array, extents, bytes_)
-            self._watch_bytes(array, strides, bytes_)
+            self._watch_bytes(array, extents, bytes_, place)
+            self._watch_bytes(array, strides, bytes_, place)
 
-    def _watch_bytes(self, owner: np.ndarray, address: int, bytes_: int) -> None:
+    def _watch_bytes(self, owner: np.ndarray, address: int, bytes_: int, place: Place) -> None:
         """Guard memory that lives as long as an array."""
         plain = borrowed(owner, address, bytes_)
         known = self._watched.get((address, bytes_))
         if known is None or known != plain.tobytes():
             self._watched[address, bytes_] = plain.tobytes()
-            self.guard_bytes(B8, self._enter_array(plain, 0), plain, _NOWHERE)
+            self.guard_bytes(B8, self._enter_array(plain, 0), plain, place)
 
     def settle(self) -> None:
         """End of the recording: arrays that the function has changed since it used them are replaced by what they were.

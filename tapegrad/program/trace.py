@@ -26,7 +26,7 @@ from tapegrad.program.fusion.policy import Waiting, fusion_of
 from tapegrad.program.kinds import make_program
 from tapegrad.program.layouts import with_layouts
 from tapegrad.program.program import Program
-from tapegrad.program.recording import RecordedTape
+from tapegrad.program.recording import Place, RecordedTape
 from tapegrad.program.signature import Arguments, numpy_scalar
 from tapegrad.program.spec import IF_KNOWN, NOW, ProgramSpec
 from tapegrad.program.watch.follow import arrays_used
@@ -34,6 +34,7 @@ from tapegrad.program.watch.reach import Reach
 from tapegrad.program.workspace import Workspace
 from tapegrad.pytree import flatten, unflatten
 
+_CONTENTS = "the contents of {}, an array that plain NumPy has computed from"
 # What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
 _RECORDING_BYTES, _INSTRUCTION_BYTES = 40_000, 2_000
 
@@ -55,6 +56,12 @@ class Trace(Uncopied):
         For those who replay it: what they have made to do so fast.
     over_lanes
         What `vmap` has made of it.
+    number
+        How many were made of the function and its transforms when this one was, itself included.
+    told
+        What `explain` says of it: what its arguments looked like, and why it was made.
+    nanoseconds
+        What its last replay took that Python has run.
     """
 
     @restoring
@@ -69,6 +76,9 @@ class Trace(Uncopied):
         self._waiting: dict[Any, Waiting] = {}
         self._looks = arguments.looks
         self.over_lanes: dict[Any, Any] = {}
+        self.told: tuple[str, str] | None = None
+        self.number = 0
+        self.nanoseconds = 0
         with recording_on(self.recording):
             tensors = [
                 self.recording.add_input(array.copy(), look.dtype, look.weak, look.wraps)
@@ -90,10 +100,10 @@ class Trace(Uncopied):
 
     def watch_arrays(self, function: Any, seen: Reach, given: list[Any]) -> None:
         """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
-        for array in seen.arrays.values():
-            self.recording.watch_head(array)
+        for number, array in seen.arrays.items():
+            self.recording.watch_head(array, _guarded("the layout of {}", seen.paths.get(number)))
         for array in arrays_used(function, seen, given, self.recording.sites):
-            self.recording.watch(array)
+            self.recording.watch(array, _guarded(_CONTENTS, seen.paths.get(id(array))))
         self.outcomes = tuple(self.recording.outcomes)
 
     def _take_result(self, value: Any) -> Any:
@@ -252,6 +262,11 @@ class Trace(Uncopied):
     def workspaces(self, spec: ProgramSpec) -> list[Workspace]:
         """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""
         return self._free.setdefault(spec, [])
+
+
+def _guarded(text: str, path: Any) -> Place:
+    """Describe a guard that no line of the program has asked for: on an array that it closes over."""
+    return Place("", 0, text.format(path or "an array"))
 
 
 def optimized(tape: TapeView) -> TapeView:

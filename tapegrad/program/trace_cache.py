@@ -48,19 +48,31 @@ class TraceCache:
     ----------
     bytes
         Bytes that they take.
+    count
+        How many were made.
+    told
+        What was told of them.
     """
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
         self._signatures: dict[Any, Signature] = {}
         self._order: OrderedDict[Trace, Signature] = OrderedDict()  # the latest used last
-        self.bytes = 0
+        self.bytes = self.count = 0
         self._patterns: dict[Any, int] = {}
-        self._told: set[str] = set()
+        self.told: set[str] = set()
         self._lock = lock()
 
     def __iter__(self) -> Iterator[Trace]:
         return iter(tuple(self._order))
+
+    def owned(self) -> list[tuple[Any, Trace]]:
+        """Return all recordings, each with the function that it is of."""
+        return [(signature.key[0], trace) for trace, signature in tuple(self._order.items())]
+
+    def signatures(self) -> list[Signature]:
+        """Return the signatures that there are recordings for."""
+        return list(self._order.values())
 
     def signature(self, owner: Any, key: Any) -> Signature:
         """The recordings for a signature of a function."""
@@ -87,6 +99,8 @@ class TraceCache:
     def add(self, trace: Trace, signature: Signature) -> None:
         """Keep a recording, and let go of others where there is no room."""
         with self._lock:
+            self.count += 1
+            trace.number = self.count
             signature.traces.insert(0, trace)
             self._signatures[signature.key] = signature
             self._order[trace] = signature
@@ -134,7 +148,7 @@ class TraceCache:
         """Tell of a function that is recorded again and again."""
         name = name_of(owner.function)
         if len(signature.traces) >= MAX_TRACES:
-            self._tell(
+            self.tell_once(
                 "traces",
                 f"{name} took {MAX_TRACES} different ways for one signature, and those used longest ago are recorded"
                 " anew: int() or a mask of a value that changes with every call does that, or an array of the closure"
@@ -146,13 +160,14 @@ class TraceCache:
             return
         count = self._patterns[owner, pattern] = self._patterns.get((owner, pattern), 0) + 1
         if count >= MANY_INTEGERS:
-            self._tell(
+            self.tell_once(
                 "integers",
                 f"{name} was recorded {count} times for arguments that differ in nothing but an integer. Name it in"
                 " static_argnums if it takes few values; otherwise pass it as an array, np.asarray(n), or as a float",
             )
 
-    def _tell(self, what: str, message: str) -> None:
-        if what not in self._told:
-            self._told.add(what)
+    def tell_once(self, what: str, message: str) -> None:
+        """Warn of something that was not told yet."""
+        if what not in self.told:
+            self.told.add(what)
             warnings.warn(message, RecordingWarning, stacklevel=program_level())

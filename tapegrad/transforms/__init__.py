@@ -25,6 +25,8 @@ In reading order:
     called                         base classes of what is called without Python
     fast_path                      replays of calls with arrays and floats, in half a microsecond
     known_paths                    the same where calls alternate
+    reports                        what a replayed function says of itself: `watched`, `explain`
+    dear_watching                  a warning where comparisons take longer than the replay after them
 
 It imports the rooms up to `program`.
 """

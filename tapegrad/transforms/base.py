@@ -13,11 +13,12 @@ from tapegrad.transforms.called import UnlessNested
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.known_paths import KnownPaths
 from tapegrad.transforms.njit_source import python_of
+from tapegrad.transforms.reports import Reports
 
 Result = TypeVar("Result")
 
 
-class Transform(OfFunction):
+class Transform(OfFunction, Reports):
     """A function made of another one.
 
     Parameters
@@ -34,6 +35,10 @@ class Transform(OfFunction):
         check_function(self.name, function)
         self.function = python_of(function)
         functools.update_wrapper(self, function, updated=())
+
+    def _recorder(self) -> Jit[..., Any] | None:
+        inner = self.function
+        return inner._recorder() if isinstance(inner, Transform | Jit) else None
 
     def __repr__(self) -> str:
         return f"{self.name}({described(self.function)})"

@@ -16,6 +16,7 @@ from tapegrad.engine.runtime.compiler import make_ready
 from tapegrad.engine.runtime.fast_calls import address_of
 from tapegrad.engine.sweep import replay
 from tapegrad.program.spec import ProgramSpec
+from tapegrad.transforms.dear_watching import tell_of_dear_watching
 
 TRACED = frozenset({np.ndarray, float, np.float64})
 Path = Callable[..., Any]
@@ -68,6 +69,8 @@ def _path(
         way = array_way(program, trace.workspaces(spec), valued=valued, together=together)
         path = ArrayCall(kinds, [way], holds, failure).function() if fits else None
         trace.paths[key] = holds, path
+        if path is not None:
+            tell_of_dear_watching(function, trace, path, args)
     return path
 
 

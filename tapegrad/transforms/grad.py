@@ -22,6 +22,7 @@ from tapegrad.transforms.fast_path import Path, gradient_path, without_value
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.known_paths import KnownPaths
 from tapegrad.transforms.nested import NestedCall, new_leaf
+from tapegrad.transforms.reports import Reporting, ReportingFunction
 
 _FORWARD = ProgramSpec(FORWARD)
 
@@ -29,13 +30,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class ValueAndGradient(Protocol[P]):
+class ValueAndGradient(Reporting, Protocol[P]):
     """What `value_and_grad` returns, for type checkers: the gradient is of the type of the first argument."""
 
     def __call__(self, x: T, /, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, T]: ...
 
 
-class Gradient(Protocol[P]):
+class Gradient(Reporting, Protocol[P]):
     """What `grad` returns, for type checkers."""
 
     def __call__(self, x: T, /, *args: P.args, **kwargs: P.kwargs) -> T: ...
@@ -46,14 +47,14 @@ def value_and_grad(function: Callable[Concatenate[Any, P], Any]) -> ValueAndGrad
 @overload
 def value_and_grad(
     function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
-) -> Callable[..., tuple[Any, Any]]: ...
+) -> ReportingFunction[tuple[Any, Any]]: ...
 @overload
 def value_and_grad(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, *, has_aux: bool
-) -> Callable[..., tuple[Any, Any]]: ...
+) -> ReportingFunction[tuple[Any, Any]]: ...
 def value_and_grad(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
-) -> Callable[..., tuple[Any, Any]]:
+) -> ReportingFunction[tuple[Any, Any]]:
     """Make a function that returns the value of `function`, a scalar, and its gradient.
 
     Parameters
@@ -102,14 +103,14 @@ def grad(function: Callable[Concatenate[Any, P], Any]) -> Gradient[P]: ...
 @overload
 def grad(
     function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
-) -> Callable[..., Any]: ...
+) -> ReportingFunction[Any]: ...
 @overload
 def grad(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, *, has_aux: bool
-) -> Callable[..., Any]: ...
+) -> ReportingFunction[Any]: ...
 def grad(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+) -> ReportingFunction[Any]:
     """Make a function that returns the gradient of `function`, a scalar.
 
     Parameters

@@ -18,6 +18,7 @@ from tapegrad.transforms.base import DerivativeTransform
 from tapegrad.transforms.fast_path import result_path
 from tapegrad.transforms.jit import Jit, run_once
 from tapegrad.transforms.nested import NestedCall
+from tapegrad.transforms.reports import ReportingFunction
 
 _MODES = ("auto", "forward", "reverse")
 
@@ -27,7 +28,7 @@ def jacobian(
     argnums: Argnums | list[int] = 0,
     mode: Literal["auto", "forward", "reverse"] = "auto",
     has_aux: bool = False,
-) -> Callable[..., Any]:
+) -> ReportingFunction[Any]:
     """Make a function that returns the derivatives of every element of `function`'s result.
 
     Parameters
@@ -71,7 +72,7 @@ def jacobian(
 
 def jacfwd(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+) -> ReportingFunction[Any]:
     """Make a function that returns the Jacobian of `function`, computed column by column by forward sweeps.
 
     Parameters
@@ -100,7 +101,7 @@ def jacfwd(
 
 def jacrev(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+) -> ReportingFunction[Any]:
     """Make a function that returns the Jacobian of `function`, computed row by row by reverse sweeps.
 
     Parameters

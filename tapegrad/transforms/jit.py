@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -16,6 +17,7 @@ from tapegrad.frontend.copying import OfFunction, described
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.captured_state import CapturedState
+from tapegrad.program.explained import RecordingLog
 from tapegrad.program.recording import RecordedTape
 from tapegrad.program.signature import Arguments, flatten_args, has_tensor
 from tapegrad.program.spec import ProgramSpec
@@ -27,6 +29,7 @@ from tapegrad.transforms.called import UnlessObserved
 from tapegrad.transforms.fast_path import Path, results_path
 from tapegrad.transforms.known_paths import KnownPaths
 from tapegrad.transforms.njit_source import python_of
+from tapegrad.transforms.reports import Reports
 
 _FORWARD = ProgramSpec()
 Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
@@ -35,7 +38,7 @@ R = TypeVar("R")
 _NoTensor = float | np.number[Any] | np.ndarray | list[Any] | tuple[Any, ...] | dict[Any, Any]
 
 
-class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
+class Jit(UnlessObserved, KnownPaths, OfFunction, Reports, Generic[P, R]):
     """Function that is recorded once for each signature and replayed after; made by `jit`."""
 
     def __init__(
@@ -59,11 +62,15 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
         self.direction: Path | None = None  # the fast path of its jvp
         self.loops: dict[Any, Any] = {}  # what compiled loops know of it, by signature
         self.captured: CapturedState | None = None  # from its last recording
+        self.log = RecordingLog()
         functools.update_wrapper(self, function, updated=())
 
     @property
     def settings(self) -> tuple[Any, ...]:
         return self.static, TraceCache(self.traces.memory), False, self.fuse
+
+    def _recorder(self) -> "Jit[..., Any]":
+        return self
 
     def __repr__(self) -> str:
         return f"jit({described(self.function)})"
@@ -157,9 +164,11 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
         if seen is None or seen.holds():
             return
         with self._lock:  # another thread that records may have replaced it
-            if self.captured is seen and seen.change() is not None:
+            change = seen.change() if self.captured is seen else None
+            if change is not None:
                 self.captured = seen.renewed()
                 if self.captured is None:
+                    self.log.changed = f"{change} changed"
                     self.traces.drop(self)
 
     def _signature(self, arguments: Arguments) -> Signature:
@@ -167,9 +176,11 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
         self.refresh()
         signature = self.traces.signature(self, arguments.key)
         seen = signature.captured
-        if seen is not None and seen.change() is not None:
+        change = None if seen is None else seen.change()
+        if seen is not None and change is not None:
             signature.captured = seen.renewed()
             if signature.captured is None:
+                self.log.changed = f"{change} changed"
                 self.traces.drop_signature(signature)
                 return self.traces.signature(self, arguments.key)
         return signature
@@ -178,8 +189,13 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
         """Return the recordings for such arguments that are good now."""
         return self._signature(arguments).traces
 
-    def _record_unless(self, tried: list[Trace], signature: Signature, arguments: Arguments) -> Trace | None:
-        """Record a trace for these arguments, unless another thread has added one that was not tried."""
+    def _record_unless(
+        self, tried: list[Trace], signature: Signature, arguments: Arguments, failed: Any
+    ) -> Trace | None:
+        """Record a trace for these arguments, unless another thread has added one that was not tried.
+
+        `failed` is the guard that did not hold in the last one that was tried.
+        """
         with self._lock:
             if any(trace not in tried for trace in signature.traces):
                 return None
@@ -191,6 +207,7 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
             if arguments.objects:
                 seen = signature.captured = CapturedState(arguments.objects, seen)
             trace.watch_arrays(self.function, seen.reach, arguments.objects)
+            trace.told = self.log.note(arguments, failed)
             self.traces.add(trace, signature)
         return trace
 
@@ -213,6 +230,7 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
         refuted: list[tuple[bytes, ...]] = []
         tried: list[Trace] = []
         fresh: Trace | None = None
+        failed: Any = None
         while fresh is None:
             for trace in [trace for trace in traces if trace not in tried]:
                 tried.append(trace)
@@ -223,7 +241,8 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Generic[P, R]):
                     self.traces.used(trace, signature)
                     return trace, outputs
                 refuted.append(trace.outcomes[: stopped + 1])
-            fresh = self._record_unless(tried, signature, arguments)
+                failed = trace.recording.guard_places[stopped]
+            fresh = self._record_unless(tried, signature, arguments, failed)
         outputs = run_once(fresh, arguments, spec, check, given, by)
         self.traces.used(fresh, signature)
         return fresh, outputs
@@ -267,10 +286,12 @@ def execute(
     spec = goal if isinstance(goal, ProgramSpec) else goal(trace)
     workspace = trace.take_workspace(spec)
     program, arrays = workspace.program, (*arguments.arrays, *given)
+    begin = perf_counter_ns()
     status, results = workspace.run(arrays)
     if status == replay.DUE:
         trace.is_due(spec, workspace)
         status, results = workspace.run(arrays)
+    trace.nanoseconds = perf_counter_ns() - begin
     stopped = program.guards.get(workspace.stopped_at, -1) if status == GUARD_FAILED else -1
     value = workspace.value
     if status == 0 and value is not None:
@@ -344,7 +365,8 @@ def jit(
     Warns
     -----
     RecordingWarning
-        Once for a function that is recorded again and again because an integer changes.
+        Once for a function that is recorded again and again because an integer changes; once where it takes longer to
+        compare what the function sees than to replay it. `Jit.explain` and `Jit.watched` say more.
 
     Notes
     -----

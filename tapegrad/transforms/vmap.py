@@ -109,6 +109,9 @@ class Vmap(Transform):
         """The function to replay; one that is not replayed elsewhere is recorded for this transform."""
         return replayable(self.function) or Jit(self.function)
 
+    def _recorder(self) -> Jit[..., Any]:
+        return super()._recorder() or self._recorded
+
     @property
     def settings(self) -> tuple[Any, ...]:
         return self._in_axes, self._out_axes

@@ -11,7 +11,8 @@ class Path:
     above
         The path to the object that the step begins at; `None` for what is known by a name of its own.
     kind
-        ``global``, ``closure``, ``import``, ``function``, ``class`` or ``argument`` for what has a name of its own;
+        ``global``, ``closure``, ``import``, ``function``, ``class``, ``self`` or ``argument`` for what has a name of
+        its own;
         ``attribute``, ``item``, ``key`` or ``contents`` of what is above it.
     key
         The name, or the key or number of an item.
@@ -34,6 +35,11 @@ class Path:
     def within(self, package: str | None) -> "Path":
         """Return the same path, to an object of a package."""
         return self if package == self.package else Path(self._above, self.kind, self.key, package)
+
+    @property
+    def title(self) -> str:
+        """The path as a message names it."""
+        return f"{self.kind} {self}" if self.kind in ("global", "import") else str(self)
 
     def __str__(self) -> str:
         if self._above is None or self.kind not in _FORMATS:

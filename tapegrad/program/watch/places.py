@@ -15,6 +15,15 @@ from tapegrad.engine.runtime.comparisons import Row
 from tapegrad.program.watch.paths import Path
 
 _CONTAINERS = (OrderedDict, dict, types.MappingProxyType, list, tuple, deque, set, frozenset)
+# What places are of, by the first of their comparisons, and what comes before the path of such a place in a message.
+_KINDS = {
+    "entry": "attribute", "member": "attribute", "cell": "attribute", "code": "function", "type": "class",
+    "without": "absence",
+}  # fmt: skip
+_TITLES = {
+    "variable": "", "attribute": "", "contents": "contents of ", "function": "code of ", "class": "class of ",
+    "absence": "new attributes of ",
+}  # fmt: skip
 _DEFAULTS = ("defaults", "keyword_defaults")
 _generic_dict = ctypes.pythonapi.PyObject_GenericGetDict
 _generic_dict.restype, _generic_dict.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
@@ -42,6 +51,32 @@ class Place:
         self.path: Path | None = None
         self.rows = rows
         self.now = now
+
+    @property
+    def kind(self) -> str:
+        """What it is a place of: ``variable``, ``attribute``, ``contents``, ``function``, ``class`` or ``absence``."""
+        kind = _KINDS.get(self.rows[0][0], "contents")
+        is_variable = self.path is not None and self.path.kind in ("global", "closure", "import")
+        return "variable" if kind == "attribute" and is_variable else kind
+
+    @property
+    def items(self) -> int:
+        """How many objects or elements are compared."""
+        kind, *operands = self.rows[0]
+        if kind == "array":
+            return int(operands[-1][0].size)
+        expected = operands[-1]
+        return len(expected) if self.kind == "contents" and hasattr(expected, "__len__") else len(self.rows)
+
+    @property
+    def name(self) -> str:
+        """How code comes to it."""
+        if self.path is None:
+            return ""
+        return self.path.title if self.kind == "variable" else str(self.path)
+
+    def __str__(self) -> str:
+        return f"{_TITLES[self.kind]}{self.name}"
 
     def equal(self) -> Row | None:
         """The comparison with what is there now, if that is equal to what was there: a number, or a text."""
@@ -102,7 +137,11 @@ def entries(mapping: Any) -> Place:
     """The keys and values of a mapping, in order."""
     base, held = base_of(mapping), stored(mapping)
     keys, values = tuple(base.keys(mapping)), tuple(base.values(mapping))
-    if isinstance(held, dict) and not isinstance(held, OrderedDict):
+    if isinstance(held, OrderedDict):  # whose order is its own, beside that of the dict
+        order = parts(base.keys, mapping).rows
+        keys, values = tuple(dict.keys(held)), tuple(dict.values(held))
+        return Place(("entries", held, keys, values), *order)
+    if isinstance(held, dict):
         return Place(("entries", held, keys, values))
     return Place(*parts(base.keys, mapping).rows, *parts(base.values, mapping).rows)
 

@@ -47,8 +47,8 @@ class Reach:
     """What a function, and the functions that it may call, can see beside its arguments.
 
     Attributes are watched by name wherever an object with such an attribute is reached: by every name, and every
-    text, that occurs in the code of these functions. Aliases, lists of objects, `super()` and `getattr` need no care
-    then.
+    text, that occurs in the code of these functions. Attributes that no code names are not even
+    looked at. Aliases, lists of objects, `super()` and `getattr` need no care then.
 
     Parameters
     ----------
@@ -65,6 +65,8 @@ class Reach:
         What was found, in the order of the walk: equal for two walks that found the same.
     arrays
         The arrays that were reached, by their ids.
+    paths
+        How code comes to these, by the same.
     names
         The names of attributes in all the code that was reached.
     functions
@@ -77,6 +79,7 @@ class Reach:
         self.places: list[Place] = []
         self.tokens: list[Any] = []
         self.arrays: dict[int, np.ndarray] = {} if base is None else dict(base.arrays)
+        self.paths: dict[int, Path] = {} if base is None else dict(base.paths)
         self.functions: list[types.FunctionType] = [] if base is None else list(base.functions)
         self.names: set[str] = set() if base is None else set(base.names)
         self.any_attribute: bool = base is not None and base.any_attribute
@@ -138,7 +141,9 @@ class Reach:
     def bound_data(self, names: Any, kind: str = "attribute") -> None:
         """Watch all that a namespace has, and see what is neither code nor a module."""
         if self._first(("entries", id(names)), names):
-            self.watch(places.entries(names), self._path.step(kind, "__dict__"))
+            self.watch(
+                places.entries(names), self._path.step(kind, "globals()" if kind == "global" else "__dict__")
+            )
         for name, value in tuple(names.items()):
             # A module's loader leads to all there is
             hidden = isinstance(name, str) and name.startswith("__")
@@ -278,6 +283,7 @@ class Reach:
 
     def _visit_array(self, array: np.ndarray) -> None:
         self.arrays[id(array)] = array
+        self.paths[id(array)] = self._path
         if array.dtype.hasobject:
             self.watch(places.parts(_flat_list, array))
             for number, part in enumerate(_flat_list(array)):
@@ -389,7 +395,7 @@ def _receiver(method: types.MethodType) -> Path:
     """The path to what a method is bound to: by the name that the method has for it."""
     code = getattr(method.__func__, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if isinstance(code, types.CodeType) else ()
-    return Path(None, "closure", names[0] if names else "self")
+    return Path(None, "self", names[0] if names else "self")
 
 
 def _token(value: Any) -> Any:
