@@ -10,11 +10,12 @@ from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
+from tapegrad.engine.runtime.whole_files import write_whole
 from tapegrad.engine.tape.view import View
 from tapegrad.errors import check_function, name_of
 from tapegrad.frontend.callers import hide_frames, hides_frames
 from tapegrad.frontend.modes import NO_MODE, restoring, thread
-from tapegrad.program.archive.container import FIRST_BYTES, is_ours
+from tapegrad.program.archive.container import FIRST_BYTES, LAST_BYTES, is_ours
 from tapegrad.program.archive.fields import DamagedFileError
 from tapegrad.program.archive.functions import StoredFunction, packed_function
 from tapegrad.program.fusion.policy import fusion_of
@@ -108,6 +109,8 @@ class Compiled(UnlessNested):
 
         Raises
         ------
+        OSError
+            If the file cannot be written; what was there before is there still.
         TypeError
             If it calls Python in a replay (an op of one's own, `vmap` of instances on several ways), or if arguments
             or results are in other structures than dicts with strings for keys, lists and tuples.
@@ -131,7 +134,7 @@ class Compiled(UnlessNested):
         """
         content = self._packed()
         if isinstance(path, str | os.PathLike):
-            Path(path).write_bytes(content)
+            write_whole(Path(path), content, durable=True)
         else:
             path.write(content)
 
@@ -282,8 +285,12 @@ def _content_of(file: Any) -> bytes | None:
         return None
     start = file.tell()
     first = file.read(FIRST_BYTES)
-    file.seek(start)
     ours = isinstance(first, bytes) and is_ours(first)
+    if isinstance(first, bytes) and not ours:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(start, end - LAST_BYTES))
+        ours = is_ours(first, file.read())
+    file.seek(start)
     content: bytes | None = file.read() if ours else None
     return content
 

@@ -326,6 +326,9 @@ FOLDERS = {
     "read-only": "full = fail(OSError(errno.EROFS, 'Read-only file system'))",
     "of somebody else": "pathlib.Path.mkdir = fail(PermissionError(errno.EACCES, 'Permission denied'))",
     "small": "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))",
+    "of another user": "owned_by_another(place)",
+    "open to others": "os.chmod(own(place), 0o777)",
+    "not to be searched": "close(place)",
     "gone": "import tapegrad; shutil.rmtree(place)",
     "gone for good": "import tapegrad; shutil.rmtree(place); pathlib.Path(place).write_text('')",
 }
@@ -350,6 +353,24 @@ def test_a_folder_that_cannot_be_used_is_no_reason_to_stop(
             def call(*args, **kwargs):
                 raise error
             return call
+        def own(place):
+            (folder,) = pathlib.Path(place).iterdir()
+            return folder
+        def owned_by_another(place):
+            if os.geteuid() == 0:  # whose files are trusted
+                os.chown(own(place), 12345, -1)
+            else:
+                os.geteuid = lambda: 12345
+        def close(place):
+            import builtins
+            def guarded(function):
+                def call(path, *args, **kwargs):
+                    if str(path).startswith(place + "/"):
+                        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+                    return function(path, *args, **kwargs)
+                return call
+            pathlib.Path.stat, os.stat, os.open = map(guarded, (pathlib.Path.stat, os.stat, os.open))
+            os.mkdir = guarded(os.mkdir)
         {state}
         if "full" in globals():
             from tapegrad.engine.runtime import cache_files
@@ -358,6 +379,50 @@ def test_a_folder_that_cannot_be_used_is_no_reason_to_stop(
     _, err = run(prepare, KERNEL, "kernel(); kernel()", TAPEGRAD_CACHE_DIR=str(place))
     assert len(complaints(err, place)) == 1
     assert not list(tmp_path.rglob("*.tmp"))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners of files")
+@pytest.mark.parametrize("whose", ["open to others", "of another user"])
+def test_a_file_that_somebody_else_may_have_written_is_not_loaded(
+    whose: str, one_kernel: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(one_kernel, tmp_path / "cache"))
+    for file in kept(folder):
+        if whose == "open to others":
+            file.chmod(0o666)
+        elif os.geteuid() == 0:
+            os.chown(file, 12345, -1)
+        else:
+            pytest.skip("only root gives files away")
+    out, err = run(COUNTING, KERNEL, "kernel(); print(compiled[0])", TAPEGRAD_CACHE_DIR=str(folder))
+    assert len(complaints(err, folder)) == 1
+    (file,) = folder.rglob(out.strip())
+    assert str(file) in err
+    assert file.stat().st_uid == os.geteuid()  # made anew
+    assert file.stat().st_mode & 0o077 == 0
+    assert run(COUNTING, KERNEL, "kernel(); print(compiled)", TAPEGRAD_CACHE_DIR=str(folder)) == ("[]\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions")
+def test_folders_and_files_are_their_owners_alone(one_kernel: Path) -> None:
+    (folder,) = one_kernel.iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o077 for file in folder.iterdir()} == {0}
+
+
+def test_a_relative_folder_is_kept_through_a_change_of_folders(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    body = """
+        import os
+        from tapegrad.engine.runtime import cache
+        first = cache.folder()
+        os.chdir("elsewhere")
+        kernel()
+        assert cache.folder() == first and first.is_absolute(), first
+        assert os.listdir() == []
+    """
+    run(f"import os; os.chdir({str(tmp_path)!r})", KERNEL, body, TAPEGRAD_CACHE_DIR="relative")
+    assert kept(tmp_path / "relative")
 
 
 def test_a_folder_that_cannot_be_written_is_read(one_kernel: Path) -> None:

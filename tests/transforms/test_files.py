@@ -1,6 +1,7 @@
 """Compiled functions in files: what is loaded is the same function, and a damaged file does no harm."""
 
 import copy
+import errno
 import hashlib
 import io
 import json
@@ -230,6 +231,60 @@ def test_later_formats_and_damaged_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(container.written(header, {**arrays, constant: arrays[constant][::-1]}))
     with pytest.raises(ValueError, match="SHA-256"):
         tg.load(path)
+
+
+def test_a_file_whose_beginning_is_damaged_is_still_one_of_ours(tmp_path: Path) -> None:
+    path = saved(tg.compile(tg.grad(rosenbrock), X), tmp_path)
+    content = path.read_bytes()
+    for damaged_part in (slice(0, 4), slice(0, 64), slice(26, 32), slice(30, 40)):
+        first = bytearray(content)
+        first[damaged_part] = b"\xff" * len(first[damaged_part])
+        path.write_bytes(first)
+        with pytest.raises(ValueError, match=r"load: .* holds no compiled function that can be loaded"):
+            tg.load(path)
+    np.savez(path.with_suffix(".npz"), other=X, tapegrad=X)  # arrays of a user's
+    np.testing.assert_array_equal(tg.load(path.with_suffix(".npz"))["tapegrad"], X)
+
+
+def test_a_buffer_takes_no_more_memory_than_its_slots(tmp_path: Path) -> None:
+    path = saved(tg.compile(tg.grad(rosenbrock), X), tmp_path)
+    header, arrays = container.read(path.read_bytes())
+    lines = arrays["way0.buffers"].copy()
+    lines[-1, 0] = 1 << 31
+    path.write_bytes(container.written(header, {**arrays, "way0.buffers": lines}))
+    with pytest.raises(ValueError, match=r"it has 2147483648 bytes, of which \d+ are used"):
+        tg.load(path)
+
+
+def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tg.compile(rosenbrock, X), tmp_path)
+    before = path.read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            tg.compile(tg.grad(rosenbrock), X).save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [path.name]
+    with pytest.raises(FileNotFoundError):
+        tg.compile(rosenbrock, X).save(tmp_path / "missing" / "f.tape")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and permissions")
+def test_a_save_goes_through_links_and_keeps_permissions(tmp_path: Path) -> None:
+    path = saved(tg.compile(rosenbrock, X), tmp_path)
+    path.chmod(0o640)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    tg.compile(tg.grad(rosenbrock), X).save(link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    np.testing.assert_array_equal(tg.load(path)(X), tg.grad(rosenbrock)(X))
+    tg.compile(rosenbrock, X).save(os.devnull)
+    assert not Path(os.devnull).is_file()
 
 
 @pytest.mark.parametrize("stride", [-2, -1, 2])

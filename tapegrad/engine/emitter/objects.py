@@ -48,7 +48,7 @@ def _file(name: str, target: Target) -> Path | None:
 
 def is_kept(name: str, target: Target) -> bool:
     file = _file(name, target)
-    return file is not None and file.exists()
+    return file is not None and cache_files.is_there(file)
 
 
 def _checked(parts: tuple[Any, ...]) -> Compiled:
@@ -65,9 +65,9 @@ def obtain(name: str, target: Target, make: Callable[[], Compiled]) -> Compiled:
     if file is None:
         cache.complaints.make("there is no cache folder, and it cannot be made")
         return make()
-    if not file.parent.is_dir():
-        cache.complaints.make(f"the cache folder {file.parent} is gone")
     try:
+        if not file.parent.is_dir():
+            cache.complaints.make(f"the cache folder {file.parent} is gone")
         found = cache_files.read(file)
         if found is not None:
             return _checked(found)
@@ -77,7 +77,7 @@ def obtain(name: str, target: Target, make: Callable[[], Compiled]) -> Compiled:
         cache.complaints.make(f"a damaged file in the cache folder {file.parent} is replaced")
     made = make()
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        cache.make_folder(file.parent)
         cache_files.write(file, tuple(made))
     except OSError as error:
         cache.complaints.make(f"the cache folder {file.parent} cannot be written", error)

@@ -11,6 +11,7 @@ In reading order:
     array_calls, callable_type     calls with arrays, and of objects that keep such a function, without Python
     comparisons                    whether objects are what they were, without Python
     cache, cache_files             compiled code between processes
+    whole_files                    files that are written whole, and files that nobody else has written
     library_loops                  the inner loops of NumPy and SciPy, by address
     announcer, messages            what stderr says while functions compile
     pace                           work in the background that leaves Python to others

@@ -29,6 +29,7 @@ from numba.core.runtime import rtsys
 
 from tapegrad.engine.runtime import cache_files, messages
 from tapegrad.engine.runtime.switches import TRANSLATES
+from tapegrad.engine.runtime.whole_files import distrust
 
 _PACKAGE = Path(__file__).parents[2]
 _COMPILED = ("engine/runtime", "engine/kernels", "engine/tape", "engine/sweep")
@@ -57,7 +58,7 @@ def root() -> Path:
     """The folder that holds the caches of all versions: ``TAPEGRAD_CACHE_DIR`` or the user's cache folder."""
     chosen = os.environ.get("TAPEGRAD_CACHE_DIR")
     if chosen:
-        return Path(chosen)
+        return Path(chosen).absolute()  # of the process's first folder, which it may leave
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
     elif sys.platform == "darwin":
@@ -69,18 +70,34 @@ def root() -> Path:
 
 @functools.cache
 def folder() -> Path | None:
-    """The cache folder of this version, made if need be; ``None`` where there is none. It may be read-only."""
+    """The cache folder of this version, made if need be; ``None`` where there is none. It may be read-only.
+
+    What lies in it is executed, so it is made for its owner alone, and is not used if somebody else may write to it.
+    """
     try:
         path = root() / digest()
         fresh = not path.is_dir()
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
+        reason = distrust(path, path.stat())
     except (OSError, RuntimeError):  # RuntimeError: no home directory is known
+        return None
+    if reason:
+        complaints.make(f"the cache folder is not used, for {reason}")
         return None
     with contextlib.suppress(OSError):  # it is read-only, or another process tidies up as well
         os.utime(path)
         if fresh:
             _remove_unused(path.parent, keep=path)
     return path
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder of the cache, and the one around it, for their owner alone."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
 
 
 def _intended() -> str:
@@ -173,9 +190,9 @@ class _Cache(NullCache):
         file = self._file()
         if file is None:
             return None
-        if not file.parent.is_dir():
-            complaints.make(f"the cache folder {file.parent} is gone")
         try:
+            if not file.parent.is_dir():
+                complaints.make(f"the cache folder {file.parent} is gone")
             parts = cache_files.read(file)
             if parts is None or not all(map(has_shared, parts[0])):
                 return None
@@ -193,7 +210,7 @@ class _Cache(NullCache):
             complaints.make(f"there is no cache folder {_intended()}, and it cannot be made")
         elif not cres.library.has_dynamic_globals:
             try:
-                file.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(file.parent)
                 cache_files.write(file, (cres.library.shared, *cres._reduce()))
             except OSError as error:
                 complaints.make(f"the cache folder {file.parent} cannot be written", error)
@@ -233,7 +250,7 @@ def kept(name: str, make: Callable[[], bytes]) -> bytes:
 def holds(module: str, function: str) -> bool:
     """Whether the cache folder holds a compiled function."""
     file = _file(module, function)
-    return file is not None and file.exists()
+    return file is not None and cache_files.is_there(file)
 
 
 # --- functions that several others call --------------------------------------------------------------------------
@@ -247,7 +264,7 @@ def share(name: str, library: Any) -> None:
     path = folder()
     if path is not None:
         with contextlib.suppress(OSError):  # who calls it cannot be written either, and says so
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             state = library.serialize_using_object_code()
             cache_files.write(_shared_file(path, name), (library.shared, state))
 

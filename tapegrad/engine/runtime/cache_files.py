@@ -1,14 +1,14 @@
 """A file with the compiled code of one function, and a checksum: LLVM ends the process over code that is damaged."""
 
-import contextlib
 import hashlib
 import os
 import pickle
-import uuid
 from pathlib import Path
 from typing import Any
 
 from numba.core.serialize import dumps
+
+from tapegrad.engine.runtime.whole_files import OWNER_ONLY, read_trusted, write_whole
 
 _HEAD = b"tapegrad: compiled code, format 1\n"
 _START = len(_HEAD) + hashlib.sha256().digest_size
@@ -21,15 +21,7 @@ class DamagedFileError(Exception):
 def write(path: Path, parts: Any) -> None:
     """Write what a function was reduced to; another process sees all of it or nothing."""
     data = dumps(parts)
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(_HEAD + _checksum(path, data) + data)
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
+    write_whole(path, _HEAD + _checksum(path, data) + data, OWNER_ONLY)
 
 
 def read(path: Path) -> tuple[Any, ...] | None:
@@ -39,9 +31,11 @@ def read(path: Path) -> tuple[Any, ...] | None:
     ------
     DamagedFileError
         If the file is not as it was written. Nothing of it has been used then.
+    OSError
+        If it cannot be read, or somebody else may have written it (`UntrustedFileError`): it is unpickled.
     """
     try:
-        content = path.read_bytes()
+        content = read_trusted(path)
     except FileNotFoundError:
         return None
     data = content[_START:]
@@ -51,6 +45,14 @@ def read(path: Path) -> tuple[Any, ...] | None:
     if not isinstance(parts, tuple):
         raise DamagedFileError(path)
     return parts
+
+
+def is_there(path: Path) -> bool:
+    """Return whether there is a file of this name, as far as this can be told."""
+    try:
+        return path.exists()
+    except OSError:  # its folder may not be searched
+        return False
 
 
 def _checksum(path: Path, data: bytes) -> bytes:

@@ -14,7 +14,9 @@ from tapegrad.program.archive.fields import DamagedFileError, field, refuse_unle
 FORMAT = 1
 _HEADER = "tapegrad"  # the first array, by whose name a file is known
 _NAME_AT = 30  # where a zip archive has the name of its first part
-FIRST_BYTES = 64  # enough for `is_ours`
+FIRST_BYTES, LAST_BYTES = 64, 1 << 16  # enough for `is_ours`
+_DIRECTORY = b"PK\x01\x02"  # what each entry of a zip archive's directory begins with
+_NAME_IN_ENTRY = 46
 _DTYPES = (np.dtype(np.uint8), np.dtype(np.int64))
 _NO_FILE = (
     zipfile.BadZipFile, zlib.error, ValueError, KeyError, TypeError, EOFError, OSError, OverflowError, IndexError,
@@ -30,9 +32,13 @@ def written(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     return stream.getvalue()
 
 
-def is_ours(content: bytes) -> bool:
-    """Whether a file's first bytes are those of one that `written` has made, whatever comes behind."""
-    return content.startswith(f"{_HEADER}.npy".encode(), _NAME_AT)
+def is_ours(first: bytes, last: bytes = b"") -> bool:
+    """Return whether a file is one that `written` has made, by its first bytes or by its last ones.
+
+    The first name is there twice, and so a file with one damaged end is still known.
+    """
+    name, entry = f"{_HEADER}.npy".encode(), last.find(_DIRECTORY)
+    return first.startswith(name, _NAME_AT) or (entry >= 0 and last.startswith(name, entry + _NAME_IN_ENTRY))
 
 
 def read(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

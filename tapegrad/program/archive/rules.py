@@ -105,7 +105,17 @@ def writers_follow_one_another(t: TapeView, b: int) -> str:
     return "" if together else f"the instructions that write it, {writers}, do not follow one another"
 
 
+def slots_reach_to_its_end(t: TapeView, b: int) -> str:
+    """No buffer that is computed takes more memory than the slots on it show."""
+    reached = max((slot.view.bounds[1] for slot in t.slots.values() if slot.buffer == b), default=0)
+    return (
+        f"it has {t.buffers[b].bytes} bytes, of which {reached} are used"
+        if t.buffers[b].bytes > reached
+        else ""
+    )
+
+
 PARAMETER_RULES = (it_calls_no_python, words_are_those_of_the_record)
-WRITER_RULES = (writers_follow_one_another,)
+WRITER_RULES = (writers_follow_one_another, slots_reach_to_its_end)
 FACTOR_RULES = (factors_are_computed,)
 WHOLE_RULES = (arguments_are_whole_and_only_read, results_are_whole_and_computed)

@@ -92,7 +92,7 @@ def _outline(streams: Sequence[InstructionStream]) -> str:
 def may_know(streams: Sequence[InstructionStream]) -> bool:
     """Whether it is worth asking for the recipe of a program; its key takes as long as binding it."""
     folder = cache.folder()
-    return folder is not None and (folder / _outline(streams)).exists()
+    return folder is not None and cache_files.is_there(folder / _outline(streams))
 
 
 def read(key: str) -> Recipe | None:

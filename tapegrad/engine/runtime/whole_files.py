@@ -1,0 +1,82 @@
+"""Files that are written as a whole or not at all, and files that nobody else can have written."""
+
+import contextlib
+import os
+import stat
+import uuid
+from pathlib import Path
+
+_BINARY = getattr(os, "O_BINARY", 0)
+OWNER_ONLY = 0o600
+
+
+class UntrustedFileError(PermissionError):
+    """Raised for a file that somebody else may have written."""
+
+
+def write_whole(path: Path, data: bytes, mode: int | None = None, durable: bool = False) -> None:
+    """Write a file under another name, and move it to its own: what was there before is there until then.
+
+    Parameters
+    ----------
+    path
+        The file, or a link to it.
+    data
+        Its contents.
+    mode
+        Its permissions; by default those of the file that was there, or a new file's.
+    durable
+        Whether the contents are on the disk before the name is.
+    """
+    path = Path(os.path.realpath(path))
+    try:
+        before = os.stat(path)
+    except FileNotFoundError:
+        before = None
+    if before is not None and not stat.S_ISREG(before.st_mode):  # a pipe, a device: nothing is lost there
+        path.write_bytes(data)
+        return
+    temporary = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex[:16]}.tmp")
+    try:
+        permissions = 0o666 if mode is None else mode
+        with open(
+            os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, permissions), "wb"
+        ) as file:
+            file.write(data)
+            file.flush()
+            if mode is None and before is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+            if durable:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def read_trusted(path: Path) -> bytes:
+    """Return the contents of a file of this user's, or of root's, that nobody else may write to.
+
+    Raises
+    ------
+    UntrustedFileError
+        For any other; its message says how to mend it. It is the opened file that is asked, so that none can be put
+        in its place.
+    """
+    with open(os.open(path, os.O_RDONLY | _BINARY), "rb") as file:
+        reason = distrust(path, os.fstat(file.fileno()))
+        if reason:
+            raise UntrustedFileError(reason)
+        return file.read()
+
+
+def distrust(path: Path, status: os.stat_result) -> str:
+    """Return why a file or a folder may have been written by somebody else, and what to do; empty if it cannot."""
+    if not hasattr(os, "geteuid"):  # Windows: a user's folders are that user's
+        return ""
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"{path} belongs to another user: remove it, or set TAPEGRAD_CACHE_DIR to a folder of your own"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"other users may write to {path}: remove it if they have, or run chmod go-w on it"
+    return ""
