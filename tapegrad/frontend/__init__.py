@@ -29,6 +29,7 @@ The class is at the bottom, in `tensor`; the modules above it bind its methods. 
     function_names, callers        names and frames for messages
     call_site                      which function of NumPy's the program called, for messages
     notebooks                      how a Tensor is shown in a notebook
+    static_keys                    when two static values are the same
     refusal_hints                  what to write where a Tensor is asked for as plain numbers
     anomaly, inspection            `detect_anomaly`; the tape, to print and to check
     array_like                     types of arguments, for annotations

@@ -7,8 +7,9 @@ import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.frontend.array_checks import check_dtype, refuse_subclass
+from tapegrad.frontend.static_keys import static_key
 from tapegrad.frontend.tensor import is_tensor
-from tapegrad.program.static_arguments import NOTHING, Static, static_key
+from tapegrad.program.static_arguments import NOTHING, Static
 from tapegrad.pytree import LEAF, asides, flatten
 
 _INTEGERS = np.dtype(np.int64)

@@ -1,12 +1,16 @@
 """Ops of the user's own: what they compute, what they refuse, and what their failures leave behind."""
 
+import enum
 import gc
 import pickle
 import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -29,6 +33,44 @@ def derivative(f: Callable[..., Any], *args: np.ndarray, by: int = 0) -> np.ndar
         stepped[by][index] += 1e-30j
         gradient[index] = np.imag(f(*stepped)) / 1e-30
     return gradient
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True)
+class Frozen:
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True)
+class Uncompared:
+    first: Any
+    second: Any = field(compare=False)
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+class Alike:
+    """Objects that say that they are equal."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike)
+
+    def __hash__(self) -> int:
+        return 0
 
 
 # --- some ops --------------------------------------------------------------------------------------------------
@@ -325,10 +367,38 @@ def test_static_arguments_that_are_equal_are_not_the_same() -> None:
         return y_bar
 
     op = tg.custom_op("statics", forward, vjp)
-    statics = [1, 1.0, True, 0.0, -0.0, (1,), (1.0,), "one", None]
+    statics = [
+        *(
+            1,
+            1.0,
+            True,
+            np.float32(1),
+            np.float64(1),
+            np.int64(1),
+            np.bool_(True),
+            1 + 0j,
+            Decimal(1),
+            Decimal("1.0"),
+        ),
+        *(0.0, -0.0, np.float32(0.0), np.float32(-0.0), 0j, complex(0.0, -0.0), complex(-0.0, 0.0)),
+        *((1,), (1.0,), Pair(1, -0.0), Pair(1, 0.0), (1, 0.0), frozenset({1}), frozenset({True})),
+        *(Frozen(1, 0.0), Frozen(1, -0.0), Frozen(1.0, 0.0), Uncompared(1, "a"), Uncompared(1, "b")),
+        *(
+            "one",
+            Text("one"),
+            b"one",
+            None,
+            Colour.RED,
+            Colour.RED.value,
+            Fraction(1),
+            range(1),
+            range(0, 1, 2),
+        ),
+        *(Alike(1), Alike(2), np.dtype("f8"), np.float64),
+    ]
     for by in statics:
         op(tg.tensor(X), by=by).sum().backward()
-    assert list(map(repr, seen)) == list(map(repr, statics))
+    assert [(type(by), repr(by)) for by in seen] == [(type(by), repr(by)) for by in statics]
 
 
 @pytest.mark.parametrize(

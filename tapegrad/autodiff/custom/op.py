@@ -21,6 +21,7 @@ from tapegrad.frontend.anomaly import watch
 from tapegrad.frontend.copying import reference
 from tapegrad.frontend.modes import current, eager_mode
 from tapegrad.frontend.record_structural import in_shape
+from tapegrad.frontend.static_keys import static_key
 from tapegrad.frontend.tensor import Tensor, allocate, from_array, is_tensor, view_of
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CustomParams
@@ -198,14 +199,13 @@ class CustomOp:
                     f"custom op {self.name!r}: keyword arguments are static; pass the array {name!r} by position"
                 )
         try:
-            key = tuple((name, _exact_key(statics[name])) for name in sorted(statics))
-            hash(key)
+            hash(tuple(statics.values()))
         except TypeError:
             raise TypeError(
                 f"custom op {self.name!r}: keyword arguments must be hashable, for they are static; pass arrays by"
                 " position"
             ) from None
-        return key
+        return tuple((name, static_key(statics[name])) for name in sorted(statics))
 
     def _handle(self, key: Any, statics: Statics) -> Tensor:
         """Return the handle of the call for these shapes and static arguments."""
@@ -250,15 +250,6 @@ def _unpack_result(result: Tensor, specs: tuple[ArraySpec, ...], single: bool) -
             tensors.append(view_of(result, array[start : start + spec.size].reshape(spec.shape)))
             start += spec.size
     return [t if t.dtype == p.dtype else t.astype(p.dtype) for t, p in zip(tensors, specs, strict=True)]
-
-
-def _exact_key(value: Any) -> Any:
-    """Return a key that tells apart values that compare equal: 1, 1.0 and True, or 0.0 and -0.0."""
-    if type(value) in (tuple, frozenset):
-        return type(value), tuple(map(_exact_key, value)) if type(value) is tuple else frozenset(
-            map(_exact_key, value)
-        )
-    return type(value), repr(value) if isinstance(value, float | complex) else value
 
 
 def is_op(function: Any) -> bool:

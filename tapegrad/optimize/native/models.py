@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import name_of
+from tapegrad.frontend.static_keys import Same, token
 from tapegrad.optimize.native.recorded import Recorded, example_of
 from tapegrad.optimize.residuals import residuals
-from tapegrad.program.watch.places import Same, token
 from tapegrad.transforms.jit import Jit, jit
 
 _KEPT = 8  # models

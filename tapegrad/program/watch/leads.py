@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from tapegrad.frontend.static_keys import slot_value
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.watch.origin import is_made_here
-from tapegrad.program.watch.places import Missing, is_dead, slot_value
+from tapegrad.program.watch.places import Missing, is_dead
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, np.generic, np.dtype)
 _SEQUENCES = (list, tuple, deque, set, frozenset)

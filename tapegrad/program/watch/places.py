@@ -12,6 +12,8 @@ import numpy as np
 
 from tapegrad.engine.runtime.comparisons import Missing as Missing
 from tapegrad.engine.runtime.comparisons import Row
+from tapegrad.frontend.static_keys import slot_value as slot_value
+from tapegrad.frontend.static_keys import token as token
 from tapegrad.program.watch.paths import Path
 
 _CONTAINERS = (OrderedDict, dict, types.MappingProxyType, list, tuple, deque, set, frozenset)
@@ -187,32 +189,6 @@ def _bytes_of_array(value: Any) -> bytes:
     return array.tobytes() + repr((array.shape, array.dtype)).encode()
 
 
-def token(value: Any) -> Any:
-    """What two values share that a function cannot tell apart: type and bits of numbers and text, else the object."""
-    if type(value) in (float, complex):
-        return type(value), np.array(value).tobytes()
-    if issubclass(type(value), np.generic):  # not by isinstance, which asks a weak proxy for what may be gone
-        return type(value), value.dtype.str, value.tobytes()
-    if type(value) in (bool, int, str, bytes):
-        return type(value), value
-    return Same(value)
-
-
-class Same:
-    """An object that is equal to nothing but itself, and is kept alive."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
 def is_dead(value: Any) -> bool:
     """Whether a value is a weak proxy of what is gone, which cannot be asked even for its class."""
     if type(value) not in weakref.ProxyTypes:
@@ -221,14 +197,6 @@ def is_dead(value: Any) -> bool:
         return value.__class__ is None
     except ReferenceError:
         return True
-
-
-def slot_value(member: Any, owner: Any) -> Any:
-    """What is in a slot, `Missing` if nothing is."""
-    try:
-        return member.__get__(owner)
-    except AttributeError:
-        return Missing
 
 
 def content(holder: Any) -> Any:

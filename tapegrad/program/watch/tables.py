@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.foreign import is_pandas
-from tapegrad.program.watch.places import Same
+from tapegrad.frontend.static_keys import Same
 
 _BY_IDENTITY: Any = object.__eq__
 
