@@ -24,6 +24,7 @@ from tapegrad.autodiff.ties import (
     maximum,
     row,
 )
+from tapegrad.frontend import elementwise
 from tapegrad.frontend.functions import joining, reductions
 from tapegrad.frontend.functions.decompositions import (
     columns_of,
@@ -212,7 +213,7 @@ def _adjugate(x: Tensor) -> Tensor:
     """Return the adjugates of matrices, with derivatives of their own also where a matrix is singular.
 
     Between bases in which a matrix is diagonal, and which are held fast, the adjugate is written with the Schur
-    complement of all singular values but the smallest one: it divides by those alone.
+    complement of all singular values but the smallest one: it divides by those alone, in units of the largest one.
     """
     n = x.shape[-1]
     if n == 1:
@@ -221,11 +222,12 @@ def _adjugate(x: Tensor) -> Tensor:
         fixed = unary(COPY, x)
         u, s, vh = singular_parts(singular_packed(fixed, False, True, "det"), n, n, False)
         sign = expand_dims(det(u) * det(vh), (-1, -2))
-        info = np.finfo(s.dtype)
-        tiny = float(info.eps) * s[..., :1] + float(info.tiny) ** 0.25  # whose square is no zero
-        values = joining.concatenate([maximum(s[..., :-1], tiny), s[..., -1:]], -1)
-        values = diagonal_matrix(values)
-    inner = values + matmul(matmul(transposed(u), x - fixed), transposed(vh))
+        # Of zeros alone any size will do, and what is not exactly zero then is a rounding of it.
+        size = elementwise.where(s[..., :1] > 0.0, s[..., :1], float(np.finfo(s.dtype).tiny) ** 0.25)
+        s = s / size
+        values = joining.concatenate([maximum(s[..., :-1], float(np.finfo(s.dtype).eps)), s[..., -1:]], -1)
+        values, size = diagonal_matrix(values), expand_dims(size, -1)
+    inner = values + matmul(matmul(transposed(u), (x - fixed) / size), transposed(vh))
     lead, right, below, last = (
         inner[..., :-1, :-1],
         inner[..., :-1, -1:],
@@ -237,7 +239,7 @@ def _adjugate(x: Tensor) -> Tensor:
     complement = last - matmul(below, across)
     top = joining.concatenate([complement * inverted + matmul(across, down), -across], -1)
     bottom = joining.concatenate([-down, last * 0.0 + 1.0], -1)
-    scale = expand_dims(det(lead), (-1, -2)) * sign
+    scale = expand_dims(det(lead), (-1, -2)) * sign * size ** (n - 1)
     adjugate = joining.concatenate([top, bottom], -2) * scale
     return matmul(matmul(transposed(vh), adjugate), transposed(u))
 

@@ -214,6 +214,36 @@ def test_determinants_have_derivatives_everywhere(rank: int) -> None:
     np.testing.assert_allclose(np.sum(tg.hessian(L.det)(a) * d[:, :, None, None] * e), about, atol=1e-9)
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e-40, 1e-20, 1e-3, 1e20, 1e150])
+@pytest.mark.parametrize("rank", OF_RANK)
+def test_derivatives_of_determinants_have_no_scale_of_their_own(rank: int, size: float) -> None:
+    """Those of two rows and of three, along whatever matrix, are those of a matrix of another size, multiplied."""
+    for a in (OF_RANK[rank][:2, :2], OF_RANK[rank]):
+        d, n = RNG.standard_normal(a.shape), len(a)
+        with np.errstate(over="ignore"):
+            factor, squares = np.float64(size) ** (n - 1), np.float64(size) ** (n - 2)
+        if not 1e-290 < factor < 1e290:
+            continue
+        expected, bound = (
+            adjugate(a).T if n > 2 else np.array([[a[1, 1], -a[1, 0]], [-a[0, 1], a[0, 0]]]),
+            1e-12 * factor,
+        )
+        np.testing.assert_allclose(tg.grad(L.det)(size * a), factor * expected, rtol=0, atol=bound)
+        along = tg.jvp(L.det, (size * a,), (d,))[1]
+        np.testing.assert_allclose(along, factor * np.sum(expected * d), rtol=0, atol=10 * bound)
+        second = tg.hvp(L.det)(size * a, d)
+        np.testing.assert_allclose(second / squares, tg.hvp(L.det)(a, d), rtol=0, atol=1e-9)
+
+
+def test_single_determinants_have_no_scale_of_their_own() -> None:
+    a = SINGULAR.astype(np.float32)
+    for size in (2.0**-40, 2.0**-20, 2.0**40):
+        found = tg.grad(L.det)((size * a).astype(np.float32)) / size**2
+        np.testing.assert_allclose(found, adjugate(SINGULAR).T, rtol=0, atol=1e-4)
+        second = tg.hvp(L.det)((size * a).astype(np.float32), a) / size
+        np.testing.assert_allclose(second, tg.hvp(L.det)(a, a), rtol=0, atol=1e-3)
+
+
 def test_the_kink_of_the_nuclear_norm() -> None:
     np.testing.assert_array_equal(tg.grad(lambda a: L.norm(a, "nuc"))(np.zeros((2, 3))), np.zeros((2, 3)))
     a = np.outer([1.0, 2.0], [2.0, 1.0])

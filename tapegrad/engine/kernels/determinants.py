@@ -59,7 +59,8 @@ LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
 }
 _LOG, _COLUMN = entry("log"), 256  # determinants whose logarithms are taken at once
 _SCRATCH = 2 * _COLUMN
-_EPS, _SINGLE_EPS, _TINY = 2.0**-52, 2.0**-23, 1e-30
+_EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
+_UP, _DOWN, _LARGEST = 2.0**256, 2.0**-256, (2.0 - 2.0**-52) * 2.0**1023
 
 
 @noinline
@@ -105,28 +106,74 @@ def _product_of_pivots(t: Matrix, zero: Any) -> tuple[float, float]:
 
 
 @noinline
-def _regularize(t: Matrix, zero: Any) -> None:
-    """Replace pivots that are zero."""
+def _regularize(t: Matrix, zero: Any) -> bool:
+    """Replace pivots that are zero by a rounding of the largest element; whether there is one that is not zero."""
     largest = zero
     for i in range(t.rows):
         for j in range(i, t.rows):
             largest = max(largest, abs(at(t, i, j, zero)))
-    tiny = _TINY + largest * (_EPS if size_of(zero) == 8 else _SINGLE_EPS)
+    tiny = largest * (_EPS if size_of(zero) == 8 else _SINGLE_EPS)
+    if largest == zero:
+        tiny = zero + 1
     for i in range(t.rows):
         if at(t, i, i, zero) == zero:
             put(t, i, i, tiny, zero)
+    return largest != zero
+
+
+@always_inline
+def _brought_near_one(value: float, steps: int) -> tuple[float, int]:
+    """A number between 2**-256 and 1, and by how many steps of 2**256 it has been brought down in all."""
+    while 0.0 < abs(value) < _DOWN:
+        value *= _UP
+        steps -= 1
+    while 1.0 < abs(value) <= _LARGEST:
+        value *= _DOWN
+        steps += 1
+    return value, steps
 
 
 @noinline
-def _inverse(loops: int, routines: Lapack, factor: int, n: int, scratch: int) -> Any:
-    """Write an inverse, regularized, in Fortran's order, behind a copy of the factors; return that determinant."""
-    zero = routines.zero
+def _det_in_steps(t: Matrix, exchanges: int, zero: Any) -> tuple[float, int]:
+    """A determinant that may be beyond floats, as a number near one and steps of 2**256."""
+    value, steps = 1.0, 0
+    for i in range(t.rows):
+        pivot, steps = _brought_near_one(np.float64(at(t, i, i, zero)), steps)
+        if load_i32(exchanges, i) != i + 1:
+            pivot = -pivot
+        value, steps = _brought_near_one(value * pivot, steps)
+    return value, steps
+
+
+@noinline
+def _scale(a: Matrix, value: float, steps: int, zero: Any) -> None:
+    """Multiply a matrix by a number that may be beyond floats, unless the products are."""
+    if steps > 0:
+        value *= _UP
+        steps -= 1
+    for i in range(a.rows):
+        for j in range(a.columns):
+            product = value * np.float64(at(a, i, j, zero))
+            for _ in range(abs(steps) if product != 0.0 else 0):
+                product *= _UP if steps > 0 else _DOWN
+            put(a, i, j, zero + product, zero)
+
+
+@noinline
+def _write_inverse(loops: int, routines: Lapack, factor: int, n: int, scratch: int, logarithm: bool) -> None:
+    """Write an inverse in Fortran's order behind a copy of the factors; or the adjugate, if it is not for a logarithm.
+
+    The adjugate is the inverse times the determinant, both of the matrix without zero pivots.
+    """
+    zero, inverse = routines.zero, scratch + factor_bytes(n, routines.zero)
     t = by_columns(scratch, n, n, zero)
     memcpy(scratch, factor, factor_bytes(n, zero))
-    _regularize(t, zero)
-    value = _det(t, scratch + triangle_bytes(n, zero), zero)
-    invert(loops, routines, scratch, n, scratch + factor_bytes(n, zero))
-    return value
+    is_not_zero = _regularize(t, zero)
+    value, steps = _det_in_steps(t, scratch + triangle_bytes(n, zero), zero)
+    invert(loops, routines, scratch, n, inverse)
+    if not logarithm:
+        value = value if is_not_zero or n == 1 else 0.0
+        _scale(by_columns(inverse, n, n, zero), value, steps, zero)
 
 
 @noinline
@@ -228,10 +275,8 @@ def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
             if logarithm and is_singular(by_columns(factor, n, n, zero), zero):
                 status = SINGULAR
                 break
-            value = _inverse(loops, routines, factor, n, scratch)
-            _add_multiple(
-                bar if logarithm else bar * value, transposed(inverse), by_rows(x_bar, n, n, zero), zero
-            )
+            _write_inverse(loops, routines, factor, n, scratch, logarithm)
+            _add_multiple(bar, transposed(inverse), by_rows(x_bar, n, n, zero), zero)
         factor += factor_bytes(n, zero)
         x_bar += bytes_
     free(scratch)
@@ -258,12 +303,9 @@ def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
         if logarithm and is_singular(by_columns(factor, n, n, zero), zero):
             status = SINGULAR
             break
-        value = _inverse(loops, routines, factor, n, scratch)
+        _write_inverse(loops, routines, factor, n, scratch, logarithm)
         along = _inner(by_rows(x_dot, n, n, zero), transposed(inverse), zero)
-        if logarithm:
-            store_at(y_dot, (p.matrices + i) * size, along, zero)
-        else:
-            store_at(y_dot, i * size, along * value, zero)
+        store_at(y_dot, (p.matrices + i if logarithm else i) * size, along, zero)
         factor += factor_bytes(n, zero)
         x_dot += bytes_
     free(scratch)
