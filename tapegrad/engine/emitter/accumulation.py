@@ -1,11 +1,13 @@
 """The kernel of sums, broadcasts and copies: a line is added to a line, or to one element."""
 
+import ast
 import dataclasses
 import functools
 from collections.abc import Callable
 
 from tapegrad.engine.emitter.body import Body, Value
 from tapegrad.engine.emitter.case import Case, count_of, frame_of, leave_for
+from tapegrad.engine.emitter.expressions import Expressions
 from tapegrad.engine.emitter.lines import begin, call_for
 from tapegrad.engine.emitter.memory import POINTER, Cotangent, element_at, load, moved, scratch, store, word
 from tapegrad.engine.emitter.rows import reverse
@@ -20,8 +22,8 @@ from tapegrad.ops import CODES, ROWS, Op
 def accumulate(dtype: str, target: Target) -> list[Body]:
     """The functions of the kernel, itself the last: X_BAR[0] and Y_BAR are the lines.
 
-    Lines that are added to lines are what the cotangent of an identity is.
-    A sum of one element is added to 0.0, as NumPy does.
+    Lines that are added to lines are what the cotangent of an identity is. An element that is a sum by itself is added
+    to 0.0 too, as NumPy does: a sum is never -0.0.
     """
     identity = ROWS[CODES["positive"]]
     assert isinstance(identity, Op)
@@ -34,7 +36,11 @@ def accumulate(dtype: str, target: Target) -> list[Body]:
     stored = (word(frame_of(body), STORE) & 1).unequal(0)
     bring_to(Cotangent(to, stored), body.load(TOTAL, call))
     body.do("ret i64 0")
-    return [*reverse(case), body]
+    return [*reverse(case, _never_negative_zero), body]
+
+
+def _never_negative_zero(expressions: Expressions, partial: ast.expr, bar: Value) -> Value:
+    return expressions.times(partial, bar) + 0.0
 
 
 def symbol(dtype: str, target: Target) -> str:

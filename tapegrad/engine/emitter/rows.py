@@ -1,8 +1,10 @@
 """The forward and the reverse kernel of a row: ``int64 kernel(frame, loops)``."""
 
+import ast
 import functools
 import itertools
 import operator
+from collections.abc import Callable
 
 from tapegrad.engine.emitter.blocks import Elements
 from tapegrad.engine.emitter.body import Body, Value
@@ -15,6 +17,8 @@ from tapegrad.engine.emitter.stages import Stages
 from tapegrad.engine.emitter.types import I64
 from tapegrad.engine.kernels.frame import COUNT, STORE, X_BAR
 from tapegrad.ops import Op
+
+Term = Callable[[Expressions, ast.expr, Value], Value]
 
 
 def primal_of(op: Op) -> str:
@@ -48,20 +52,20 @@ def _primal(case: Case) -> Loop:
     return Loop(case, stages, [node], lines, emit)
 
 
-def reverse(case: Case) -> list[Body]:
+def reverse(case: Case, term: Term = Expressions.times) -> list[Body]:
     """The functions of the kernel that adds the result's cotangent, by each partial, to those that are wanted.
 
     Where all are wanted and adjacent, and none overlaps another one, they are computed in one loop, otherwise in one
-    after the other.
+    after the other. `term` is what is added, given a partial and the cotangent.
     """
     wanted = case.op.differentiable_operands
     name = case.symbol("reverse")
-    each = {_part(name, j): _contributions(case, (j,)) for j in wanted}
+    each = {_part(name, j): _contributions(case, (j,), term) for j in wanted}
     parts = [function for part, loop in each.items() for function in functions_of(loop, part)]
     if len(wanted) < 2:
         return [*parts, _one_after_the_other(case, name)]
     together, apart = f"{name}.together", f"{name}.apart"
-    joint = _contributions(case, wanted)
+    joint = _contributions(case, wanted, term)
     if joint.stages.steps:
         return [*parts, _one_after_the_other(case, name)]
     functions = [*parts, *functions_of(joint, together, apart)]
@@ -111,7 +115,7 @@ def _one_after_the_other(case: Case, name: str) -> Body:
     return body
 
 
-def _contributions(case: Case, wanted: tuple[int, ...]) -> Loop:
+def _contributions(case: Case, wanted: tuple[int, ...], term: Term = Expressions.times) -> Loop:
     """The loop that adds to the cotangents of some operands."""
     stages = Stages()
     nodes = {j: stages.cut(parse(case.op.partials[j])) for j in wanted}
@@ -127,6 +131,6 @@ def _contributions(case: Case, wanted: tuple[int, ...]) -> Loop:
     def emit(expressions: Expressions, elements: Elements) -> None:
         bar = elements.read("bar")
         for j, node in nodes.items():
-            elements.add(f"x{j}_bar", expressions.times(node, bar))
+            elements.add(f"x{j}_bar", term(expressions, node, bar))
 
     return Loop(case, stages, list(nodes.values()), lines, emit)

@@ -116,8 +116,12 @@ class Place:
         self._contributions.pop(line, None)
         self.values[line] = value
 
+    def sums_up(self, line: int, count: int) -> bool:
+        """Return whether a row of so many elements adds all of them to a line of one."""
+        return count >= 0 > self.segment.lines[line].count
+
     def add(self, line: int, value: Value, count: int, stored: bool) -> None:
-        if count >= 0 > self.segment.lines[line].count:
+        if self.sums_up(line, count):
             self.add_sum(line, widened(value, self._mask_of_result(count)), stored)
         elif line in self.shape.region_of:
             self._contribute(line, value, count, stored)

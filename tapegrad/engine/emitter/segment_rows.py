@@ -51,6 +51,9 @@ class Lines(Protocol):
     def write(self, line: int, value: Value) -> None:
         """Let a line have other elements."""
 
+    def sums_up(self, line: int, count: int) -> bool:
+        """Return whether a row of so many elements adds all of them to a line of one."""
+
     def add(self, line: int, value: Value, count: int, stored: bool) -> None:
         """Add elements, so many as a count says, to a line or, where it is `stored`, write them."""
 
@@ -181,7 +184,7 @@ class Rows:
 
     def sum(self, row: SegmentRow, lines: Lines) -> None:
         value = lines.read(row.seconds[3])
-        if row.count < 0:
+        if not lines.sums_up(row.seconds[0], row.count):
             value = value + 0.0  # a sum of one element is never -0.0
         lines.add(row.seconds[0], value, row.count, bool(row.stored & 1))
 

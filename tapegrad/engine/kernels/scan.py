@@ -13,7 +13,7 @@ from tapegrad.engine.kernels.raw_memory import load_at, load_i64, store_at
 def _cumsum(frame: int, zero: Any) -> int:
     x, x_stride = load_i64(frame, X), load_i64(frame, STRIDE)
     y, y_stride = load_i64(frame, Y), load_i64(frame, Y_STRIDE)
-    total = 0.0
+    total = -0.0  # to which -0.0 is added as to nothing: NumPy begins with the first element
     for i in range(load_i64(frame, COUNT)):
         total += np.float64(load_at(x, i * x_stride, zero))
         store_at(y, i * y_stride, total, zero)

@@ -273,7 +273,7 @@ def nanmedian(
     x = floating(a, "nanmedian")
     half = np.asarray(0.5, x.dtype)
     wanted = quantiles.Asked("numpy.nanmedian", half, True, axis, quantiles.MEDIAN, keepdims, skips_nan=True)
-    result = _quantiles(x, wanted)
+    result = _quantiles(x, wanted) + 0.0  # a mean is never -0.0
     return result if out is None else deliver(result, out, name="numpy.nanmedian")
 
 

@@ -51,6 +51,8 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     x, y = as_tensor(a, "numpy.dot"), as_tensor(b, "numpy.dot")
     if x.ndim == 0 or y.ndim == 0:
         result = x * y
+    elif x.size == 1 == y.size:
+        result = _product_of_one_element(x, y, 1)
     elif y.ndim <= 2:
         result = matmul(x, y)
     else:
@@ -86,7 +88,7 @@ def inner(a: Any, b: Any, /) -> Tensor:
     ndims = x.ndim, y.ndim
     if 0 in ndims:
         return x * y
-    if ndims == (1, 1) and x.size == y.size:
+    if ndims == (1, 1) and x.size == y.size > 1:
         return matmul(x, y)
     return _contracted(x, y, (ndims[0] - 1,), (ndims[1] - 1,), "numpy.inner")
 
@@ -213,8 +215,15 @@ def _contracted(x: Tensor, y: Tensor, x_axes: Axes, y_axes: Axes, name: str) -> 
     x_shape, y_shape = x.shape, y.shape
     if [x_shape[k] for k in x_axes] != [y_shape[k] for k in y_axes]:
         raise ValueError(f"{name}: axes {x_axes} of {x_shape} and {y_axes} of {y_shape} differ in extent")
+    if x.size == 1 == y.size:
+        return _product_of_one_element(x, y, len(x_axes))
     result: Tensor = run(plan_of_axes((x_shape, y_shape), x_axes, y_axes), [x, y])
     return result
+
+
+def _product_of_one_element(x: Tensor, y: Tensor, pairs: int) -> Tensor:
+    """Return the product of arrays of one element, from which pairs of axes go; it may be -0.0, as NumPy's."""
+    return reshape(x * y, (1,) * (x.ndim + y.ndim - 2 * pairs))
 
 
 def kron(a: Any, b: Any) -> Tensor:

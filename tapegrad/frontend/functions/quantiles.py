@@ -299,6 +299,7 @@ def median(
     result = quantiles_or_nan(
         x, Asked("numpy.median", np.asarray(0.5, x.dtype), True, axis, MEDIAN, keepdims)
     )
+    result = result + 0.0  # a mean is never -0.0
     return result if out is None else deliver(result, out, name="numpy.median")
 
 
