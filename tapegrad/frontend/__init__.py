@@ -15,6 +15,7 @@ The class is at the bottom, in `tensor`; the modules above it bind its methods. 
     elementwise                    the functions of the op table, and the operators
     lists                          lists of Tensors as arrays
     creation, conversion, copying  into the graph and out of it; copies and pickles
+    memory_order                   where the order of elements in memory is known
     shape, copied_views            views of all elements; copies of views, made at once
     indexing, keys, writes         parts of Tensors, in-place writes
     locating                       indices that each replay computes

@@ -18,7 +18,7 @@ from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import LostGradientWarning, TracedValueError, UnsupportedError
 from tapegrad.frontend.array_checks import check_dtype
 from tapegrad.frontend.call_site import CallSite, Wording, nothing_to_add, refusal
-from tapegrad.frontend.layouts import copied_in_order, in_order
+from tapegrad.frontend.layouts import copied_in_order, in_order, made_in_order
 from tapegrad.frontend.modes import EAGER, current, no_grad, restoring, thread, watch_now
 from tapegrad.frontend.record import as_boolean, cast, unary
 from tapegrad.frontend.refusal_hints import (
@@ -297,7 +297,7 @@ def copy(x: Tensor, order: str = "C") -> Tensor:
     Parameters
     ----------
     order : {'C', 'F', 'K', 'A'}, default 'C'
-        Memory order of the copy; for 'K' and 'A' it is C.
+        Memory order of the copy.
 
     Returns
     -------
@@ -326,7 +326,7 @@ def astype(
     dtype : data-type
         float64 or float32, or integers or booleans; always taken in the machine's byte order.
     order : {'C', 'F', 'K', 'A'}, default 'K'
-        Memory order of the result; for 'K' and 'A' a copy is in C order.
+        Memory order of the result.
     casting : str, default 'unsafe'
         Which conversions are allowed, as for ``numpy.ndarray.astype``.
     subok : bool, default True
@@ -358,7 +358,7 @@ def astype(
         raise TypeError(f"astype: cannot convert {own} to {target} according to the rule {casting!r}")
     if target == own:
         return copied_in_order(x, order, "astype") if copy else in_order(x, order, "astype")
-    return in_order(_converted(x, target), order, "astype")
+    return made_in_order(functools.partial(_converted, target=target), x, order, "astype")
 
 
 @functools.cache

@@ -190,7 +190,7 @@ def asarray(
             raise ValueError("asarray: a copy is needed to convert the dtype")
         x = x.astype(dtype)
     elif copy:
-        x = x.copy()
+        x = x.copy("K" if order is None else order)
     x = in_order(x, order, "asarray")
     _check_constant(constant, x.dtype)
     return x if constant is None or x.constant == constant else tensor(x, constant=constant, copy=False)
@@ -218,7 +218,7 @@ def array(
     copy : bool or None, default True
         If False, raise instead of copying; if None, copy where that is needed.
     order : {'K', 'A', 'C', 'F'}, default 'K'
-        Memory order of the result; for 'K' and 'A' a recorded copy is in C order.
+        Memory order of the result.
     subok : bool, default False
         Accepted because ``numpy.array`` has it; ignored.
     ndmin : int, default 0

@@ -1,8 +1,12 @@
-"""The order of elements in memory: copies in the order of C or of Fortran."""
+"""The order of elements in memory: results and copies in the order of C, of Fortran, or of their operand."""
 
+from collections.abc import Callable
 from typing import Any
 
-from tapegrad.frontend.shape import contiguous, transpose
+import numpy as np
+
+from tapegrad.frontend.memory_order import axes_as_they_lie, check_order_is_known, is_by_columns
+from tapegrad.frontend.shape import contiguous, is_in_c_order, transpose
 from tapegrad.frontend.tensor import Tensor
 
 
@@ -11,17 +15,33 @@ def in_order(x: Tensor, order: Any, name: str) -> Tensor:
     if order in (None, "K", "A"):
         return x
     flags = x.data_or_traced().flags
-    if order == "C" and flags.c_contiguous:
+    if (order == "C" and flags.c_contiguous) or (order == "F" and flags.f_contiguous):
         return x
-    if order == "C":
-        return contiguous(x)
-    if order != "F":
-        raise ValueError(f"{name}: order must be one of 'C', 'F', 'A' and 'K', not {order!r}")
-    return x if flags.f_contiguous else transpose(contiguous(transpose(x)))
+    return copied_in_order(x, order, name)
 
 
 def copied_in_order(x: Tensor, order: Any, name: str) -> Tensor:
     """Return a recorded copy in a memory order, which is C if it is left open."""
-    if order in (None, "K", "A", "C"):
-        return contiguous(x)
-    return transpose(contiguous(transpose(x))) if order == "F" else in_order(x, order, name)
+    return made_in_order(contiguous, x, order, name)
+
+
+def made_in_order(make: Callable[[Tensor], Tensor], x: Tensor, order: Any, name: str) -> Tensor:
+    """Return what an elementwise function makes in C order, in a memory order; 'K' and 'A' are that of `x`."""
+    axes = _axes(x, order, name)
+    if axes is None:
+        return make(x)
+    return transpose(make(transpose(x, axes)), np.argsort(axes).tolist())
+
+
+def _axes(x: Tensor, order: Any, name: str) -> list[int] | None:
+    """Return the axes in the order of their steps in memory; `None` for that of C."""
+    if order in (None, "C") or (order in ("K", "A") and is_in_c_order(x)):
+        return None
+    if order not in ("F", "K", "A"):
+        raise ValueError(f"{name}: order must be one of 'C', 'F', 'A' and 'K', not {order!r}")
+    if order == "A":
+        check_order_is_known(x, order, name)
+    array = x.data_or_traced()
+    if order == "K":
+        return axes_as_they_lie(array)
+    return list(range(array.ndim))[::-1] if is_by_columns(array, order) else None

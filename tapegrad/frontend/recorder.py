@@ -50,6 +50,10 @@ class Recorder(Tape, ABC):
     def wraps(self, tensor: Any) -> bool:
         """Whether the engine has a Tensor's integers modulo 2**64 only."""
 
+    @abstractmethod
+    def ask_memory_order(self, what: str) -> None:
+        """Note that results depend on the memory order of arguments; raise if they were not given in C order."""
+
     # --- what a replay must find again ---------------------------------------------------------------------------
 
     @abstractmethod

@@ -8,6 +8,7 @@ import numpy as np
 from tapegrad.engine.tape import slots, views
 from tapegrad.frontend.array_checks import plain
 from tapegrad.frontend.lists import holds_tensors
+from tapegrad.frontend.memory_order import axes_as_they_lie, check_order_is_known, is_by_columns
 from tapegrad.frontend.modes import current
 from tapegrad.frontend.record import cast, unary
 from tapegrad.frontend.record_structural import as_tensor, in_shape
@@ -55,10 +56,10 @@ def contiguous(x: Tensor) -> Tensor:
 
 def in_c_order(x: Tensor) -> Tensor:
     """Return `x` if its elements are contiguous in C order, otherwise a recorded copy."""
-    return x if _is_in_c_order(x) else contiguous(x)
+    return x if is_in_c_order(x) else contiguous(x)
 
 
-def _is_in_c_order(x: Tensor) -> bool:
+def is_in_c_order(x: Tensor) -> bool:
     own, tape = slot_to_view(x), x._tape
     if x._array is None and own >= 0 and tape is not None:
         flat = views.view_shape(tape.header, own, (-1,))  # there is none where a copy would be needed
@@ -78,7 +79,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     shape : int or tuple of int
         The new shape. One extent may be -1: it follows from the others.
     order : {'C', 'F', 'A'}, default 'C'
-        Which elements are neighbours, as for ``numpy.reshape``.
+        Which elements are neighbours, as for ``numpy.reshape``; 'A' is refused where `ravel` refuses it.
     copy : bool, optional
         If True, always copy; if False, raise instead of copying. By default a copy is made only where the memory
         does not allow a view.
@@ -105,9 +106,10 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         made = _by_engine(x, views.view_shape, (shape,) if type(shape) is int else shape)
         if made is not None:
             return made
+    check_order_is_known(x, order, "reshape")
     array = x.data_or_traced()
     view = array.reshape(shape, order=order)
-    if order != "C" and _is_by_columns(array, order):
+    if order != "C" and is_by_columns(array, order):
         turned = transpose(x) if array.ndim > 1 else x
         return transpose(reshape(turned, view.shape[::-1], copy=copy))
     needed = array.size > 0 and view.base is not array and view.base is not array.base
@@ -119,11 +121,6 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     return view_of(x, view)
 
 
-def _is_by_columns(array: np.ndarray, order: str) -> bool:
-    """Whether an order means that the first index varies fastest."""
-    return order == "F" or (order == "A" and array.flags.fnc)
-
-
 def ravel(a: Any, order: str = "C") -> Tensor:
     """Return all elements in one dimension.
 
@@ -132,7 +129,9 @@ def ravel(a: Any, order: str = "C") -> Tensor:
     a : Tensor or array_like
         Elements to flatten.
     order : {'C', 'F', 'A', 'K'}, default 'C'
-        In which order to read them, as for ``numpy.ravel``.
+        In which order to read them, as for ``numpy.ravel``. 'A' and 'K' are refused where the order of NumPy's result
+        may be another one: for what is computed from operands that are not in C order, or other than elementwise, and
+        in recordings for arguments that are not in C order.
 
     Returns
     -------
@@ -146,12 +145,12 @@ def ravel(a: Any, order: str = "C") -> Tensor:
     Tensor([1., 2., 3., 4.])
     """
     x = a if type(a) is Tensor else _tensor(a, "ravel")
+    check_order_is_known(x, order, "ravel")
     made = _by_engine(x, views.view_shape, (-1,)) if order in ("C", "K") else None
     if made is not None:
         return made
     if order == "K":
-        strides = x.data_or_traced().strides
-        x, order = transpose(x, sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))), "C"
+        x, order = transpose(x, axes_as_they_lie(x.data_or_traced())), "C"
     if order != "C":
         return reshape(x, -1, order)
     return reshape(in_c_order(x), -1)

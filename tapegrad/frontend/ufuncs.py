@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.array_checks import check_dtype, plain
+from tapegrad.frontend.layouts import in_order
 from tapegrad.frontend.lists import holds_tensors
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outputs import deliver_broadcast, one_output
@@ -62,6 +63,8 @@ def with_arguments(ufunc: Ufunc) -> Callable[..., Any]:
         if dtype is not None or signature is not None or casting != "same_kind":
             operands = _converted(ufunc, operands, dtype if signature is None else signature, casting)
         results = ufunc.compute(*operands)
+        if order == "F":
+            results = _by_columns(results, ufunc.name)
         if len(targets) == 1:
             return deliver_broadcast(results, *targets, where, casting, name=ufunc.name)
         each = zip(results, targets, strict=True)
@@ -70,6 +73,13 @@ def with_arguments(ufunc: Ufunc) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = ufunc.rules.__name__
     vars(call)["__signature__"] = signature_of(argument_names(ufunc.rules.nin), ufunc.rules.nout)
     return call
+
+
+def _by_columns(results: Any, name: str) -> Any:
+    """Return one result or several in Fortran order; plain booleans as they are."""
+    if isinstance(results, tuple):
+        return tuple(_by_columns(each, name) for each in results)
+    return in_order(results, "F", name) if is_tensor(results) else np.asfortranarray(results)
 
 
 def signature_of(operands: Sequence[str], results: int = 1) -> inspect.Signature:

@@ -23,6 +23,7 @@ from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.frontend.arrays import borrowed
 from tapegrad.frontend.callers import program_frame
 from tapegrad.frontend.description import Description
+from tapegrad.frontend.memory_order import copy_with_strides
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.recorder import Recorder
 from tapegrad.frontend.tensor import Tensor, from_slot
@@ -91,6 +92,8 @@ class RecordedTape(Recorder):
         What Python has seen of recorded integers and booleans, byte for byte; guards compare with it.
     outcomes
         What each guard has seen, in order: two recordings of a function part where these do.
+    asked_order
+        What depends on the order in memory of arguments, if anything does: then they must be in C order.
     closes_over_leaf
         Whether some Tensor from outside is one that a gradient can flow back from.
     fused
@@ -102,12 +105,13 @@ class RecordedTape(Recorder):
     """
 
     __slots__ = (
-        "_captured", "_entered", "_narrow", "_other", "_postponed", "_watched", "_wrapping", "closes_over_leaf",
-        "expected", "fused", "guard_places", "inputs", "outcomes", "outputs", "sites",
+        "_captured", "_entered", "_narrow", "_other", "_postponed", "_reordered", "_watched", "_wrapping",
+        "asked_order", "closes_over_leaf", "expected", "fused", "guard_places", "inputs", "outcomes", "outputs",
+        "sites",
     )  # fmt: skip
     recording = True
 
-    def __init__(self) -> None:
+    def __init__(self, reordered: bool = False) -> None:
         make_ready(release.close_tape)
         super().__init__(kernel_table.tables(), all_live=True)
         self.inputs: list[int] = []
@@ -116,6 +120,8 @@ class RecordedTape(Recorder):
         self.outcomes: list[bytes] = []
         self.guard_places: list[Place] = []
         self.closes_over_leaf = False
+        self.asked_order = ""
+        self._reordered = reordered
         self.fused: dict[Any, list[InProgram]] = {}
         self.sites: Sites = {}
         self.weak: set[int] = set()
@@ -157,7 +163,7 @@ class RecordedTape(Recorder):
         slot, buffer = entered & 0xFFFFFFFF, entered >> 32
         self.owners[buffer] = array
         if array.size:
-            self._entered.append((buffer, array, _same_layout(array)))
+            self._entered.append((buffer, array, copy_with_strides(array)))
         return int(slot)
 
     def _note_operand(self, array: np.ndarray) -> None:
@@ -201,6 +207,19 @@ class RecordedTape(Recorder):
         if wraps:
             self._wrapping.add(Description(self.header, slot)[D_BUFFER])
         return tensor
+
+    def ask_memory_order(self, what: str) -> None:
+        """Note what depends on the order in memory of arguments; raise if they were given in another one than C."""
+        self.asked_order = what
+        self.check_memory_order(self._reordered)
+
+    def check_memory_order(self, reordered: bool) -> None:
+        """Raise if results depend on the order in memory of arguments, and these are in another one than C."""
+        if self.asked_order and reordered:
+            raise UnsupportedError(
+                f"{self.asked_order} in a function that is recorded for arguments in C order, and one of these"
+                " is in another order: write order='C' or order='F', or pass np.ascontiguousarray(a)"
+            )
 
     def stand_in(self, array: np.ndarray) -> Tensor:
         """A Tensor with these contents that is traced like an argument, and is none."""
@@ -352,14 +371,3 @@ def _here() -> Place:
     """The line of the user's program that is executed now."""
     frame = program_frame()
     return _NOWHERE if frame is None else Place(frame.f_code.co_filename, frame.f_lineno)
-
-
-def _same_layout(array: np.ndarray) -> np.ndarray:
-    """A copy of an array with the same strides."""
-    if array.flags.c_contiguous:
-        return array.copy()
-    low, high = np.lib.array_utils.byte_bounds(array)
-    memory = np.empty(high - low, np.uint8)
-    copy = np.ndarray(array.shape, array.dtype, memory.data, array.ctypes.data - low, array.strides)
-    copy[...] = array
-    return copy

@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.frontend.array_checks import check_dtype, refuse_subclass
+from tapegrad.frontend.memory_order import is_reordered
 from tapegrad.frontend.static_keys import static_key
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.static_arguments import NOTHING, Static
@@ -54,6 +55,8 @@ class Arguments:
         For each positional argument, the number of its first leaf.
     definition
         The structure of ``(args, kwargs)``.
+    reordered
+        Whether an array was not given in C order, but in another one.
     """
 
     key: Any
@@ -63,6 +66,7 @@ class Arguments:
     leaves: list[Any]
     starts: list[int]
     definition: Any
+    reordered: bool
 
     @property
     def objects(self) -> list[Any]:
@@ -85,6 +89,7 @@ def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static =
     looks: list[Look] = []
     places: list[int] = []
     key: list[Any] = [definition, *map(_aside_key, asides(definition))]
+    reordered = False
     for number, leaf in enumerate(leaves):
         array = None if number in fixed else _as_array(leaf)
         if array is None:
@@ -96,7 +101,8 @@ def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static =
             places.append(len(arrays))
             arrays.append(array)
             looks.append(look)
-    return Arguments(tuple(key), arrays, looks, places, leaves, starts, definition)
+            reordered |= array is not leaf and isinstance(leaf, np.ndarray) and is_reordered(leaf)
+    return Arguments(tuple(key), arrays, looks, places, leaves, starts, definition, reordered)
 
 
 def _flattened(

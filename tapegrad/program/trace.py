@@ -68,7 +68,7 @@ class Trace(Uncopied):
     def __init__(self, function: Callable[..., Any], arguments: Arguments, fuse: bool | None = None) -> None:
         expect_group(EVERY_COMPUTATION)
         expect_group(EVERY_RECORDING)
-        self.recording = RecordedTape()
+        self.recording = RecordedTape(arguments.reordered)
         self._programs: dict[Any, Program] = {}
         self._tape: TapeView | None = None
         self._free: dict[Any, list[Workspace]] = {}

@@ -72,6 +72,7 @@ class Book:
         """Run the way whose guards hold; if there is none, return for each way where its guard is that has failed."""
         failed = []
         for way in self.ways:
+            way.trace.recording.check_memory_order(arguments.reordered)
             outputs, stopped = by(way.trace, arguments, way.spec, check, given)
             if outputs is not None:
                 if way is not self.ways[0]:  # a new list: other threads may go through the old one

@@ -234,6 +234,7 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Reports, Generic[P, R]):
         while fresh is None:
             for trace in [trace for trace in traces if trace not in tried]:
                 tried.append(trace)
+                trace.recording.check_memory_order(arguments.reordered)
                 if any(trace.outcomes[: len(prefix)] == prefix for prefix in refuted):
                     continue
                 outputs, stopped = by(trace, arguments, spec, check, given)

@@ -13,10 +13,11 @@ from tapegrad.engine.tape.layout import E_KERNEL, E_STATUS
 from tapegrad.errors import check_function
 from tapegrad.frontend.array_checks import real
 from tapegrad.frontend.callers import hide_frames
+from tapegrad.frontend.memory_order import axes_as_they_lie
 from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, no_grad, restoring, thread
-from tapegrad.frontend.record import unary
-from tapegrad.frontend.tensor import from_array, is_tensor
-from tapegrad.ops import CODES, COPY
+from tapegrad.frontend.shape import contiguous, transpose
+from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
+from tapegrad.ops import CODES
 from tapegrad.program.calling import aux_arrays, call, check_numbers, value_and_aux
 from tapegrad.program.signature import has_tensor, numpy_scalar
 from tapegrad.program.spec import JVP, ProgramSpec
@@ -186,6 +187,19 @@ def _replayed_jvp(
     return value, tangent[0] if has_aux else tangent, aux
 
 
+def _copied_like(leaf: Tensor, axes: list[int], given: np.ndarray) -> Tensor:
+    """Return a copy of a leaf with its axes in their places, in the memory order of the array that it is made of.
+
+    Of an array with gaps it is in C order: 'A' would tell the two apart.
+    """
+    if given.flags.c_contiguous:
+        return contiguous(leaf)
+    back = np.argsort(axes).tolist()
+    if given.transpose(axes).flags.c_contiguous:
+        return transpose(contiguous(leaf), back)
+    return contiguous(transpose(leaf, back))
+
+
 # --- by a sweep over the eager tape ------------------------------------------------------------------------------
 
 
@@ -195,12 +209,22 @@ def eager_jvp(
 ) -> tuple[Any, Any, Any]:
     """Run the function on the eager tape, and compute the tangent by a sweep over it."""
     with eager_mode():
+        given = [
+            np.asarray(leaf, x_dot.dtype) for leaf, x_dot in zip(selection.leaves, directions, strict=True)
+        ]
+        # Tangents lie as whole buffers do, so the axes of both are in the order of their steps.
+        orders = [axes_as_they_lie(array) for array in given]
+        directions = [
+            np.asarray(x_dot.transpose(axes), order="C")
+            for x_dot, axes in zip(directions, orders, strict=True)
+        ]
         leaves = [
-            from_array(np.array(leaf, x_dot.dtype, order="C"), constant=False)
-            for leaf, x_dot in zip(selection.leaves, directions, strict=True)
+            from_array(np.array(array.transpose(axes), order="C"), constant=False)
+            for array, axes in zip(given, orders, strict=True)
         ]
         with differentiating(leaves):
-            copies = [unary(COPY, leaf) for leaf in leaves]  # the function may write to its arguments
+            # The function may write to its arguments.
+            copies = [_copied_like(*each) for each in zip(leaves, orders, given, strict=True)]
             returned = call(function, selection.substitute(copies))
         value, aux = value_and_aux("jvp", returned, has_aux)
         results, definition = flatten(value)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.array_checks import real
+from tapegrad.frontend.memory_order import is_reordered
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.pytree import LEAF, flatten, paths, unflatten
 
@@ -106,7 +107,10 @@ class Mapped:
         if any(definition is not LEAF for definition in self._definitions):
             return None
         shared = [stack is None for stack in self.stacks]
-        return tuple((leaf.shape, leaf.dtype, alone) for leaf, alone in zip(self.leaves, shared, strict=True))
+        return tuple(
+            (leaf.shape, leaf.dtype, alone, is_reordered(leaf))
+            for leaf, alone in zip(self.leaves, shared, strict=True)
+        )
 
     def operand(self, place: int) -> Any:
         """Return a leaf with the instances first, or what they share."""

@@ -16,11 +16,11 @@ from tapegrad.engine.sweep import subgraph
 from tapegrad.engine.tape.layout import TRACED
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.functions.joining import stack
+from tapegrad.frontend.layouts import copied_in_order
+from tapegrad.frontend.memory_order import copy_with_strides, is_reordered
 from tapegrad.frontend.modes import EAGER, current, differentiating, restoring
-from tapegrad.frontend.record import unary
 from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import Tensor, copy_of, from_array, is_tensor
-from tapegrad.ops import COPY
 from tapegrad.program.calling import call
 from tapegrad.program.signature import numpy_scalar
 from tapegrad.pytree import flatten, unflatten
@@ -145,9 +145,10 @@ class NestedCall:
 def new_leaf(value: Any) -> Tensor:
     """Return a new eager Tensor to differentiate by, with a copy of an array or a number."""
     array = np.asarray(value)
-    made = copy_of(array, False) if array.dtype in DTYPE_CODES else None
+    plain = array.dtype in DTYPE_CODES and not is_reordered(array)
+    made = copy_of(array, False) if plain else None
     if made is None:
-        made = from_array(np.array(array, native(array.dtype), order="C"), constant=False)
+        made = from_array(copy_with_strides(array).astype(native(array.dtype), copy=False), constant=False)
         made._slot_on(EAGER)
     return made
 
@@ -158,7 +159,7 @@ def _leaf_on(tape: Any, leaf: Any) -> Tensor:
         return new_leaf(leaf)
     tensor = leaf if is_tensor(leaf) else from_array(np.asarray(leaf), constant=True)
     with differentiating():
-        copy = unary(COPY, tensor)
+        copy = copied_in_order(tensor, "K", "copy")
     subgraph.make_differentiable(tape.header, copy._slot_on(tape))
     return copy
 

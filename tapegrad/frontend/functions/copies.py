@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.creation import asarray, finished
-from tapegrad.frontend.layouts import in_order
+from tapegrad.frontend.layouts import copied_in_order, in_order
 from tapegrad.frontend.lists import holds_tensors
 from tapegrad.frontend.outcomes import look
 from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.shape import contiguous, reshape
+from tapegrad.frontend.shape import reshape
 from tapegrad.frontend.tensor import Tensor, is_tensor
 
 
@@ -46,15 +46,7 @@ def copy(a: Any, order: Any = "K", subok: bool = False, *, constant: bool | None
     if not (is_tensor(a) or holds_tensors(a)):
         return finished(np.array(a, order=order), constant)
     x = as_tensor(a, "copy")
-    copied = contiguous(x) if is_tensor(a) else x
-    if order in ("K", "A") and _is_by_columns(x):
-        order = "F"
-    return finished(in_order(copied, order, "copy"), constant)
-
-
-def _is_by_columns(x: Tensor) -> bool:
-    flags = x.data_or_traced().flags
-    return flags.f_contiguous and not flags.c_contiguous
+    return finished((copied_in_order if is_tensor(a) else in_order)(x, order, "copy"), constant)
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
