@@ -2,7 +2,7 @@
 
 import ctypes
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -122,6 +122,9 @@ class Handle(Uncopied):
         words[word.INPUTS], words[word.ARGUMENTS] = len(self.inputs), len(arguments)
         words[word.DTYPES] = self._keep_words([DTYPE_CODES[view.dtype] for view in arguments])
         words[word.BYTES] = self._keep_words([view.nbytes for view in arguments])
+        constants = _united([span for way in self.ways for span in _constants(way)])
+        words[word.CONSTANTS] = self._keep_words([end for span in constants for end in span])
+        words[word.CONSTANT_COUNT] = len(constants)
         ways = np.zeros((len(self.ways), word.WAY_WORDS), np.int64)
         for row, way, own in zip(ways, self.ways, slots, strict=True):
             self._fill_way(row, way, own)
@@ -186,7 +189,7 @@ class Handle(Uncopied):
             if source.binding >= 0 and numbers[source.binding] == number:
                 continue
             found.append((number, *self._place(way, source, image), view.nbytes))
-        return found
+        return sorted(found, key=lambda copy: copy[1] == word.IN_WORKSPACE)
 
     def _place(self, way: Way, source: Source, image: WorkspaceImage) -> tuple[int, int]:
         """Where a result is copied from."""
@@ -198,6 +201,23 @@ class Handle(Uncopied):
             return word.IN_WORKSPACE, image.rooms[source.binding] + source.offset
         (offset, _), *_ = way.program.workspace_outputs()
         return word.IN_WORKSPACE, image.memory + offset
+
+
+def _constants(way: Way) -> list[tuple[int, int]]:
+    """Return the first byte and the end of each array outside that a way reads."""
+    returned = [source.array for source in way.sources if source.array is not None]
+    return [*way.program.constants(), *(np.lib.array_utils.byte_bounds(array) for array in returned)]
+
+
+def _united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the unions of spans, in order."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(stop, found[-1][1])
+        else:
+            found.append((start, stop))
+    return found
 
 
 def _free(slots: list[np.ndarray], kept_words: list[np.ndarray]) -> None:

@@ -15,9 +15,10 @@ from tapegrad.engine.kernels import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.bind_recording import ROW_DIRECTION, ROW_INSTRUCTION, ROW_WORDS
 from tapegrad.engine.tape.columns import COLUMNS
-from tapegrad.engine.tape.layout import DIFFERENTIABLE
+from tapegrad.engine.tape.layout import DIFFERENTIABLE, EXTERNAL
 from tapegrad.engine.tape.view import View
 from tapegrad.engine.tape_columns import first_of_each
+from tapegrad.engine.tape_entries import Buffers
 from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import GUARDS
 from tapegrad.program import in_place
@@ -168,6 +169,14 @@ class Program(Uncopied):
     def workspace_outputs(self) -> list[tuple[int, View]]:
         """The outputs that lie in the workspace: offset and view of each."""
         return []
+
+    def constants(self) -> list[tuple[int, int]]:
+        """Return the first byte and the end of each array outside of the program that its instructions read."""
+        columns, lines = self.tape.columns, Buffers.of(self.tape.buffers).lines
+        number, primal, bytes_, flags = lines[:, [0, 1, 3, 8]].T
+        is_read = np.isin(number, columns.read[columns.live]) & ~np.isin(number, self._inputs)
+        found = is_read & (columns.writers[number] == 0) & (flags & EXTERNAL != 0)
+        return list(zip(primal[found].tolist(), (primal + bytes_)[found].tolist(), strict=True))
 
     def segments(self) -> list[InProgram]:
         """The segments of its streams, in the order of execution."""

@@ -88,6 +88,34 @@ def test_without_arrays_for_results_it_returns_new_ones(function: Any, args: Any
         assert np.asarray(a).dtype == np.asarray(b).dtype
 
 
+MEMORY = np.random.default_rng(1).normal(size=12)
+CONSTANT = MEMORY[3:9]
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (tg.cumsum(x) * CONSTANT + CONSTANT[::-1], tg.sin(x) * CONSTANT),
+        lambda x: (CONSTANT, tg.sin(x) * 2.0),
+        lambda x: (x, tg.sum(tg.cos(CONSTANT[::2])) * x),
+        tg.value_and_grad(lambda x: tg.sum(x[1:] * CONSTANT[:-1] * x[:-1])),
+    ],
+)
+def test_results_in_the_memory_of_operands(function: Any, fuse: bool) -> None:
+    """The input and arrays of the closure are read as they are before the call, wherever results go."""
+    h = tg.compile(function, X, fuse=fuse)
+    expected = [each for each in h(X) if np.ndim(each)]
+    before, x = MEMORY.copy(), X.copy()
+    for memory in (x, MEMORY[2:8], CONSTANT, MEMORY[5:11]):
+        for k in range(len(expected)):
+            results = [np.empty(6) for _ in expected]
+            results[k] = memory
+            making(h, x, *results)
+            np.testing.assert_array_equal(results, expected)
+            x[:], MEMORY[:] = X, before
+
+
 def test_a_result_that_is_not_wanted() -> None:
     assert call(GRADIENT, X, None) == GRADIENT(X)[0]
 

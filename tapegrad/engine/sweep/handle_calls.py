@@ -33,6 +33,8 @@ from tapegrad.engine.sweep.handle_words import (
     AT_ADDRESS,
     BYTES,
     COLUMNS,
+    CONSTANT_COUNT,
+    CONSTANTS,
     COPIES,
     COPY_AT,
     COPY_BYTES,
@@ -80,15 +82,30 @@ _F32_EXPONENT = 0x7F800000
 
 
 @inline_njit
-def _meets_input(handle, addresses, number):
-    """Whether a result lies in the memory of an input."""
+def _meets_constant(handle, begin, end):
+    """Return whether bytes overlap a constant: the first one that ends behind `begin` begins before `end`."""
+    constants, low = load_i64(handle, CONSTANTS), 0
+    count = load_i64(handle, CONSTANT_COUNT)
+    high = count
+    while low < high:
+        middle = (low + high) // 2
+        if load_i64(constants, 2 * middle + 1) <= begin:
+            low = middle + 1
+        else:
+            high = middle
+    return low < count and load_i64(constants, 2 * low) < end
+
+
+@inline_njit
+def _meets_operand(handle, addresses, number):
+    """Return whether a result lies in the memory of an input or a constant."""
     bytes_, begin = load_i64(handle, BYTES), load_i64(addresses, number)
     end = begin + load_i64(bytes_, number)
     for k in range(load_i64(handle, INPUTS)):
         other = load_i64(addresses, k)
         if begin < other + load_i64(bytes_, k) and other < end:
             return True
-    return False
+    return _meets_constant(handle, begin, end)
 
 
 @inline_njit
@@ -98,7 +115,9 @@ def _port_address(handle, way, workspace, addresses, k):
     number = load_i64(pair, 0)
     if number >= 0:
         given = load_i64(addresses, number)
-        if number < load_i64(handle, INPUTS) or (given != 0 and not _meets_input(handle, addresses, number)):
+        if number < load_i64(handle, INPUTS) or (
+            given != 0 and not _meets_operand(handle, addresses, number)
+        ):
             return given
     return workspace + load_i64(pair, 1)
 
@@ -134,7 +153,7 @@ def run(way, workspace):
 
 @inline_njit
 def _take_from_ports(handle, way, workspace, addresses):
-    """Copy the results whose ports led to the workspace for the sake of inputs in the same memory."""
+    """Copy the results whose ports led to the workspace for the sake of operands in the same memory."""
     bindings, ports = load_i64(workspace, BINDINGS), load_i64(way, PORTS)
     for k in range(load_i64(workspace, BINDING_COUNT)):
         number = load_i64(ports, 2 * k)
@@ -149,8 +168,10 @@ def _take_from_ports(handle, way, workspace, addresses):
 
 @inline_njit
 def deliver(handle, way, workspace, addresses):
-    """Write the results that no port has written to the caller's memory."""
-    _take_from_ports(handle, way, workspace, addresses)
+    """Write the results that no port has written to the caller's memory.
+
+    Copies of inputs and constants come first, for another result may go to the memory of those.
+    """
     for k in range(load_i64(way, COPY_COUNT)):
         copy = load_i64(way, COPIES) + 8 * COPY_WORDS * k
         target, kind, source = (
@@ -165,6 +186,7 @@ def deliver(handle, way, workspace, addresses):
         elif kind != AT_ADDRESS:
             source = load_i64(addresses, source)
         memcpy(target, source, load_i64(copy, COPY_BYTES))
+    _take_from_ports(handle, way, workspace, addresses)
 
 
 @inline_njit

@@ -22,7 +22,9 @@ VERSION = 1
     LAST,  # the way that was taken last
     NAN_ENTRY,  # as ENTRY, which leaves nan in all results where it does not return 0
     FAILURE,  # address of ``const char *failure(int64 handle, int64 way)``: where a way has stopped last
-) = range(13)
+    CONSTANTS,  # address of first byte and end of memory outside that programs read, in order, apart
+    CONSTANT_COUNT,
+) = range(15)
 HANDLE_WORDS = 16
 
 # Words of a way.
