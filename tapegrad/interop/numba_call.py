@@ -23,7 +23,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.kernels.status import CALL_FAILED, GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE
-from tapegrad.engine.sweep.handle_words import ENTRY, EXTENTS
+from tapegrad.engine.sweep.handle_words import EXTENTS, NAN_ENTRY
 from tapegrad.errors import UnrecordedWayError
 from tapegrad.interop.numba_type import CompiledType
 
@@ -137,7 +137,7 @@ class _Text:
             self._add_input(k, given)
         returned = self._add_results()
         self._lines += [
-            f"status = call_kernel(load(handle, {ENTRY}), handle, words)",
+            f"status = call_kernel(load(handle, {NAN_ENTRY}), handle, words)",
             "if status != 0:",
             "    raise_for(status)",
             f"return {', '.join(returned) if len(returned) != 1 else returned[0]}",

@@ -159,6 +159,11 @@ class Handle(Uncopied):
             found[row] = self._keep(np.frombuffer(text.encode() + b"\0", np.uint8))
         return found
 
+    @property
+    def failed_calls(self) -> int:
+        """How many calls from compiled code and C have failed."""
+        return int(self._words[word.FAILED_CALLS])
+
     def last_failures(self) -> list[str]:
         """For each way on which a guard has failed, where the one is that has done so last."""
         found = []

@@ -139,12 +139,18 @@ class Compiled(UnlessNested):
             path.write(content)
 
     def last_failure(self) -> str:
-        """Return where calls from compiled code or C have stopped last that went no way that was recorded.
+        """Return how many calls from compiled code or C have failed, and at which branch of the function.
 
         Returns
         -------
         str
-            File, line and source text of the branch, for each way that was tried; empty if every call went a known way.
+            File, line and source text of the branch, for each way that was tried, behind the number of failed calls if
+            there were several; that number alone for other failures, such as a singular matrix. Empty if none failed.
+
+        Notes
+        -----
+        Numba drops what is raised in a chunk of a `prange` that another thread runs, and with it the rest of the chunk;
+        this counts it.
 
         Examples
         --------
@@ -153,7 +159,11 @@ class Compiled(UnlessNested):
         >>> h.last_failure()
         ''
         """
-        return "; ".join(dict.fromkeys(self.handle.last_failures()))
+        count, where = self.handle.failed_calls, "; ".join(dict.fromkeys(self.handle.last_failures()))
+        if count < 2 and where:
+            return where
+        failed = f"{count} call{'' if count == 1 else 's'} failed" if count else ""
+        return f"{failed}, last at {where}" if where else failed
 
     def _packed(self) -> bytes:
         """The bytes of its file, which can be loaded."""

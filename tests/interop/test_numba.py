@@ -1,5 +1,6 @@
 """Compiled functions called in functions of Numba's."""
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -60,6 +61,35 @@ def test_values_and_gradients_of_many_points() -> None:
             assert values[k] == value
             np.testing.assert_array_equal(gradients[k], gradient)
     assert len(over_all.signatures) == 1
+
+
+@pytest.mark.parametrize("failing", [0, 7])
+def test_a_failure_in_any_chunk_of_a_prange_is_counted_and_leaves_nan(failing: int) -> None:
+    """Numba drops exceptions of other threads' chunks, and goes on without the rest of the chunk."""
+    h = tg.compile(tg.value_and_grad(branching), X)
+    points = np.ones((8, 6))
+    points[failing] = -1.0
+    gradients, values = np.full((8, 6), np.nan), np.full(8, np.nan)
+    assert h.last_failure() == ""
+    with contextlib.suppress(SystemError):
+        over_all(h, points, gradients, values)
+    assert h.last_failure().endswith("if x[0] > 0 else tg.sum(x) * 3")
+    for _ in range(2):
+        gradients[failing] = 7.0
+        with pytest.raises(tg.UnrecordedWayError):
+            call(h, points[failing], gradients[failing])
+        assert np.isnan(gradients[failing]).all()
+        assert np.isnan(values[failing])
+    assert h.last_failure().startswith("3 calls failed, last at ")
+
+
+def test_other_failures_are_counted_too() -> None:
+    h = tg.compile(lambda a: tg.linalg.inv(a), np.eye(2))
+    found = np.zeros((2, 2))
+    with pytest.raises(np.linalg.LinAlgError):
+        call(h, np.zeros((2, 2)), found)
+    assert np.isnan(found).all()
+    assert h.last_failure() == "1 call failed"
 
 
 def test_a_global() -> None:

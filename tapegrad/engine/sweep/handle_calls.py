@@ -43,6 +43,7 @@ from tapegrad.engine.sweep.handle_words import (
     COPY_TO,
     COPY_WORDS,
     DTYPES,
+    FAILED_CALLS,
     GRADIENT,
     HANDLE,
     IN_WORKSPACE,
@@ -74,6 +75,7 @@ from tapegrad.engine.sweep.replay import (
     store_seed,
 )
 from tapegrad.engine.sweep.replay import STOPPED_AT as PROGRAM_STOPPED_AT
+from tapegrad.engine.sweep.synchronization import atomic_add
 from tapegrad.engine.sweep.workspace_pool import acquire, make_workspace, release
 from tapegrad.engine.tape.layout import F32, F64
 
@@ -221,7 +223,16 @@ def _call_way(handle, way, addresses):
 
 @inline_njit
 def call(handle, addresses):
-    """Call a compiled function: the way whose guards hold. GUARD_FAILED if there is none."""
+    """Call a compiled function, and count the call if it fails; its status."""
+    status = _call_ways(handle, addresses)
+    if status != 0:
+        atomic_add(handle + 8 * FAILED_CALLS, 1)
+    return status
+
+
+@inline_njit
+def _call_ways(handle, addresses):
+    """Run the way whose guards hold. GUARD_FAILED if there is none."""
     last = load_i64(handle, LAST)
     for turn in range(load_i64(handle, WAY_COUNT)):
         number = _way_at(last, turn)

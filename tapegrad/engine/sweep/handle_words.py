@@ -24,7 +24,8 @@ VERSION = 1
     FAILURE,  # address of ``const char *failure(int64 handle, int64 way)``: where a way has stopped last
     CONSTANTS,  # address of first byte and end of memory outside that programs read, in order, apart
     CONSTANT_COUNT,
-) = range(15)
+    FAILED_CALLS,  # how many calls have returned another status than 0
+) = range(16)
 HANDLE_WORDS = 16
 
 # Words of a way.
