@@ -126,7 +126,7 @@ def _converted(ufunc: Ufunc, operands: tuple[Any, ...], dtype: Any, casting: Any
     """Convert operands to the dtypes in which NumPy would compute; raise where `casting` does not allow that."""
     count, results = ufunc.rules.nin, ufunc.rules.nout
     operands = tuple(list_as_tensor(x, ufunc.name) if holds_tensors(x) else x for x in operands)
-    kinds = (*map(_kind, operands), *[None] * results)
+    kinds = (*map(kind_of, operands), *[None] * results)
     loop = _loop(dtype, count, results)
     found: Any = ufunc.rules.resolve_dtypes(kinds, signature=loop, casting=casting)
     if dtype is None:
@@ -145,8 +145,8 @@ def _loop(dtype: Any, count: int, results: int) -> tuple[Any, ...]:
     return (*[None] * count, *[None if dtype is None else np.dtype(dtype)] * results)
 
 
-def _kind(value: Any) -> Any:
-    """The dtype of an operand, or the type of a Python number, which is weak."""
+def kind_of(value: Any) -> Any:
+    """Return the dtype of an operand, or the type of a Python number, which is weak."""
     recorder = thread.mode.recorder
     if type(value) in (int, float):
         return type(value)
@@ -158,7 +158,7 @@ def _kind(value: Any) -> Any:
 def in_one_dtype(name: str, *operands: Any) -> list[Any]:
     """Return operands as Tensors of the float dtype that they promote to; of integers alone, float64."""
     operands = tuple(list_as_tensor(x, name) if holds_tensors(x) else x for x in operands)
-    kinds = [kind(0) if isinstance(kind, type) else kind for kind in map(_kind, operands)]
+    kinds = [kind(0) if isinstance(kind, type) else kind for kind in map(kind_of, operands)]
     dtype = np.result_type(*kinds)
     if dtype.kind in "biu":
         dtype = np.dtype(np.float64)

@@ -352,6 +352,29 @@ def test_matrices_may_lie_in_any_way(function: Callable[[Any], Any]) -> None:
             np.testing.assert_allclose(x.grad, plain.grad, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: L.solve(a, b),
+        lambda a, b: L.solve_triangular(a, b, lower=True),
+        lambda a, b: L.cho_solve((a, True), b),
+        lambda a, b: L.cho_solve((a, False), b),
+        lambda a, b: L.lu_solve(L.lu_factor(a), b),
+    ],
+)
+def test_one_vector_for_a_stack_of_matrices(function: Callable[[Any, Any], Any]) -> None:
+    """What has one dimension is a vector for each of the matrices; two rows are not two vectors."""
+    stack, b = np.stack([GOOD, 2 * GOOD + np.eye(3)]), np.array([1.0, -2.0, 0.5])
+    x = tg.tensor(b)
+    found = function(tg.tensor(stack), x)
+    np.testing.assert_allclose(found.data, [function(tg.tensor(a), b).data for a in stack], rtol=1e-12)
+    tg.sum(found).backward()
+    each = [tg.grad(lambda b, a=a: tg.sum(function(a, b)))(b) for a in stack]
+    np.testing.assert_allclose(x.grad, sum(each), rtol=1e-12)
+    with pytest.raises(ValueError, match="right side"):
+        function(tg.tensor(stack), np.ones((2, 4)))
+
+
 def test_integers_are_floats_here() -> None:
     a = np.array([[2, 1], [1, 3]])
     found = L.solve(tg.tensor(a), tg.tensor([1.0, 2.0]))

@@ -281,3 +281,29 @@ def test_vectorize() -> None:
     assert tg.vectorize(clipped, otypes=["f8"])(np.zeros((0, 2))).shape == (0, 2)
     with pytest.raises(ValueError, match="otypes"):
         ours(np.zeros(0))
+
+
+WEAK: dict[str, Any] = {
+    "choose": lambda n, x, s: n.choose([0, 1, 1], [x, s]),
+    "choose 2": lambda n, x, s: n.choose([0, 1, 1], [x, 2]),
+    "choose an element": lambda n, x, s: n.choose([0, 1, 1], [x, n.float64(2.0)]),
+    "choose by itself": lambda n, x, s: n.choose(x > 1, [x, 0.1]),
+    "select": lambda n, x, s: n.select([x > 1], [x], s),
+    "select 2": lambda n, x, s: n.select([x > 1, x < 0], [2, x]),
+    "select an element": lambda n, x, s: n.select([x > 1], [x], n.float64(0.1)),
+    "where": lambda n, x, s: n.where(x > 1, x, s),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WEAK)
+def test_choices_of_numbers_leave_float32_what_it_is(name: str) -> None:
+    x = np.array([0.25, 1.7, -3.3], np.float32)
+    expected = WEAK[name](np, x, 0.3)
+    loss = lambda x, s: tg.sum(WEAK[name](tg, x, s) * np.float32([1.1, 2.3, 3.7]))  # noqa: E731
+    for found in (WEAK[name](tg, tg.tensor(x), 0.3).data, tg.jit(lambda x, s: WEAK[name](tg, x, s))(x, 0.3)):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    for gradient in (tg.grad(loss)(x, 0.3), tg.grad(tg.jit(loss))(x, 0.3)):
+        taken = np.isclose(expected, x, rtol=1e-6)
+        assert gradient.dtype == np.float32
+        np.testing.assert_array_equal(gradient, np.where(taken, np.float32([1.1, 2.3, 3.7]), np.float32(0)))

@@ -9,12 +9,14 @@ from tapegrad.frontend.elementwise import where
 from tapegrad.frontend.functions.joining import concatenate, stack
 from tapegrad.frontend.functions.selection import along, whole_numbers
 from tapegrad.frontend.indexing import pick
+from tapegrad.frontend.lists import holds_tensors
 from tapegrad.frontend.locating import located
 from tapegrad.frontend.outputs import deliver
 from tapegrad.frontend.record import promoted, read_now
 from tapegrad.frontend.record_structural import as_tensor
 from tapegrad.frontend.shape import broadcast_to, reshape
 from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor
+from tapegrad.frontend.ufuncs import kind_of
 
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
@@ -49,9 +51,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """
     name = "numpy.choose"
     numbers = whole_numbers(a, name)
-    each = [as_tensor(choice, name) for choice in choices]
-    if not each:
+    choices = list(choices)
+    if not choices:
         raise ValueError(f"{name}: there must be at least one choice")
+    dtype = _common_dtype(choices, name)
+    each = [as_tensor(choice, name).astype(dtype, copy=False) for choice in choices]
     shape = np.broadcast_shapes(numbers.shape, *[x.shape for x in each])
     now = numbers.data_or_traced() if is_tensor(numbers) else numbers
     try:
@@ -70,6 +74,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         ]
         rows = _chosen(np.broadcast_to(now, shape), of_choices)
     return deliver(pick(together, rows, shape), out, name=name)
+
+
+def _common_dtype(choices: list[Any], name: str) -> np.dtype[Any]:
+    """Return the dtype that choices promote to; Python's numbers are weak."""
+    return promoted(*(kind_of(as_tensor(each, name) if holds_tensors(each) else each) for each in choices))
 
 
 def _chosen(numbers: np.ndarray, choices: list[np.ndarray]) -> np.ndarray:
@@ -123,8 +132,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
         each if type(each) in (int, float) else as_tensor(each, "numpy.select")
         for each in (*choicelist, default)
     ]
-    kinds: list[Any] = [each.dtype if is_tensor(each) else type(each) for each in (*choices, result)]
-    dtype = promoted(*kinds)
+    dtype = _common_dtype([*choices, result], "numpy.select")
     if dtype.kind != "f":
         arrays = [read_now(each) if is_tensor(each) else each for each in (*choices, result)]
         plain = [read_now(each) for each in conditions]

@@ -10,6 +10,8 @@ from tapegrad.frontend.functions.matrices import (
     transposed,
     triangle_solved,
 )
+from tapegrad.frontend.record_structural import as_tensor
+from tapegrad.frontend.shape import expand_dims, reshape
 from tapegrad.frontend.tensor import Tensor
 
 _TRANSPOSES = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
@@ -204,8 +206,13 @@ def cho_solve(
     Tensor([-0.5,  2. ])
     """
     (c, lower), name = c_and_lower, "tapegrad.linalg.cho_solve"
-    half = _solved(c, b, Triangle(not lower, bool(lower), False), name)
-    return _solved(c, half, Triangle(bool(lower), bool(lower), False), name)
+    side = as_tensor(b, name)
+    columns = (
+        expand_dims(side, -1) if side.ndim == 1 else side
+    )  # stacks of solutions are not stacks of vectors
+    half = _solved(c, columns, Triangle(not lower, bool(lower), False), name)
+    x = _solved(c, half, Triangle(bool(lower), bool(lower), False), name)
+    return reshape(x, x.shape[:-1]) if side.ndim == 1 else x
 
 
 LINALG = {"cholesky": cholesky}

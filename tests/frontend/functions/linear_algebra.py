@@ -76,6 +76,8 @@ CASES = [
     of_numpy("solve", regular(3, 3), normal(3)),
     of_numpy("solve", regular(2, 3, 3), normal(3, 2)),
     of_numpy("solve", regular(3, 3), normal(2, 3, 1)),
+    of_numpy("solve", regular(2, 3, 3), normal(3)),  # what has one dimension is a vector
+    of_numpy("solve", regular(3, 3, 3), normal(3, 3)),  # and what has two a matrix
     of_numpy("solve", regular(14, 14), normal(14, 3)),
     of_numpy("inv", regular(3, 3)),
     of_numpy("inv", regular(2, 13, 13)),
