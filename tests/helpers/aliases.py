@@ -131,18 +131,27 @@ def arrays_of(seed: int, way: int, shape: tuple[int, int]) -> Arrays:
     return WAYS[way](a.copy(), b.copy(), rng.uniform(-2, 2, (3 * len(a), a.shape[1])))
 
 
+def _results(f: Callable[[Any], Any], arrays: Arrays) -> list[np.ndarray]:
+    """Return what a function gives for the argument, and for another one once a closed-over array has changed."""
+    kept, other = arrays.a.copy(), arrays.x[::-1].copy()
+    first = f(arrays.x)
+    arrays.a[1:] *= -0.5
+    second = f(other)
+    arrays.a[...] = kept
+    each = [results if isinstance(results, tuple) else (results,) for results in (first, second)]
+    return [np.asarray(result) for results in each for result in results]
+
+
 def differs(seed: int, way: int) -> str:
     """Say what is wrong with a program; nothing if segments give the bits of rows."""
     shape, closed, transform = draw(seed)
     arrays = arrays_of(seed, way, shape)
-    f, x = closed(arrays), arrays.x
-    found = []
+    f, found = closed(arrays), list[list[np.ndarray]]()
     for fuse in (False, True):
         try:
-            results = TRANSFORMS[transform](tg.jit(f, fuse=fuse))(x)
+            found.append(_results(TRANSFORMS[transform](tg.jit(f, fuse=fuse)), arrays))
         except Exception as error:
             return f"seed {seed}, {WAYS[way].__name__}, fuse={fuse}: {error!r}"
-        found.append([np.asarray(each) for each in (results if isinstance(results, tuple) else (results,))])
     if all(np.array_equal(*each, equal_nan=True) for each in zip(*found, strict=True)):
         return ""
     return f"seed {seed}, {WAYS[way].__name__}: {found}"
