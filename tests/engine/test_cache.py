@@ -8,13 +8,18 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tapegrad
 from tapegrad.engine import kernel_table
-from tapegrad.engine.runtime import cache, cache_files
+from tapegrad.engine.emitter import objects
+from tapegrad.engine.emitter.target import host
+from tapegrad.engine.kernels import svd
+from tapegrad.engine.runtime import cache, cache_files, sources
 from tapegrad.ops import ELEMENTWISE
+from tapegrad.program.fusion import recipes
 
 PACKAGE = Path(tapegrad.__file__).parent
 
@@ -75,7 +80,7 @@ def run(*parts: str, path: Path | None = None, **environment: str) -> tuple[str,
 
 
 def digest_of(package: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(cache, "_PACKAGE", package)
+    monkeypatch.setattr(sources, "PACKAGE", package)
     return str(cache.digest.__wrapped__())
 
 
@@ -155,7 +160,7 @@ def test_a_changed_loop_of_the_optimisers_changes_the_names_of_their_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = copied_package(tmp_path)
-    monkeypatch.setattr(cache, "_PACKAGE", package)
+    monkeypatch.setattr(sources, "PACKAGE", package)
     digest = cache._digest_above.__wrapped__
     before = digest("tapegrad.optimize.native.loops")
     assert len(before) > 8
@@ -163,6 +168,56 @@ def test_a_changed_loop_of_the_optimisers_changes_the_names_of_their_files(
         file.write("# new\n")
     assert digest("tapegrad.optimize.native.loops") != before
     assert digest("tapegrad.engine.sweep") == ""
+
+
+def test_a_process_keeps_nothing_under_the_name_of_files_that_changed_since_the_import(
+    tmp_path: Path,
+) -> None:
+    """What it compiles is of the old text: it would lie under the name of the new one."""
+    package, folder = copied_package(tmp_path), tmp_path / "cache"
+    program = """
+        import pathlib, tapegrad as tg
+        from tapegrad.engine.runtime import cache
+        before = cache.digest()
+        file = pathlib.Path(tg.__file__).parent / "engine" / "tape" / "slots.py"
+        file.write_text(file.read_text() + "# changed")
+        print(tg.grad(tg.sin)(0.0), before)
+    """
+    out, err = run(program, path=tmp_path, TAPEGRAD_CACHE_DIR=str(folder))
+    file = package / "engine" / "tape" / "slots.py"
+    gradient, before = out.split()
+    assert gradient == "1.0"
+    assert f"no cache folder is used: {file} has changed since it was imported (start Python anew)" in err
+    assert [path.name for path in folder.iterdir()] == [before]
+
+
+@pytest.mark.parametrize(
+    ("name", "ask"),
+    [
+        ("engine/tape/slots.py", cache.digest.__wrapped__),
+        ("ops/params.py", cache.digest.__wrapped__),
+        (
+            "optimize/native/loops/damped.py",
+            lambda: cache._digest_above.__wrapped__("tapegrad.optimize.native.loops"),
+        ),
+        ("engine/emitter/rows.py", lambda: objects.digest.__wrapped__(host())),
+        ("program/fusion/policy.py", recipes._sources.__wrapped__),
+        ("engine/kernels/svd.py", lambda: cache.cache_of(svd.svd_forward_f64)._file()),
+    ],
+)
+def test_every_digest_notices_a_changed_file(
+    name: str, ask: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it names is of no other process, and there is no folder from then on."""
+    monkeypatch.setattr(cache.complaints, "made", True)
+    monkeypatch.setattr(sources, "_changed", [])
+    assert ask() == ask()
+    assert cache.folder() is not None
+    file = str(PACKAGE / name)
+    monkeypatch.setitem(sources._imported, file, (0, 0))
+    assert ask() is None or ask() != ask()
+    assert sources.changed() == file
+    assert cache.folder() is None
 
 
 def test_a_folder_not_used_for_long_is_removed(tmp_path: Path) -> None:
@@ -477,7 +532,7 @@ def test_folders_that_another_process_removes_at_the_same_time(
     monkeypatch.setenv("TAPEGRAD_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(Path, "iterdir", lambda path: iter([path / "removed meanwhile"]))
     monkeypatch.setattr(Path, "is_dir", lambda path: "meanwhile" in path.name)
-    assert cache.folder.__wrapped__() == tmp_path / cache.digest()
+    assert cache._folder.__wrapped__() == tmp_path / cache.digest()
 
 
 # --- several at once -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 
 from tapegrad.engine.emitter.target import Target
 from tapegrad.engine.kernels import accumulate, frame, library, segment_frame
-from tapegrad.engine.runtime import cache, cache_files
+from tapegrad.engine.runtime import cache, cache_files, sources
 from tapegrad.ops import elementwise, row, special_functions
 
 
@@ -36,14 +36,13 @@ def _sources() -> list[Path]:
 def digest(target: Target) -> str:
     """Digest of the sources, of LLVM's version and of the processor."""
     state = hashlib.sha256(repr((llvm.llvm_version_info, target)).encode())
-    for file in _sources():
-        state.update(file.name.encode() + b"\0" + file.read_bytes())
+    sources.add(state, _sources())
     return state.hexdigest()[:16]
 
 
 def _file(name: str, target: Target) -> Path | None:
-    folder = cache.folder()
-    return None if folder is None else folder / f"{name}.{digest(target)}.o"
+    own, folder = digest(target), cache.folder()
+    return None if folder is None else folder / f"{name}.{own}.o"
 
 
 def is_kept(name: str, target: Target) -> bool:

@@ -10,6 +10,7 @@ In reading order:
     python_code                    functions of Python's C interface, written as LLVM's instructions
     array_calls, callable_type     calls with arrays, and of objects that keep such a function, without Python
     comparisons                    whether objects are what they were, without Python
+    sources                        digests of the source files that were imported
     cache, cache_files             compiled code between processes
     whole_files                    files that are written whole, and files that nobody else has written
     library_loops                  the inner loops of NumPy and SciPy, by address

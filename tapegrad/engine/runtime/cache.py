@@ -27,11 +27,10 @@ from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
-from tapegrad.engine.runtime import cache_files, messages
+from tapegrad.engine.runtime import cache_files, messages, sources
 from tapegrad.engine.runtime.switches import TRANSLATES
 from tapegrad.engine.runtime.whole_files import distrust
 
-_PACKAGE = Path(__file__).parents[2]
 _COMPILED = ("engine/runtime", "engine/kernels", "engine/tape", "engine/sweep")
 _CONSTANTS = "ops/params.py"  # what compiled code takes from the table
 _BY_NUMBA = "" if TRANSLATES else " by Numba"  # without the translator, nothing that it has made is used
@@ -40,8 +39,8 @@ _UNUSED_AFTER = 60 * 24 * 3600.0  # seconds until a folder of another version is
 
 def _sources() -> list[Path]:
     """Every source file whose text can change compiled code."""
-    files = [file for name in _COMPILED for file in sorted((_PACKAGE / name).rglob("*.py"))]
-    return [*files, _PACKAGE / _CONSTANTS]
+    files = [file for name in _COMPILED for file in sorted((sources.PACKAGE / name).rglob("*.py"))]
+    return [*files, sources.PACKAGE / _CONSTANTS]
 
 
 @functools.cache
@@ -49,8 +48,7 @@ def digest() -> str:
     """Digest of the compiled sources, of the compilers, and of the size of an object's head, which is compiled in."""
     versions = f"{numba.__version__} {llvmlite.__version__} {object.__basicsize__}{_BY_NUMBA}"
     state = hashlib.sha256(versions.encode())
-    for file in _sources():
-        state.update(file.name.encode() + b"\0" + file.read_bytes())
+    sources.add(state, _sources())
     return state.hexdigest()[:16]
 
 
@@ -68,12 +66,22 @@ def root() -> Path:
     return base / "tapegrad"
 
 
-@functools.cache
 def folder() -> Path | None:
     """The cache folder of this version, made if need be; ``None`` where there is none. It may be read-only.
 
-    What lies in it is executed, so it is made for its owner alone, and is not used if somebody else may write to it.
+    What lies in it is executed, so it is made for its owner alone, and is not used if somebody else may write to it;
+    nor is it if the sources that it is named by have changed since the import.
     """
+    path, changed = _folder(), sources.changed()
+    if changed:
+        complaints.make(
+            f"no cache folder is used: {changed} has changed since it was imported (start Python anew)"
+        )
+    return None if changed else path
+
+
+@functools.cache
+def _folder() -> Path | None:
     try:
         path = root() / digest()
         fresh = not path.is_dir()
@@ -159,14 +167,15 @@ def _digest_above(package: str) -> str:
     name = package.partition(".")[2].replace(".", "/")
     if not name or name.startswith(_COMPILED):
         return ""
-    files = sorted((_PACKAGE / name).glob("*.py"))
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:8] + "."
+    state = hashlib.sha256()
+    sources.add(state, sorted((sources.PACKAGE / name).glob("*.py")))
+    return state.hexdigest()[:8] + "."
 
 
 def _file(module: str, function: str) -> Path | None:
     """The file in which a function's compiled code is kept."""
-    path = folder()
     above = _digest_above(module.rpartition(".")[0])
+    path = folder()
     name = f"{module.partition('.')[2]}.{function}.{above}{_python_and_processor()}.nbc"
     return None if path is None else path / name
 
@@ -183,6 +192,9 @@ class _Cache(NullCache):
         self._function = function
 
     def _file(self) -> Path | None:
+        sources.check(
+            self._function.__code__.co_filename
+        )  # it may have been imported after the digest was taken
         return _file(self._function.__module__, self._function.__qualname__)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from tapegrad.engine.emitter import objects
 from tapegrad.engine.emitter.target import host
 from tapegrad.engine.kernels import frame as word
-from tapegrad.engine.runtime import cache, cache_files
+from tapegrad.engine.runtime import cache, cache_files, sources
 from tapegrad.errors import IllegalTapeError
 from tapegrad.program.fusion.nests import loops_of
 from tapegrad.program.fusion.segments import Bound
@@ -49,11 +49,8 @@ def _sources() -> bytes:
     package = Path(__file__).parents[2]
     folders = (Path(__file__).parent, package / "ops")
     state = hashlib.sha256(objects.digest(host()).encode())
-    for file in [
-        *(file for each in folders for file in sorted(each.rglob("*.py"))),
-        *(package / name for name in _READ),
-    ]:
-        state.update(file.name.encode() + b"\0" + file.read_bytes())
+    sources.add(state, (file for each in folders for file in sorted(each.rglob("*.py"))))
+    sources.add(state, (package / name for name in _READ))
     return state.digest()
 
 
