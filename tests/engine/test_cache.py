@@ -648,6 +648,32 @@ def test_threads_replay_large_computations_at_once(layer: str) -> None:
     assert run(GRADIENT, LARGE, body, NUMBA_THREADING_LAYER=layer)[0] == "right\n"
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="stacks of other sizes")
+def test_a_thread_without_room_for_the_compiler_is_refused(tmp_path: Path) -> None:
+    body = """
+        import threading
+        x = np.arange(3.0)
+        f = tg.value_and_grad(tg.jit(lambda x: tg.sum(tg.exp(x) * np.sin(x)), fuse=True))
+        found = []
+        def work():
+            try:
+                found.append(f(x)[0])
+            except RuntimeError as error:
+                found.append(error)
+        def in_a_thread(size):
+            threading.stack_size(size)
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            return found.pop()
+        refused = in_a_thread(64 * 1024)
+        assert "stack has 64 KiB" in str(refused) and "threading.stack_size(1 << 20)" in str(refused), refused
+        value = in_a_thread(1 << 20)
+        assert value == f(x)[0] == in_a_thread(64 * 1024)
+    """
+    run("import numpy as np, tapegrad as tg", body, TAPEGRAD_CACHE_DIR=str(tmp_path))
+
+
 def test_a_large_computation_is_the_first_of_its_process() -> None:
     for body in ("large_gradient()", "assert tg.ones(100_000).sum().item() == 100_000"):
         run(GRADIENT, LARGE, body)

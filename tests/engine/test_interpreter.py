@@ -1,7 +1,11 @@
 """Offsets inside Python's and NumPy's objects are checked, and other interpreters and layouts are refused."""
 
+import os
+import re
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -82,3 +86,17 @@ def test_the_interpreter_is_checked_before_the_rest_is_imported():
     first = modules.index("tapegrad.engine.runtime.interpreter")
     packages = {"tapegrad", "tapegrad.engine", "tapegrad.engine.runtime"}
     assert {*modules[:first]} <= packages
+
+
+def test_an_archive_is_refused(tmp_path: Path) -> None:
+    archive = tmp_path / "packages.zip"
+    package = Path(cache.__file__).parents[2]
+    with zipfile.ZipFile(archive, "w") as packed:
+        for file in package.rglob("*.py"):
+            packed.write(file, Path("tapegrad") / file.relative_to(package))
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", "import tapegrad"],
+        env={**os.environ, "PYTHONPATH": str(archive)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert re.search(r"ImportError: tapegrad cannot be imported from an archive .*: unpack it", done.stderr)

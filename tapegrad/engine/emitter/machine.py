@@ -8,7 +8,7 @@ import llvmlite.binding as llvm
 
 from tapegrad.engine.emitter.body import Body
 from tapegrad.engine.emitter.target import Target, host
-from tapegrad.engine.runtime import pace
+from tapegrad.engine.runtime import pace, thread_stack
 from tapegrad.engine.runtime.compiler import compiling
 
 
@@ -47,6 +47,7 @@ def module_text(bodies: Iterable[Body]) -> str:
 
 def compile_text(text: str, target: Target) -> bytes:
     """The object code of a module. Nobody forks in the meantime, for a child would find LLVM's own locks held."""
+    thread_stack.require()
     machine, context = _machine(target), llvm.create_context()
     with compiling, llvm.parse_assembly(text, context) as module:
         module.triple, module.data_layout = machine.triple, str(machine.target_data)

@@ -17,6 +17,7 @@ In reading order:
     announcer, messages            what stderr says while functions compile
     pace                           work in the background that leaves Python to others
     interpreter, processors        which interpreters are supported; how many processors there are
+    thread_stack                   whether a thread has room for the compiler
     fork_locks, uncopied           locks that survive a fork; objects that cannot be copied
     switches                       environment variables that choose between compilers
     lazy                           attributes that are computed when they are asked for

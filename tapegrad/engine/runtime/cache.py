@@ -27,7 +27,7 @@ from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
-from tapegrad.engine.runtime import cache_files, messages, sources
+from tapegrad.engine.runtime import cache_files, messages, sources, thread_stack
 from tapegrad.engine.runtime.switches import TRANSLATES
 from tapegrad.engine.runtime.whole_files import distrust
 
@@ -198,7 +198,19 @@ class _Cache(NullCache):
         return _file(self._function.__module__, self._function.__qualname__)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The function as it was compiled before."""
+        """Return the function as it was compiled before; where it has to be compiled now, `None`.
+
+        Raises
+        ------
+        RuntimeError
+            Where it has to be, and this thread has no room for that.
+        """
+        found = self._load(target_context)
+        if found is None:
+            thread_stack.require()
+        return found
+
+    def _load(self, target_context: Any) -> Any:
         file = self._file()
         if file is None:
             return None

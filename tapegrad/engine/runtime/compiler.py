@@ -14,6 +14,7 @@ from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 
 from tapegrad.engine.kernels.linking import PlainPartCompiler, PlainWholeCompiler, SharedPartCompiler
+from tapegrad.engine.runtime import thread_stack
 from tapegrad.engine.runtime.announcer import announcer
 from tapegrad.engine.runtime.cache import cache_of
 from tapegrad.engine.runtime.fast_calls import Shape, expected, fast_call
@@ -188,6 +189,7 @@ def compile_call(function: Callable[..., Any]) -> CFunc:
     signature = types.int64(types.int64, types.int64)
     options = {"nopython": True, "error_model": "numpy"}
     compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
+    thread_stack.require()
     with compiling, announcer.compiling(function):
         compiled.compile()
     return compiled

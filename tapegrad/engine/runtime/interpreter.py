@@ -1,6 +1,7 @@
-"""Which interpreters this package works with: compiled code reads Python's and NumPy's objects where they lie."""
+"""Supported interpreters and installations: compiled code reads Python's and NumPy's objects where they lie."""
 
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -42,4 +43,19 @@ def check(interpreter: Interpreter) -> None:
         )
 
 
+def check_files(file: str) -> None:
+    """Refuse a package that is no folder: compiled code is kept by what its source files say.
+
+    Raises
+    ------
+    ImportError
+        Saying what to do.
+    """
+    if not Path(file).is_file():
+        raise ImportError(
+            f"tapegrad cannot be imported from an archive ({file}): unpack it, or install it with pip install"
+        )
+
+
 check(Interpreter.running())
+check_files(__file__)

@@ -13,6 +13,7 @@ from typing import Any
 
 from llvmlite import binding, ir
 
+from tapegrad.engine.runtime import thread_stack
 from tapegrad.engine.runtime.cache import kept
 from tapegrad.engine.runtime.object_layouts import TUPLE_ITEMS, TYPE, ensure_known, numpy_function
 
@@ -249,6 +250,7 @@ def _file_name(name: str, outside: Outside) -> str:
 
 
 def _object_code(define: Callable[[Module], None], outside: Outside) -> bytes:
+    thread_stack.require()
     module = Module(outside)
     define(module)
     with binding.parse_assembly(str(module)) as parsed:
