@@ -7,10 +7,10 @@ SOURCES := tapegrad tests perf
 PYTEST_FLAGS ?= -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-tiny memcheck lint gen size perf clean
+.PHONY: help run test test-tiny test-versions test-oldest memcheck lint gen size perf clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.installed ## install, then fit the 27 NIST regressions from both starting points
 	$(BIN)/tapegrad fit
@@ -21,6 +21,13 @@ test: $(VENV)/.installed-test ## install, then run the whole test suite
 # One process, and one file: collecting the whole suite takes longer than these tests.
 test-tiny: $(VENV)/.installed-test ## a test or more of every room of the package, within seconds
 	$(BIN)/python -m pytest -q tests/test_tiny.py
+
+# Each environment is 500 MB and compiles into a cache of its own: the first run takes minutes an environment.
+test-versions: $(VENV)/.installed-test ## test-tiny and the engine's tests, oldest and newest dependencies, each Python at hand
+	$(BIN)/python tests/versions.py
+
+test-oldest: $(VENV)/.installed-test ## test-tiny and a part of the engine's tests with the oldest dependencies
+	$(BIN)/python tests/versions.py oldest
 
 # LD_PRELOAD is for the tests alone: glibc's checking allocator looks for writes past blocks and for bad frees.
 memcheck: $(VENV)/.installed-test ## the test suite under glibc's checking malloc (Linux only)
@@ -43,7 +50,7 @@ perf: $(VENV)/.installed-perf ## install the peers (about 2 GB, see pyproject.to
 	$(BIN)/python -m perf
 
 clean: ## remove the virtual environment and everything that tools leave behind
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-versions build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -21,6 +21,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import tapegrad as tg
+import versions
 
 ROOT = Path(__file__).parents[1]
 NAME = f"tapegrad-{tg.__version__}"
@@ -74,6 +75,21 @@ def distribution(wheel: Path) -> metadata.Distribution:
     """What the wheel says of itself."""
     (found,) = metadata.distributions(path=[str(wheel)])
     return found
+
+
+@pytest.mark.parametrize(
+    ("python", "oldest"),
+    [
+        ("3.11", {"numba==0.62", "numpy==2.0", "scipy==1.13"}),
+        ("3.13", {"numba==0.62", "numpy==2.1", "scipy==1.14.1"}),
+    ],
+)
+def test_the_oldest_dependencies_are_what_the_project_allows(python: str, oldest: set[str]) -> None:
+    """And all have a newest version, which has been tried."""
+    wanted = list(versions.requirements(python, oldest=True))
+    assert oldest < set(wanted)
+    bounded = {Requirement(each).name for each in wanted if "<" in each}
+    assert bounded == {"numba", "numpy", "scipy"}
 
 
 def needed_by(distribution: metadata.Distribution) -> Iterator[metadata.Distribution]:

@@ -1,0 +1,135 @@
+"""The tests with the oldest and the newest dependencies, on each Python at hand: ``make test-versions``.
+
+``python tests/versions.py oldest`` takes the oldest ones and this Python alone, and the tests of what leans on them:
+continuous integration runs that. Environments are made in `.venv-versions`, anew if `pyproject.toml` allows others.
+"""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / ".venv-versions"
+TOOLS = {"hypothesis", "mpmath", "packaging", "pytest", "pytest-xdist"}  # of the tests that are run
+TINY, ENGINE = "tests/test_tiny.py", "tests/engine"
+# What breaks first: private names of Numba's, LLVM's text, offsets, NumPy's and SciPy's loops.
+LEANING = [
+    f"{ENGINE}/test_{name}.py"
+    for name in ("definitions", "fast_calls", "interpreter", "linking", "plain", "vector_mathematics")
+]
+
+
+class Run(NamedTuple):
+    """A run of tests: its name, the files, and the environment variables."""
+
+    name: str
+    files: list[str]
+    variables: dict[str, str]
+
+
+WITHOUT_TRANSLATOR = Run("tiny, by Numba alone", [TINY], {"TAPEGRAD_TRANSLATE": "0"})
+RUNS = {
+    "oldest": [Run("tiny, engine in part", [TINY, *LEANING], {}), WITHOUT_TRANSLATOR],
+    "all": [Run("tiny", [TINY], {}), WITHOUT_TRANSLATOR, Run("engine", [ENGINE], {})],
+}
+
+
+def pythons() -> dict[str, str]:
+    """Return the interpreters from 3.11 on that are at hand, by version; this one before others of its version."""
+    root = os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv"))
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    named = [
+        path for folder in folders for path in sorted(glob.glob(f"{glob.escape(folder)}/python3.[0-9]*"))
+    ]
+    candidates = [path for path in named if re.fullmatch(r"python3\.\d+", Path(path).name)]
+    found: dict[str, str] = {}
+    for path in (sys.executable, *candidates, *sorted(glob.glob(f"{root}/versions/3.*/bin/python"))):
+        code = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
+        done = subprocess.run([path, "-c", code], capture_output=True, text=True)
+        version = done.stdout.strip()
+        if done.returncode == 0 and Version(version) >= Version("3.11"):
+            found.setdefault(version, path)
+    return dict(sorted(found.items(), key=lambda item: Version(item[0])))
+
+
+def requirements(python: str, oldest: bool) -> Iterator[str]:
+    """Yield what to install for a version of Python: the newest or the oldest dependencies, and the tools."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    bounds: dict[str, list[Version]] = {}
+    for requirement in map(Requirement, project["dependencies"]):
+        if requirement.marker is None or requirement.marker.evaluate({"python_version": python}):
+            yield f"{requirement.name}{requirement.specifier}"
+            lower = [Version(each.version) for each in requirement.specifier if each.operator == ">="]
+            bounds.setdefault(requirement.name, []).extend(lower)
+    if oldest:
+        yield from (f"{name}=={max(lower)}" for name, lower in bounds.items())
+    test = map(Requirement, project["optional-dependencies"]["test"])
+    yield from (str(each) for each in test if each.name in TOOLS)
+
+
+def environment(python: str, path: str, age: str) -> Path | None:
+    """Make an environment if it is not there; return its interpreter, or `None` if there are no such packages."""
+    folder, wanted = FOLDER / f"{python}-{age}", "\n".join(requirements(python, age == "oldest"))
+    stamp, interpreter = folder / "installed.txt", folder / "bin" / "python"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        subprocess.run([path, "-m", "venv", "--clear", str(folder)], check=True)
+        pip = [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        if subprocess.run([*pip, "--only-binary", ":all:", *wanted.split("\n")]).returncode != 0:
+            return None
+        stamp.write_text(wanted)
+    return interpreter
+
+
+def versions(interpreter: Path) -> str:
+    """Return the versions in an environment."""
+    code = "import llvmlite, numba, numpy, scipy; print(*(f'{m.__name__} {m.__version__}' for m in "
+    code += "(numba, llvmlite, numpy, scipy)), sep=', ')"
+    return subprocess.run(
+        [str(interpreter), "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def result_of(interpreter: Path, run: Run) -> tuple[bool, str]:
+    """Run tests; return whether they passed, and pytest's last line."""
+    command = [str(interpreter), "-m", "pytest", "-q", "-n", "auto", "--maxprocesses=2", *run.files]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), **run.variables}
+    began = time.monotonic()
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(done.stdout, done.stderr, sep="\n", flush=True)
+    last = done.stdout.strip().rpartition("\n")[2]
+    return done.returncode == 0, f"{last or 'nothing was run'} ({time.monotonic() - began:.0f} s)"
+
+
+def main(which: str) -> int:
+    """Run the tests in all environments and print a line for each run; return the number of those that failed."""
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    chosen = {own: sys.executable} if which == "oldest" else pythons()
+    failed = 0
+    for python, path in chosen.items():
+        for age in ("oldest",) if which == "oldest" else ("oldest", "newest"):
+            interpreter = environment(python, path, age)
+            print(
+                f"Python {python}, {age}: {versions(interpreter) if interpreter else 'cannot be installed'}",
+                flush=True,
+            )
+            failed += interpreter is None
+            for run in RUNS[which] if interpreter else ():
+                passed, said = result_of(interpreter, run)
+                failed += not passed
+                print(f"    {'passed' if passed else 'FAILED'}  {run.name}: {said}", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(min(main("oldest" if sys.argv[1:] == ["oldest"] else "all"), 1))
