@@ -60,8 +60,10 @@ def in_c_order(x: Tensor) -> Tensor:
 
 
 def is_in_c_order(x: Tensor) -> bool:
+    if x._array is not None:
+        return bool(x._array.flags.c_contiguous)
     own, tape = slot_to_view(x), x._tape
-    if x._array is None and own >= 0 and tape is not None:
+    if own >= 0 and tape is not None:
         flat = views.view_shape(tape.header, own, (-1,))  # there is none where a copy would be needed
         if flat >= 0:
             slots.drop(tape.header, flat)

@@ -187,12 +187,17 @@ def _replayed_jvp(
     return value, tangent[0] if has_aux else tangent, aux
 
 
-def _copied_like(leaf: Tensor, axes: list[int], given: np.ndarray) -> Tensor:
+def _by_steps(array: np.ndarray, axes: list[int] | None) -> np.ndarray:
+    """Return an array with its axes in another order, in C order."""
+    return array if axes is None else np.asarray(array.transpose(axes), order="C")
+
+
+def _copied_like(leaf: Tensor, axes: list[int] | None, given: np.ndarray) -> Tensor:
     """Return a copy of a leaf with its axes in their places, in the memory order of the array that it is made of.
 
     Of an array with gaps it is in C order: 'A' would tell the two apart.
     """
-    if given.flags.c_contiguous:
+    if axes is None:
         return contiguous(leaf)
     back = np.argsort(axes).tolist()
     if given.transpose(axes).flags.c_contiguous:
@@ -213,14 +218,10 @@ def eager_jvp(
             np.asarray(leaf, x_dot.dtype) for leaf, x_dot in zip(selection.leaves, directions, strict=True)
         ]
         # Tangents lie as whole buffers do, so the axes of both are in the order of their steps.
-        orders = [axes_as_they_lie(array) for array in given]
-        directions = [
-            np.asarray(x_dot.transpose(axes), order="C")
-            for x_dot, axes in zip(directions, orders, strict=True)
-        ]
+        orders = [None if array.flags.c_contiguous else axes_as_they_lie(array) for array in given]
+        directions = [_by_steps(*each) for each in zip(directions, orders, strict=True)]
         leaves = [
-            from_array(np.array(array.transpose(axes), order="C"), constant=False)
-            for array, axes in zip(given, orders, strict=True)
+            from_array(np.array(_by_steps(*each)), constant=False) for each in zip(given, orders, strict=True)
         ]
         with differentiating(leaves):
             # The function may write to its arguments.
