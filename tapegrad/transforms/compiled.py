@@ -169,6 +169,12 @@ class Compiled(UnlessNested):
         """The bytes of its file, which can be loaded."""
         if self._content:
             return self._content
+        for way in self._book.ways:
+            if asked := way.trace.recording.asked_order:
+                raise TypeError(
+                    f"save: {self.__name__} asks for the memory order of its arguments ({asked}), which a file does not"
+                    " look at; write order='C' or order='F'"
+                )
         example = self._examples[0]
         args = example if type(example) is tuple else (example,)
         content = packed_function(self.__name__, args, self._returned, self.handle.ways)

@@ -1,5 +1,6 @@
 """The memory orders 'K' and 'A': NumPy's numbers in every mode, or an error that says what to write."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -101,3 +102,19 @@ def test_gradients_come_back_to_where_elements_lie(order: str) -> None:
         np.testing.assert_allclose(
             tg.hvp(lambda x, f=f: f(x) ** 2)(x, x_dot), 2 * np.sum(expected * x_dot) * expected
         )
+
+
+def test_files_do_not_look_at_orders() -> None:
+    """So a function that asks for them is not saved; a pickle of it records anew."""
+    compiled = tg.compile(_asks_for_its_order, CUBE)
+    with pytest.raises(TypeError, match="order='C' or order='F'"):
+        compiled.save("nowhere.tape")
+    again = pickle.loads(pickle.dumps(compiled))
+    assert again(CUBE) == compiled(CUBE)
+    for function in (compiled, again):
+        with pytest.raises(tg.UnsupportedError, match="order='K'"):
+            function(LAYOUTS["turned"].reshape(CUBE.shape, order="F"))
+
+
+def _asks_for_its_order(x: Any) -> Any:
+    return tg.sum(x.ravel("K") * np.arange(24.0))
