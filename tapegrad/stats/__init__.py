@@ -19,6 +19,7 @@ In reading order:
     counts                         the discrete distributions
     vectors                        distributions of vectors
     matrices                       distributions with a matrix as a parameter
+    scipys_place                   code written with `scipy.stats`
 
 It imports `frontend`.
 """
@@ -51,5 +52,6 @@ from tapegrad.stats.densities import uniform as uniform
 from tapegrad.stats.densities import weibull_min as weibull_min
 from tapegrad.stats.matrices import multivariate_normal as multivariate_normal
 from tapegrad.stats.matrices import wishart as wishart
+from tapegrad.stats.scipys_place import in_place_of_scipy as in_place_of_scipy
 from tapegrad.stats.vectors import dirichlet as dirichlet
 from tapegrad.stats.vectors import multinomial as multinomial

@@ -229,7 +229,7 @@ class Reach:
 
     def _visit_method(self, method: types.MethodType) -> None:
         self.note(method.__func__, method.__self__)
-        self._see(method.__func__, Path(None, "function", method.__func__.__qualname__))
+        self._see(method.__func__, Path(None, "function", name_of(method.__func__)))
         self._see(method.__self__, self._path if self._path.kind == "argument" else _receiver(method))
 
     def _visit_partial(self, partial: Any) -> None:

@@ -1,0 +1,155 @@
+"""`in_place_of_scipy`: methods of `scipy.stats` that dispatch on Tensors."""
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ContextDecorator
+from contextvars import ContextVar, Token
+from typing import Any
+
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.lists import holds_tensors
+from tapegrad.frontend.tensor import is_tensor
+from tapegrad.stats import circular, counts, densities, matrices, vectors
+
+_METHODS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+_FREEZING = ("__call__", "freeze")
+_OURS = {
+    name: value
+    for module in (circular, counts, densities, matrices, vectors)
+    for name, value in vars(module).items()
+    if not isinstance(value, type) and any(hasattr(value, method) for method in _METHODS)
+}
+_OF_VECTORS = ("dirichlet", "multinomial", "multivariate_normal", "wishart")
+_inside: ContextVar[int] = ContextVar(
+    "inside in_place_of_scipy", default=0
+)  # how deep, in this thread or task
+
+
+class in_place_of_scipy(ContextDecorator):
+    """Let distributions of `scipy.stats` take Tensors: `tapegrad.stats` computes in their place.
+
+    A context manager, and a decorator. Inside, in this thread or task, a method of a SciPy distribution that gets a
+    Tensor, frozen or not, runs the method of the distribution of the same name here. With arrays and numbers alone, and
+    in other threads, it is SciPy's own. What `jit` records inside is replayed anywhere.
+
+    Raises
+    ------
+    UnsupportedError
+        By a method that gets a Tensor, if `tapegrad.stats` has no distribution or no method of that name.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.stats, tapegrad as tg
+    >>> def log_likelihood(p, x):
+    ...     return np.sum(scipy.stats.norm(p[0], p[1]).logpdf(x))
+    >>> with tg.stats.in_place_of_scipy():
+    ...     tg.grad(log_likelihood)(np.array([0.0, 2.0]), np.array([-1.0, 3.0]))
+    array([0.5 , 0.25])
+    """
+
+    def __init__(self) -> None:
+        self._tokens: list[Token[int]] = []
+
+    def _recreate_cm(self) -> "in_place_of_scipy":
+        return in_place_of_scipy()  # a decorated function may call itself, or be called in several threads
+
+    def __enter__(self) -> None:
+        _patches.add()
+        self._tokens.append(_inside.set(_inside.get() + 1))
+
+    def __exit__(self, *error: object) -> None:
+        _inside.reset(self._tokens.pop())
+        _patches.remove()
+
+
+class _Patches:
+    """SciPy's methods that ask for Tensors, as long as somebody is inside."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._before: list[tuple[type, str, Any]] = []
+
+    def add(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                for cls, name in _places():
+                    self._before.append((cls, name, vars(cls)[name]))
+                    setattr(cls, name, _asking(vars(cls)[name], name))
+
+    def remove(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                while self._before:
+                    setattr(*self._before.pop())
+
+
+_patches = _Patches()
+
+
+def _places() -> Iterator[tuple[type, str]]:
+    """Yield the classes of SciPy's distributions, and the methods that each defines."""
+    import scipy.stats
+
+    generic = {cls for each in (scipy.stats.norm, scipy.stats.poisson) for cls in type(each).__mro__[1:-1]}
+    for cls in (*generic, *(type(getattr(scipy.stats, name)) for name in _OF_VECTORS)):
+        for name in (*_METHODS, *_FREEZING):
+            if name in vars(cls):
+                yield cls, name
+
+
+def _asking(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return a method that is ours where it gets a Tensor inside of `in_place_of_scipy`."""
+
+    @functools.wraps(original)
+    def method(self: Any, *args: Any, **kwds: Any) -> Any:
+        given = (*args, *kwds.values())
+        if not _inside.get() or not any(is_tensor(value) or holds_tensors(value) for value in given):
+            return original(self, *args, **kwds)
+        frozen = _Frozen(self, args, kwds)
+        return frozen if name in _FREEZING else frozen.method(name)()
+
+    return method
+
+
+class _Frozen:
+    """A distribution with parameters that are Tensors.
+
+    Parameters
+    ----------
+    distribution
+        SciPy's.
+    args, kwds
+        What its methods take behind the variable.
+    """
+
+    def __init__(self, distribution: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
+        self.dist, self.args, self.kwds = distribution, args, kwds
+
+    def method(self, name: str) -> Callable[..., Any]:
+        """Return our method of a name, which takes the variable before the parameters."""
+        own = _OURS.get(_name_of(self.dist))
+        found = getattr(own, name, None)
+        if found is None:
+            raise UnsupportedError(
+                f"scipy.stats.{_name_of(self.dist)}.{name}: tapegrad.stats has no {'method' if own else 'distribution'}"
+                " of this name that takes Tensors; write its logarithm with tapegrad's functions"
+            )
+        return lambda *x, **more: found(*x, *self.args, **self.kwds, **more)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.method(name)
+
+
+def _name_of(distribution: Any) -> str:
+    """Return the name of a distribution in `scipy.stats`; empty for one of the user's."""
+    import scipy.stats
+
+    kind = type(distribution)
+    name = getattr(distribution, "name", None) or kind.__name__.removesuffix("_gen")
+    return name if type(getattr(scipy.stats, name, None)) is kind else kind.__name__
