@@ -10,6 +10,7 @@ import functools
 import inspect
 import math
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -121,11 +122,15 @@ class _Source:
         made = types.ModuleType(module.__name__)
         self._made[key] = module, made
         own = {"numpy": {**CREATION, **FUNCTIONS}, "numpy.linalg": LINALG}.get(module.__name__, {})
-        for name in names:
-            if name in own:
-                vars(made)[name] = own[name]
-            elif hasattr(module, name):
-                vars(made)[name] = self._replaced(getattr(module, name), names)
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # NumPy 2.0 has modules of old names in its modules
+            for name in names:
+                if name in own:
+                    vars(made)[name] = own[name]
+                elif hasattr(module, name):
+                    vars(made)[name] = self._replaced(getattr(module, name), names)
         return made
 
 
