@@ -31,8 +31,8 @@ def _fraction(term: str, *numerators: str) -> str:
 
 # --- error functions and the normal distribution ---------------------------------------------------------------------
 
-# The derivative of erfcx, 2*x*y - 2/sqrt(pi), cancels far out, where the asymptotic series is summed (DLMF 7.12.1).
-_ERFCX_FAR = _polynomial("(0.5/square(x0))", "-1", "3", "-15", "105", "-945", "10395", "-135135", "2027025")
+# The derivative of erfcx, 2*x*y - 2/sqrt(pi), cancels far out, where erfcx is a continued fraction (DLMF 7.9.1).
+_ERFCX_FAR = _fraction("x0", *(str(0.5 * _k) for _k in range(1, 19)))
 _BELL = "one_over_sqrt_2pi*exp(-0.5*square(x0))"
 
 ERROR = (
@@ -40,7 +40,7 @@ ERROR = (
     Op("erfc", "special", "erfc(x0)", ("-two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),)),
     _row(
         "special", "erfcx",
-        (f"two_over_sqrt_pi*where(x0<20, sqrt_pi*x0*y-1, 0.5/square(x0)*({_ERFCX_FAR}))",), (-2.0, 6.0),
+        (f"two_over_sqrt_pi*where(x0<5, sqrt_pi*x0*y-1, -{_ERFCX_FAR}/(x0+{_ERFCX_FAR}))",), (-2.0, 6.0),
     ),
     _row("special", "erfinv", ("exp(square(y))/two_over_sqrt_pi",), (-0.99, 0.99)),
     _row("special", "erfcinv", ("-exp(square(y))/two_over_sqrt_pi",), (0.01, 1.99)),
@@ -111,12 +111,16 @@ _RGAMMA = "where(x0<0.5, gamma(1-x0)*(cos(pi*x0)-sin(pi*x0)*digamma(1-x0)/pi), -
 
 
 def _rise(x: str, step: str) -> str:
-    """``digamma(x+step)-digamma(x)``, for large `x` by the asymptotic series of both (DLMF 5.11.2), in closed form."""
-    u, v = f"1/{x}", f"1/({x}+{step})"
+    """``digamma(x+step)-digamma(x)``: 12 steps of the recurrence, then the series (DLMF 5.5.2, 5.11.2)."""
+    u, v = f"1/({x}+12)", f"1/({x}+{step}+12)"
     a, b = f"square({u})", f"square({v})"
-    series = f"1/12-({a}+{b})/120+({a}*{a}+{a}*{b}+{b}*{b})/252"
-    far = f"log1p({step}/{x})+{step}/{x}/({x}+{step})*(0.5+({u}+{v})*({series}))"
-    return f"where(({x}>64)&({x}+{step}>64), {far}, digamma({x}+{step})-digamma({x}))"
+    sums, series = "1", "1/12"
+    for power, coefficient in enumerate(("-1/120", "1/252", "-1/240", "1/132"), start=1):
+        sums = f"({a}*{sums}+{'*'.join([b] * power)})"
+        series += f"+{coefficient}*{sums}"
+    near = "+".join(f"{step}/({x}+{k})/({x}+{step}+{k})" for k in range(12))
+    far = f"log1p({step}/({x}+12))+{step}*({u})*({v})*(0.5+({u}+{v})*({series}))"
+    return f"where(({x}>0)&({x}+{step}>0)&({step}<inf), {near}+{far}, digamma({x}+{step})-digamma({x}))"
 
 
 # lgamma(x+1/2)-lgamma(x)-log(x)/2 and its derivative, which are small for large x: the continued fractions of the
@@ -239,20 +243,23 @@ BESSEL = (
     _row("bessel", "j0", ("-j1(x0)",), (0.1, 6.0)),
     _row("bessel", "j1", ("0.5*(j0(x0)-jv(2, x0))",), (-4.0, 4.0)),
     _row("bessel", "y0", ("-y1(x0)",), _POSITIVE),
-    _row("bessel", "y1", ("y0(x0)-y/x0",), _POSITIVE),
+    _row("bessel", "y1", ("where(absolute(y)==inf, -y, y0(x0)-y/x0)",), _POSITIVE),
     _row("bessel", "i0", ("i1(x0)",), (-4.0, 4.0)),
     _row("bessel", "i1", ("0.5*(i0(x0)+iv(2, x0))",), (-4.0, 4.0)),
     _row("bessel", "i0e", (_far("0", "x0", "-", "i1e(x0)-sign(x0)*y"),), (-4.0, 4.0)),
     _row("bessel", "i1e", (_far("1", "x0", "-", "0.5*(i0e(x0)+ive(2, x0))-sign(x0)*y"),), (-4.0, 4.0)),
     _of_order("jv", "0.5*(jv(x0-1, x1)-jv(x0+1, x1))"),
-    _of_order("yv", "0.5*(yv(x0-1, x1)-yv(x0+1, x1))"),
+    _of_order("yv", "where(absolute(y)==inf, -y, 0.5*(yv(x0-1, x1)-yv(x0+1, x1)))"),
     _of_order("iv", "0.5*(iv(x0-1, x1)+iv(x0+1, x1))"),
     _of_order(
         "ive", _far("square(x0)", "x1", "-", "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y", "30+10*absolute(x0)")
     ),
     _of_order("kv", "-0.5*(kv(x0-1, x1)+kv(x0+1, x1))"),
     _of_order(
-        "kve", _far("square(x0)", "x1", "+", "y-0.5*(kve(x0-1, x1)+kve(x0+1, x1))", "30+10*absolute(x0)")
+        "kve",
+        _far(
+            "square(x0)", "x1", "+", "where(y==inf, -y, y-0.5*(kve(x0-1, x1)+kve(x0+1, x1)))", "30+10*absolute(x0)"
+        ),
     ),
     Op(
         "hyp0f1", "bessel", _hyp0f1("x0"), (_UNKNOWN, f"{_hyp0f1('(x0+1)')}/x0"), (_POSITIVE, (-4.0, 4.0)),

@@ -34,7 +34,7 @@ SPECIAL_WORDS: dict[str, Words] = {
     ),
     "erfcx": _words(
         "erfcx", "Compute ``exp(x**2) * erfc(x)`` without underflow.", "2*x0*y-2/sqrt(pi)",
-        source=f"{_ERROR} From 20 on the asymptotic series of the derivative is summed (DLMF 7.12.1).",
+        source=f"{_ERROR} From 5 on the derivative is a continued fraction (DLMF 7.9.1).",
     ),
     "erfinv": _words(
         "erfinv", "Compute the inverse of the error function.", "sqrt(pi)/2*exp(square(y))",

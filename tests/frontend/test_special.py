@@ -98,6 +98,8 @@ HARD = [
     ("gammaln", (1e15,), 10), ("rgamma", (-3.0,), 20), ("rgamma", (0.0,), 10), ("rgamma", (-10.5,), 40),
     ("betaln", (1e10, 0.5), 20), ("betaln", (1e3, 1e3), 20), ("poch", (1e8, 1.5), 30), ("exprel", (1e-9,), 10),
     ("exprel", (0.499,), 20), ("exprel", (0.501,), 40), ("exprel", (-60.0,), 10), ("exprel", (300.0,), 300),
+    ("betaln", (30.0, 1e-5), 20), ("betaln", (1e-6, 1.0), 20), ("betaln", (1e6, 1e-6), 20), ("beta", (3.0, 1e-9), 30),
+    ("poch", (5.0, 1e-10), 30), ("poch", (0.3, 1e-6), 30), ("erfcx", (5.1,), 20), ("erfcx", (4.9,), 200),
     ("kl_div", (1.0, 1.0 + 1e-9), 20), ("rel_entr", (1e-200, 1.0), 10), ("i1", (1e-9,), 10), ("j1", (1e-9,), 10),
     ("owens_t", (5.0, 0.5), 50), ("logit", (1e-300,), 10), ("entr", (1e-300,), 10), ("cosm1", (1e-9,), 10),
     ("i0e", (1e4,), 10), ("i0e", (-31.0,), 10), ("i0e", (29.0,), 100), ("i1e", (1e8,), 10), ("i1e", (-50.0,), 10),
@@ -125,6 +127,18 @@ def test_derivatives_at_hard_places(name, operands, units):
                 gradient,
                 want,
             )
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-300])
+@pytest.mark.parametrize(("name", "sign"), [("yv", 1), ("kv", -1), ("kve", -1)])
+def test_derivatives_of_bessel_functions_where_they_are_infinite(name, sign, x):
+    assert tg.grad(lambda x: getattr(tg.special, name)(1.5, x))(x) == sign * np.inf
+
+
+def test_derivative_of_erfcx_in_single_precision():
+    x = np.geomspace(0.5, 1e3, 50).astype(np.float32)
+    wanted = tg.grad(lambda x: tg.sum(tg.special.erfcx(x)))(x.astype(float))
+    np.testing.assert_allclose(tg.grad(lambda x: tg.sum(tg.special.erfcx(x)))(x), wanted, rtol=1e-5)
 
 
 @pytest.mark.parametrize("operands", [(0.0, 31.0), (2.5, 1e4), (50.0, 600.0), (1.0, -1e3), (10.0, 1e8)])
