@@ -21,7 +21,7 @@ _INSTEAD = {
     ),
     "scipy.linalg": "; functions of the same names that take Tensors are in tapegrad.linalg",
     "scipy.sparse": "; a sparse matrix and a Tensor have the products S @ t and t @ S",
-    "scipy.special": "; `tapegrad functions` lists those that are",
+    "scipy.special": "; tapegrad.special has logsumexp, softmax, log_softmax, polygamma and zeta for Tensors",
     "scipy.stats": "; tapegrad.stats has norm, t, gamma and others for Tensors",
     "numpy.ma": "; of a masked array m, np.asarray(m) where nothing is masked, otherwise m.filled(0.0) and ~m.mask",
     "pandas": "; of a Series or a DataFrame, s.to_numpy(), or an operator: s * t is a Tensor",
