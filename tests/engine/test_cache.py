@@ -458,6 +458,20 @@ def test_a_file_that_somebody_else_may_have_written_is_not_loaded(
     assert run(COUNTING, KERNEL, "kernel(); print(compiled)", TAPEGRAD_CACHE_DIR=str(folder)) == ("[]\n", "")
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners of files")
+@pytest.mark.parametrize("kind", ["python.fast_calls.*.o", "python.comparisons.*.o", "engine.tape.*.nbc"])
+def test_no_kind_of_file_is_passed_over_in_silence(kind: str, one_kernel: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(one_kernel, tmp_path / "cache"))
+    files = list(folder.rglob(kind))
+    for file in files:
+        file.chmod(0o666)
+    _, err = run("import tapegrad", TAPEGRAD_CACHE_DIR=str(folder))
+    (line,) = complaints(err, folder)
+    assert "run chmod go-w on it" in line
+    assert any(str(file) in line for file in files)
+    assert {file.stat().st_mode & 0o077 for file in files} == {0}  # made anew
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions")
 def test_folders_and_files_are_their_owners_alone(one_kernel: Path) -> None:
     (folder,) = one_kernel.iterdir()

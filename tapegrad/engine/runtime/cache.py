@@ -254,14 +254,22 @@ def cache_of(function: Callable[..., Any]) -> Any:
     return _Cache(function)
 
 
+def read(file: Path) -> tuple[Any, ...] | None:
+    """Return what a file of the cache folder holds; `None`, and stderr says why, where that may not be used."""
+    try:
+        return cache_files.read(file)
+    except OSError as error:
+        complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
+    except Exception:  # unpickling can raise anything
+        complaints.make(f"a damaged file in the cache folder {file.parent} is replaced")
+    return None
+
+
 def kept(name: str, make: Callable[[], bytes]) -> bytes:
     """What a file of the cache folder holds, or what is made now, and kept if it can be."""
     path = folder()
     file = None if path is None else path / name
-    try:
-        found = None if file is None else cache_files.read(file)
-    except Exception:  # a damaged file can raise anything
-        found = None
+    found = None if file is None else read(file)
     if found is not None and type(found[0]) is bytes:
         return found[0]
     made = make()
@@ -301,7 +309,7 @@ def has_shared(name: str) -> bool:
     path = folder()
     if name not in _shared and path is not None:
         with contextlib.suppress(Exception):  # unpickling can raise anything
-            calls, state = cache_files.read(_shared_file(path, name)) or ((), None)
+            calls, state = read(_shared_file(path, name)) or ((), None)
             if state is not None and all(map(has_shared, calls)):
                 _let_call(name, cpu_target.target_context.codegen().unserialize_library(state))
     return name in _shared

@@ -98,9 +98,9 @@ def read(key: str) -> Recipe | None:
     if folder is None:
         return None
     try:
-        found = cache_files.read(folder / key)
+        found = cache.read(folder / key)
         return None if found is None else Recipe(*found)
-    except Exception:  # a damaged file can raise anything
+    except TypeError:  # a file of another kind
         return None
 
 
