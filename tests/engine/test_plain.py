@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba.core.registry import cpu_target
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.inlining import always_inline, noinline_loop
@@ -302,6 +303,7 @@ def test_most_kernels_are_translated() -> None:
     """The rest takes parts of floating-point numbers, or powers, which are left to Numba."""
     places = {kernel_table._place(name) for name in kernel_table.kernels()} - {None}
     words = (values.I64, values.I64)
+    cpu_target.target_context.refresh()  # it learns conversions when it is first used
     left = set()
     for module, name in places:
         try:

@@ -124,10 +124,10 @@ def _regularize(t: Matrix, zero: Any) -> bool:
 @always_inline
 def _brought_near_one(value: float, steps: int) -> tuple[float, int]:
     """A number between 2**-256 and 1, and by how many steps of 2**256 it has been brought down in all."""
-    while 0.0 < abs(value) < _DOWN:
+    while value != 0.0 and abs(value) < _DOWN:
         value *= _UP
         steps -= 1
-    while 1.0 < abs(value) <= _LARGEST:
+    while abs(value) > 1.0 and abs(value) <= _LARGEST:
         value *= _DOWN
         steps += 1
     return value, steps
