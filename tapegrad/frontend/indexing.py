@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.layout import NONE
+from tapegrad.engine.tape.memory import D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.keys import element_numbers, names_elements, parts_of, slot_of_key, view_key
 from tapegrad.frontend.locating import has_computed_index, is_computed_index, numbers_of_key
@@ -24,10 +26,12 @@ from tapegrad.frontend.tensor import (
     view_of,
 )
 from tapegrad.frontend.writes import setitem
-from tapegrad.ops import CODES
+from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import GatherParams, ScatterAddParams
 
 _GATHER, _SCATTER_ADD = CODES["gather"], CODES["scatter_add"]
+# Ops whose results NumPy has as arrays even of no dimensions: copies, and new versions of what was written to.
+_ARRAYS = {COPY, CODES["write"], CODES["scatter_write"]}
 
 
 def getitem(x: Tensor, key: Any) -> Tensor:
@@ -36,7 +40,10 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     if own >= 0 and tape is not None:
         slot = slot_of_key(tape.header, own, key)
         if slot >= 0:
-            return view_from_slot(x, slot)
+            view = view_from_slot(x, slot)
+            if key is not Ellipsis and (type(key) is not tuple or Ellipsis not in key):
+                view._element = True
+            return view
     recorder = thread.mode.recorder
     if recorder is None:
         taken = rows_now(x, key)
@@ -46,7 +53,10 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         return _gather_computed(x, key)
     parts, basic = parts_of(key)
     if basic:
-        return view_of(x, x.data_or_traced()[view_key(parts)])
+        view = view_of(x, x.data_or_traced()[view_key(parts)])
+        if Ellipsis not in parts:
+            view._element = True
+        return view
     if x.dtype.kind == "f" or (recorder is not None and x.dtype in DTYPE_CODES):
         return _gather_elements(x, element_numbers(x.shape, parts))
     return from_array(np.asarray(read_now(x)[parts]), constant=True)
@@ -148,12 +158,25 @@ def _iterate(x: Tensor) -> Iterator[Tensor]:
 
 
 def _in_place(operate: Callable[[Any, Any], Any]) -> Any:
-    """Make an in-place operator: the result of the other one is written back."""
+    """Make an in-place operator: the result of the other one is written back, but to what NumPy has as a number."""
 
-    def update(x: Tensor, other: Any) -> Tensor:
-        return _update(x, operate(x, other))
+    def update(x: Tensor, other: Any) -> Any:
+        result = operate(x, other)
+        return result if not x.shape and _is_number(x) else _update(x, result)
 
     return update
+
+
+def _is_number(x: Tensor) -> bool:
+    """Return whether NumPy has a scalar in place of a Tensor of no dimensions: an element, or what was computed.
+
+    Scalars do not change: ``a = x[0]; a += v`` leaves `x` as it is. What was created, copied or written to is an array.
+    """
+    tape = x._tape
+    if x._base is not None or tape is None or x._slot < 0:
+        return hasattr(x, "_element")
+    producer = x._describe()[D_PRODUCER]
+    return producer != NONE and tape.entry("op", producer) not in _ARRAYS
 
 
 def _update(x: Tensor, result: Any) -> Tensor:

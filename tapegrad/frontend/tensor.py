@@ -75,13 +75,14 @@ class Tensor(TensorMethods):
     array([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_array", "_base", "_constant", "_slot", "_tape", "_version")
+    __slots__ = ("__weakref__", "_array", "_base", "_constant", "_element", "_slot", "_tape", "_version")
 
     _tape: Tape | None
     _slot: int
     _array: np.ndarray | None
     _base: "Tensor | None"
     _constant: bool
+    _element: bool  # it was read by an index of which NumPy makes a number, if that selects one element; else not set
     _version: int
 
     __array_priority__ = 1000

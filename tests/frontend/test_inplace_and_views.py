@@ -4,6 +4,9 @@ A case is a function of an array-like and of the namespace that computes with it
 in-place writes are the oracle.
 """
 
+import itertools
+import operator
+
 import numpy as np
 import pytest
 
@@ -672,3 +675,87 @@ def test_listed_elements_that_there_are_none_of():
         with pytest.raises((IndexError, ValueError)):
             written[np.array(key)] = value
     assert np.array_equal(written.data, np.arange(5.0))
+
+
+# --- numbers, which do not change ----------------------------------------------------------------------------------
+
+POINTS = np.array([1.0, 2.0, 3.0])
+PARTS = {
+    "element": lambda x: x[0],
+    "by an integer of NumPy's": lambda x: x[np.int64(1)],
+    "from the end": lambda x: x[-1],
+    "of a matrix": lambda x: np.outer(x, x)[1, 2],
+    "of a row": lambda x: np.outer(x, x)[1][2],
+    "of a loop": lambda x: list(x)[1],
+    "product": lambda x: 0.5 * x[0],
+    "sum": np.sum,
+    "largest": lambda x: x.max(),
+    "dot": lambda x: x @ x,
+    "by an ellipsis": lambda x: x[0, ...],
+    "reshaped": lambda x: x[:1].reshape(()),
+    "squeezed": lambda x: x[:1].squeeze(),
+    "row": lambda x: np.outer(x, x)[1],
+}
+UPDATES = [
+    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow, operator.ifloordiv, operator.imod
+]  # fmt: skip
+OTHERS = {
+    "number": lambda x: 2.0,
+    "integer": lambda x: 3,
+    "element": lambda x: x[1],
+    "vector": lambda x: POINTS,
+}
+
+
+def _updated(part, update, other):
+    """A loss of what is updated, of what it was taken from, and of a second name for it."""
+
+    def loss(p):
+        x = p * 1.0
+        before = a = PARTS[part](x)
+        a = update(a, OTHERS[other](x))
+        return np.sum(a * 1.0) + np.sum(x * POINTS) + np.sum(before * 2.0)
+
+    return loss
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_in_place_operators_change_arrays_and_no_numbers(part):
+    """NumPy's scalars stay: ``a = x[0]; a += v`` binds another value to `a`, which may be a vector, and leaves `x`."""
+    offenders = []
+    for update, other in itertools.product(UPDATES, OTHERS):
+        loss, name = _updated(part, update, other), f"{update.__name__} {other}"
+        try:
+            expected = loss(POINTS)
+        except ValueError:
+            with pytest.raises(ValueError, match="does not fit"):
+                loss(tg.tensor(POINTS))
+            continue
+        by_step = None  # not of complex numbers
+        if update not in (operator.ifloordiv, operator.imod) and part != "largest":
+            by_step = [loss(POINTS + 1e-30j * d).imag * 1e30 for d in np.eye(3)]
+        for found in (loss(tg.tensor(POINTS)).data, tg.jit(loss)(POINTS)):
+            if not np.allclose(found, expected, rtol=1e-14):
+                offenders.append(f"{name}: {found} for {expected}")
+        for gradient in (tg.grad(loss)(POINTS), tg.grad(tg.jit(loss))(POINTS)):
+            if by_step is not None and not np.allclose(gradient, by_step, rtol=1e-12):
+                offenders.append(f"{name}: {gradient} for {by_step}")
+    assert not offenders
+
+
+def test_created_and_written_arrays_of_no_dimensions_change():
+    """As NumPy's ``array(1.0)`` does, by all of its names."""
+    written = tg.sum(tg.ones(3))
+    written[...] = 1.0
+    for a in (tg.tensor(1.0), tg.ones(()), tg.array(1.0).copy(), tg.tensor([2.0, 1.0])[1, ...], written):
+        other = a
+        a += 1.0
+        a *= 2.0
+        assert other is a
+        assert float(a.data) == 4.0
+        with pytest.raises(ValueError, match="does not fit"):
+            a += POINTS
+    counts = tg.array([1, 2])
+    count = counts[0]
+    count += 1
+    assert counts.data.tolist() == [1, 2]

@@ -81,6 +81,12 @@ class Tape(Uncopied):
         count = self._words[_COUNTS[column.kind]]
         return words_at(int(self._words[column.word]), int(count), _TYPES[column.bytes]).copy()
 
+    def entry(self, name: str, number: int) -> int:
+        """Return one entry of a column."""
+        column = COLUMNS[name]
+        address = int(self._words[column.word]) + number * column.bytes
+        return int(words_at(address, 1, _TYPES[column.bytes])[0])
+
 
 def words_at(address: int, count: int, dtype: Any = np.int64) -> np.ndarray:
     """`count` numbers at an address, as an array on that memory."""
