@@ -32,6 +32,11 @@ def is_xarray(value: Any) -> bool:
     return _is_of(value, "xarray", "DataArray", "Variable", "Dataset")
 
 
+def is_data_array(value: Any) -> bool:
+    """Whether a value is one array of xarray."""
+    return _is_of(value, "xarray", "DataArray", "Variable")
+
+
 def is_labelled_array(value: Any) -> bool:
     """Whether a value is one array with labels: a Series of pandas, or a DataArray of xarray."""
     return _is_of(value, "pandas", "Series") or _is_of(value, "xarray", "DataArray")

@@ -158,6 +158,7 @@ DOORS: dict[str, Callable[[Any], Any]] = {
     "ode y": lambda d: tg.interop.ode(lambda t, y: -y, 0.0, V)(0.0, d),
 }  # fmt: skip
 HONOURED = {("masked", "curve_fit row")}  # left out there
+STAY = {"array", "asarray", "ascontiguousarray", "asanyarray", "asarray_chkfinite", "full", "zeros_like"}
 CONSTANT = {
     "jacobian result",
     "minimize result",
@@ -180,6 +181,9 @@ def test_what_holds_no_real_numbers_is_refused_everywhere(kind: str) -> None:
     data, word = REFUSED[kind]
     offenders = []
     for name, door in DOORS.items():
+        if kind in ("objects", "text", "dates") and name in STAY:
+            assert type(door(data)) is np.ndarray  # NumPy's, which no function takes
+            continue
         if (kind, name) in HONOURED or (kind in ("half", "long") and name in CONSTANT):
             continue
         try:

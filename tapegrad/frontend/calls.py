@@ -6,7 +6,7 @@ from typing import Any
 from tapegrad.engine.sweep import eager
 from tapegrad.engine.tape.layout import NONE
 from tapegrad.frontend.modes import thread
-from tapegrad.frontend.record import apply, beside_constant, finished, reflected_operator
+from tapegrad.frontend.record import apply, apply_to_any, beside_constant, finished, reflected_operator
 from tapegrad.frontend.tensor import Tensor, from_slot
 from tapegrad.ops import CODES
 
@@ -18,7 +18,7 @@ def of_one(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
         if out or options:
             return with_arguments(x, *out, **options)
         if type(x) is not Tensor:
-            return apply(code, x)
+            return apply_to_any(code, x)
         mode = thread.mode
         tape = mode.tape
         slot = NONE
@@ -42,7 +42,7 @@ def of_two(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
         if out or options:
             return with_arguments(x1, x2, *out, **options)
         if type(x1) is not Tensor:
-            return reflected(x2, x1) if type(x2) is Tensor else apply(code, x1, x2)
+            return reflected(x2, x1) if type(x2) is Tensor else apply_to_any(code, x1, x2)
         mode = thread.mode
         tape = mode.tape
         slot = NONE

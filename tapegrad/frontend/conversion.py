@@ -259,9 +259,25 @@ def _reduce(x: Tensor) -> Any:
     return _rebuild, (x.data, x.constant)
 
 
+def _numba_type(x: Tensor) -> NoReturn:
+    """Refuse, when Numba asks for the type of an argument."""
+    raise UnsupportedError(
+        "an @njit function f takes no Tensor t, for Numba compiles it for arrays: call tapegrad.jit(f)(t), which"
+        " records the Python function that f was made of, or f(t.data), through which no gradient flows"
+    )
+
+
 def _copy(x: Tensor) -> Tensor:
+    mode = thread.mode
+    if mode.recorder is not None or mode.leaves or mode.outside:  # inside of a transform
+        return copy(x)
     _, (array, constant) = _reduce(x)
     return from_array(array.copy(), constant)
+
+
+def _deepcopy(x: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Copy a Tensor for `copy.deepcopy`, which enters what this returns in its memo."""
+    return _copy(x)
 
 
 @restoring
@@ -426,5 +442,7 @@ bind_methods(
     __dlpack__=_dlpack,
     __dlpack_device__=_dlpack_device,
     __reduce__=_reduce,
+    _numba_type_=property(_numba_type),
     __copy__=_copy,
+    __deepcopy__=_deepcopy,
 )

@@ -1,6 +1,7 @@
 """Functions that create Tensors."""
 
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from tapegrad.frontend.tensor import Tensor, bind_methods, copy_of, from_array, 
 from tapegrad.ops import COPY
 
 _FLOAT64 = np.dtype(np.float64)
+_NUMERIC = "biufc"  # kinds of dtypes; arrays of all others, such as objects and text, stay NumPy's
 
 
 def _check_constant(constant: Any, dtype: np.dtype[Any]) -> None:
@@ -35,6 +37,11 @@ def _checked(array: np.ndarray, constant: bool | None) -> Tensor:
     check_dtype(array.dtype, "tensor")
     _check_constant(constant, array.dtype)
     return from_array(array, constant=bool(constant))
+
+
+def _unless_plain(array: np.ndarray, constant: bool | None) -> Any:
+    """Make a Tensor of an array; one of objects, text, dates or records is NumPy's."""
+    return array if array.dtype.kind not in _NUMERIC and constant is None else _checked(array, constant)
 
 
 def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: bool = True) -> Tensor:
@@ -148,7 +155,8 @@ def asarray(
     Returns
     -------
     Tensor
-        `a` itself if it is a Tensor that has the dtype and is a constant as asked for.
+        `a` itself if it is a Tensor that has the dtype and is a constant as asked for. Of objects, text and dates
+        NumPy's array, which takes no part in derivatives.
 
     Raises
     ------
@@ -181,8 +189,8 @@ def asarray(
         refuse_subclass(a, "asarray")
         refuse_lost_parts(a, dtype, "asarray")
         seen = np.asarray(a, dtype, order, device=device, copy=copy)
-        if seen is a or thread.mode.recorder is None:
-            return _checked(seen, constant)
+        if seen is a or thread.mode.recorder is None or seen.dtype.kind not in _NUMERIC:
+            return _unless_plain(seen, constant)  # type: ignore[no-any-return]
         return tensor(a, dtype, constant=constant, copy=bool(copy))
     x: Tensor = a
     if dtype is not None and np.dtype(dtype).newbyteorder("=") != x.dtype:
@@ -254,12 +262,19 @@ def array(
     array(0.39815702)
     """
     x = asarray(object, dtype, order, constant=constant, copy=copy, like=like)
-    return x if x.ndim >= ndmin else reshape(x, (1,) * (ndmin - x.ndim) + x.shape)
+    missing = operator.index(ndmin) - x.ndim
+    if missing <= 0:
+        return x
+    shape = (1,) * missing + x.shape
+    if thread.mode.recorder is not None or is_tensor(object) or holds_tensors(object):
+        return reshape(x, shape)
+    return finished((x.data_or_traced() if is_tensor(x) else np.asarray(x)).reshape(shape), constant)
 
 
 def finished(value: Any, constant: bool | None) -> Tensor:
     """Return what a creation function has made as a Tensor that is a constant as asked for."""
-    return asarray(value, constant=constant) if is_tensor(value) else _checked(value, constant)
+    made: Tensor = asarray(value, constant=constant) if is_tensor(value) else _unless_plain(value, constant)
+    return made
 
 
 def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -277,7 +292,7 @@ def _maker_like(function: Callable[..., Any]) -> Callable[..., Any]:
     def make(*args: Any, constant: bool | None = None, **kwargs: Any) -> Tensor:
         args = (*map(example, args[:1]), *args[1:])
         kwargs = {k: example(v) if k in ("a", "prototype") else v for k, v in kwargs.items()}
-        return _checked(np.asarray(function(*args, **kwargs)), constant)
+        return finished(np.asarray(function(*args, **kwargs)), constant)
 
     return _described(make, function)
 

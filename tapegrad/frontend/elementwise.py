@@ -16,6 +16,7 @@ from tapegrad.frontend.outputs import deliver_broadcast, one_output
 from tapegrad.frontend.record import (
     OWN,
     apply,
+    apply_to_any,
     binary,
     list_as_tensor,
     reflected_operator,
@@ -82,7 +83,7 @@ def _power(x: Any, exponent: Any, /, *out: Any, **options: Any) -> Any:
     if out or options:
         return _power_with_arguments(x, exponent, *out, **options)
     if not is_tensor(x):
-        return apply(POWER, x, exponent)
+        return apply_to_any(POWER, x, exponent)
     code = _row_of_power(x, exponent)
     return _raised(x, exponent) if code is None else unary(code, x)
 
@@ -220,6 +221,8 @@ def clip(
     >>> x.grad
     array([0., 1., 0.])
     """
+    if not (a_min is None and a_max is None) and not (min is None and max is None):
+        raise ValueError("clip: a_min or a_max is given, and min or max too; give clip(a, low, high)")
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
     if kwargs.get("dtype") is not None:
         a, low, high = (x if x is None else _cast(x, **kwargs) for x in (a, low, high))

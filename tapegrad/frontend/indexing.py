@@ -160,8 +160,8 @@ def _iterate(x: Tensor) -> Iterator[Tensor]:
 def _in_place(operate: Callable[[Any, Any], Any]) -> Any:
     """Make an in-place operator: the result of the other one is written back, but to what NumPy has as a number."""
 
-    def update(x: Tensor, other: Any) -> Any:
-        result = operate(x, other)
+    def update(x: Tensor, other: Any) -> Tensor:
+        result: Tensor = operate(x, other)
         return result if not x.shape and _is_number(x) else _update(x, result)
 
     return update

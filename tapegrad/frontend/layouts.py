@@ -10,8 +10,13 @@ from tapegrad.frontend.shape import contiguous, is_in_c_order, transpose
 from tapegrad.frontend.tensor import Tensor
 
 
-def in_order(x: Tensor, order: Any, name: str) -> Tensor:
-    """Return `x` if its elements are in a memory order, otherwise a recorded copy in that order."""
+def in_order(x: Any, order: Any, name: str) -> Tensor:
+    """Return `x` if its elements are in a memory order, otherwise a recorded copy in that order.
+
+    `x` may be an array of what no Tensor has, such as text.
+    """
+    if isinstance(x, np.ndarray):
+        return np.asarray(x, order=order)
     if order in (None, "K", "A"):
         return x
     flags = x.data_or_traced().flags

@@ -15,7 +15,7 @@ from tapegrad.engine.sweep import eager
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.layout import F32, F64, NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
-from tapegrad.foreign import is_xarray
+from tapegrad.foreign import is_data_array, is_xarray
 from tapegrad.frontend.anomaly import watch
 from tapegrad.frontend.array_checks import check_dtype, plain
 from tapegrad.frontend.computed_integers import as_computed_float, is_computed_integer, record_integers
@@ -121,7 +121,7 @@ def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tupl
     """
     if as_operator and slot < 0 and not OWN.issuperset(map(type, operands)) and any(map(is_xarray, operands)):
         return cast_type(Tensor, NotImplemented)
-    result = apply(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
+    result = apply_to_any(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
     return as_plain_number(result, operands) if as_operator else result
 
 
@@ -183,6 +183,37 @@ def apply(code: int, *operands: Any) -> Tensor:
     if slot < 0:
         raise_for(slot, row.name, [t.shape for t in tensors])
     return _watched(mode, from_slot(tape, slot), code)
+
+
+def apply_to_any(code: int, *operands: Any) -> Any:
+    """Record an op as `apply` does; of arrays of xarray it gives one."""
+    if holds_data_arrays(operands):
+        row = kernel_table.row(code)
+        if isinstance(row, Op) and row.ufunc is not None:
+            return apply_by_xarray(getattr(np, row.ufunc), operands)
+    return apply(code, *operands)
+
+
+def holds_data_arrays(operands: tuple[Any, ...]) -> bool:
+    """Return whether there are arrays of xarray among operands."""
+    return not OWN.issuperset(map(type, operands)) and any(map(is_data_array, operands))
+
+
+def apply_by_xarray(ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
+    """Apply a ufunc to arrays of xarray with Tensors in them: xarray matches dimensions by name, and keeps labels."""
+    return ufunc(*[x.copy(data=_tensor_in(x, ufunc)) if is_data_array(x) else x for x in operands])
+
+
+def _tensor_in(array: Any, ufunc: np.ufunc) -> Tensor:
+    """Return what an array of xarray holds as a Tensor."""
+    held = held_tensor(array)
+    if held is not None:
+        return held
+    numbers = plain(array, ufunc.__name__)
+    check_dtype(numbers.dtype, ufunc.__name__)
+    if numbers.dtype.kind == "f":
+        return as_float(numbers, numbers.dtype.newbyteorder("="), thread.mode.tape, True)
+    return from_array(read_now(numbers), constant=True)
 
 
 def beside_constant(mode: Mode, code: int, own: int, other: Any, is_first: bool) -> int:

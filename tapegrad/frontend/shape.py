@@ -9,7 +9,7 @@ from tapegrad.engine.tape import slots, views
 from tapegrad.frontend.array_checks import plain
 from tapegrad.frontend.lists import holds_tensors
 from tapegrad.frontend.memory_order import axes_as_they_lie, check_order_is_known, is_by_columns
-from tapegrad.frontend.modes import current
+from tapegrad.frontend.modes import current, thread
 from tapegrad.frontend.record import cast, unary
 from tapegrad.frontend.record_structural import as_tensor, in_shape
 from tapegrad.frontend.tensor import (
@@ -428,6 +428,8 @@ def _flatten(a: Tensor, order: str = "C") -> Tensor:
 
 bind_methods(
     T=property(transpose, doc="Dimensions in reverse order."),
+    shape=Tensor.shape.setter(_set_shape),  # type: ignore[attr-defined]  # a property, to mypy a tuple
+    setflags=setflags,
     reshape=_reshape_method,
     ravel=ravel,
     flatten=_flatten,

@@ -16,7 +16,13 @@ from tapegrad.frontend.layouts import in_order
 from tapegrad.frontend.lists import holds_tensors
 from tapegrad.frontend.modes import thread
 from tapegrad.frontend.outputs import deliver_broadcast, one_output
-from tapegrad.frontend.record import as_float, list_as_tensor, read_now
+from tapegrad.frontend.record import (
+    apply_by_xarray,
+    as_float,
+    holds_data_arrays,
+    list_as_tensor,
+    read_now,
+)
 from tapegrad.frontend.tensor import from_array, is_tensor
 from tapegrad.ops.documentation import argument_names
 
@@ -58,6 +64,8 @@ def with_arguments(ufunc: Ufunc) -> Callable[..., Any]:
         signature: Any = None,
     ) -> Any:
         operands, targets = _split(ufunc, args, out)
+        if holds_data_arrays(operands) and targets == (None,) * len(targets) and where is True:
+            return apply_by_xarray(ufunc.rules, operands)
         if order not in (None, "C", "F", "A", "K"):
             raise ValueError(f"{ufunc.name}: order must be one of 'C', 'F', 'A' or 'K', not {order!r}")
         if dtype is not None or signature is not None or casting != "same_kind":

@@ -67,6 +67,7 @@ class _Source:
     def __init__(self, rewrite: bool) -> None:
         self._rewrite, self.writes = rewrite, False
         self._made: dict[int, tuple[Any, Any]] = {}  # by id, with what has that id
+        self._filled: set[tuple[int, frozenset[str]]] = set()  # modules, with the names that they have got
 
     def function(self, function: Any) -> Callable[..., Any]:
         """The function with other globals and cells."""
@@ -114,13 +115,13 @@ class _Source:
         return value
 
     def _module(self, module: types.ModuleType, names: frozenset[str]) -> types.ModuleType:
-        """A module with what is mentioned of another one."""
-        key = id(module)
-        if key in self._made:
-            known: types.ModuleType = self._made[key][1]
-            return known
-        made = types.ModuleType(module.__name__)
-        self._made[key] = module, made
+        """The stand-in for a module, one for all functions, with what each of them mentions."""
+        made: types.ModuleType = self._made.setdefault(
+            id(module), (module, types.ModuleType(module.__name__))
+        )[1]
+        if (id(module), names) in self._filled:
+            return made
+        self._filled.add((id(module), names))
         own = {"numpy": {**CREATION, **FUNCTIONS}, "numpy.linalg": LINALG}.get(module.__name__, {})
         with warnings.catch_warnings():
             warnings.simplefilter(

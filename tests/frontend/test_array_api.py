@@ -1,6 +1,8 @@
 """The array API standard: what `array_api_strict` allows gives the same here, and its clients take Tensors."""
 
 import inspect
+import itertools
+import math
 import operator
 import re
 import warnings
@@ -354,3 +356,30 @@ def test_einops_takes_tensors() -> None:
     assert parts.shape == (6, 2)
     (tg.sum(parts) + tg.sum(means)).backward()
     np.testing.assert_allclose(x.grad, 1 + x.data)
+
+
+INF, NAN = math.inf, math.nan
+# What the standard asks for; where an operand is infinite and the other finite it lets libraries follow Python.
+FLOOR_DIVISIONS = [
+    (NAN, 1.0, NAN), (1.0, NAN, NAN), (INF, INF, NAN), (INF, -INF, NAN), (-INF, INF, NAN), (-INF, -INF, NAN),
+    (0.0, 0.0, NAN), (0.0, -0.0, NAN), (-0.0, 0.0, NAN), (-0.0, -0.0, NAN),
+    (0.0, 2.0, 0.0), (-0.0, 2.0, -0.0), (0.0, -2.0, -0.0), (-0.0, -2.0, 0.0),
+    (2.0, 0.0, INF), (2.0, -0.0, -INF), (-2.0, 0.0, -INF), (-2.0, -0.0, INF),
+    (3.0, INF, 0.0), (-3.0, -INF, 0.0), (7.0, 2.0, 3.0), (-7.0, 2.0, -4.0), (7.0, -2.0, -4.0), (-7.0, -2.0, 3.0),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_floor_division_is_the_standards_and_numpys(dtype: str) -> None:
+    x, y, expected = (np.array(column, dtype) for column in zip(*FLOOR_DIVISIONS, strict=True))
+    values = np.array([*np.unique(x[~np.isnan(x)]), -0.0, 1e-300, NAN], dtype)
+    pairs = [np.array(column, dtype) for column in zip(*itertools.product(values, repeat=2), strict=True)]
+    for both, wanted in (((x, y), expected), (pairs, np.floor_divide(*pairs))):
+        divided = [
+            tg.floor_divide(*map(tg.tensor, both)).data, tg.jit(tg.floor_divide)(*both),
+            tg.vmap(tg.floor_divide)(*both), tg.jit(lambda x, y: x // y)(*both),
+        ]  # fmt: skip
+        for found in divided:
+            np.testing.assert_array_equal(found, wanted, strict=True)
+            np.testing.assert_array_equal(np.signbit(found)[wanted == 0], np.signbit(wanted)[wanted == 0])

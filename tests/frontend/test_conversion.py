@@ -46,11 +46,12 @@ ONLY_EAGERLY = {
 }
 OTHER_ERRORS = {
     "pickle": pickle.dumps,
-    "copy": copy.copy,
-    "deepcopy": copy.deepcopy,
     "memoryview": memoryview,
 }
 STAY = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "deepcopy of a list": lambda t: copy.deepcopy([t, {"a": t}]),
     "str": str,
     "repr": repr,
     "f-string": lambda t: f"{t}",
@@ -245,3 +246,25 @@ def test_numbers_in_a_recording_do_not_warn():
         assert tg.jit(lambda x: x * float(tg.ones(2)[0]))(2.0) == 2
         w = tg.tensor([3.0])
         assert tg.value_and_grad(tg.jit(lambda x: x * float(w[0])))(2.0) == (6, 3)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda t: copy.deepcopy({"a": [t, t]})["a"][1]])
+def test_a_copy_inside_of_a_transform_stays_in_the_graph(copied):
+    def f(x):
+        y = copied(x)
+        y[0] = 3.0 * x[1]
+        return tg.sum(y * y) + tg.sum(copied(x * x))
+
+    expected = [2 * X[0], 2 * 9 * X[1] + 2 * X[1] + 2 * X[1]]
+    for found in (
+        tg.grad(f)(X),
+        tg.grad(tg.jit(f))(X),
+        tg.jacobian(f)(X),
+        tg.jvp(f, (X,), (np.array([1.0, 0.0]),))[1],
+    ):
+        np.testing.assert_allclose(found, expected if np.ndim(found) else expected[0])
+    assert tg.jit(f)(X) == f(tg.stop_gradient(tg.tensor(X)))
+    leaf = tg.tensor(X)
+    assert copied(leaf) is not leaf
+    with pytest.raises(TypeError, match=r"t\.copy\(\)"):  # outside, it would lose the graph
+        copied(leaf * leaf)

@@ -153,3 +153,52 @@ def test_what_is_constant_can_be_saved() -> None:
         save(io.BytesIO(), x.detach())
         with tg.no_grad():
             save(io.BytesIO(), x)
+
+
+@pytest.mark.parametrize("ndmin", [-1, 0, 1, 2, 3, np.int64(4)])
+@pytest.mark.parametrize("value", [2.0, [1.0, 2.0], [[1, 2]], np.ones((2, 3), np.float32)])
+def test_missing_dimensions_come_first(value, ndmin):
+    expected = np.array(value, ndmin=ndmin)
+    made = tg.array(value, ndmin=ndmin)
+    assert (made.shape, made.dtype, made.base) == (expected.shape, expected.dtype, None)
+    np.testing.assert_array_equal(made.data, expected)
+    again = tg.array(tg.array(value), ndmin=ndmin)
+    assert again.shape == expected.shape
+    assert tg.array([tg.tensor(1.0), 2.0], ndmin=ndmin).ndim == max(1, ndmin)
+    for wrong in (None, 1.5):
+        with pytest.raises(TypeError):
+            tg.array(value, ndmin=wrong)
+
+
+PLAIN = {
+    "objects": lambda xp: xp.array([None, "a"]),
+    "mixed": lambda xp: xp.asarray([1.0, None]),
+    "text": lambda xp: xp.array(["a", "bc"], ndmin=2),
+    "bytes": lambda xp: xp.asarray([b"abc"]),
+    "dates": lambda xp: xp.array(["2020-01-01"], dtype="datetime64[D]"),
+    "days": lambda xp: xp.arange(np.datetime64("2020-01-01"), np.datetime64("2020-01-04")),
+    "records": lambda xp: xp.zeros(2, "i4,f8"),
+    "asked for": lambda xp: xp.array([1.0, 2.0], dtype=object),
+    "empty": lambda xp: xp.empty(2, object),
+    "full": lambda xp: xp.full(2, "a"),
+    "full_like": lambda xp: xp.full_like(np.array(["a", "b"]), "c"),
+    "zeros_like": lambda xp: xp.zeros_like(np.array(["a", "b"])),
+    "ascontiguousarray": lambda xp: xp.ascontiguousarray(np.array([["a", "b"]]).T),
+    "asfortranarray": lambda xp: xp.asfortranarray(np.array([["a", "b"]])),
+    "fromiter": lambda xp: xp.fromiter("abc", "U1"),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_what_no_tensor_has_stays_numpys(name):
+    expected = PLAIN[name](np)
+    for made in (PLAIN[name](tg), tg.jit(lambda x: PLAIN[name](tg))(1.0)):
+        assert type(made) is np.ndarray
+        assert (made.shape, made.dtype, made.flags.f_contiguous) == (
+            expected.shape, expected.dtype, expected.flags.f_contiguous
+        )  # fmt: skip
+        assert made.tolist() == expected.tolist()
+    with pytest.raises(tg.UnsupportedError):
+        tg.tensor(expected)
+    with pytest.raises(tg.UnsupportedError):
+        tg.asarray(expected, constant=True)

@@ -308,3 +308,41 @@ def test_a_table_that_has_not_changed_is_not_recorded_again():
     for _ in range(3):
         f(x)
     assert len(runs) == 1
+
+
+# --- functions of xarray's arrays ----------------------------------------------------------------------------------
+
+OTHER_DIMENSION = xr.DataArray([1.0, 3.0, 2.0], dims="y")
+OF_ARRAYS = {
+    "sin": lambda xp, d: xp.sin(d),
+    "power": lambda xp, d: xp.power(d, 2.0),
+    "reflected": lambda xp, d: xp.subtract(1.0, d),
+    "two": lambda xp, d: xp.multiply(d, d),
+    "along another dimension": lambda xp, d: xp.add(d, OTHER_DIMENSION),
+    "floor_divide": lambda xp, d: xp.floor_divide(d, 0.7),
+    "of a variable": lambda xp, d: xp.exp(d.variable),
+    "of integers": lambda xp, d: xp.sqrt(xr.DataArray([1, 4], dims="x")),
+    "less": lambda xp, d: xp.less(d, 2.0),
+}
+
+
+@pytest.mark.parametrize("name", OF_ARRAYS)
+def test_functions_of_labelled_arrays_give_such_arrays(name):
+    """Dimensions broadcast by name; with two Tensors of the same lengths they would by position."""
+    expected, found = (OF_ARRAYS[name](xp, ARRAY) for xp in (np, tg))
+    assert type(found) is type(expected)
+    assert found.dims == expected.dims
+    np.testing.assert_allclose(np.asarray(found.data), expected.data, rtol=1e-15)
+    if isinstance(found, xr.DataArray):
+        assert dict(found.coords).keys() == dict(expected.coords).keys()
+
+
+def test_functions_of_labelled_tensors_are_differentiated():
+    def loss(p):
+        spread = tg.exp(tg.multiply(ARRAY, p))  # a Tensor by position
+        return tg.sum(tg.add(spread, OTHER_DIMENSION).data ** 2)
+
+    def by_position(p):
+        return tg.sum((tg.exp(VALUES * p)[:, None] + OTHER_DIMENSION.data) ** 2)
+
+    assert_same_gradients(loss, by_position, x / 5)

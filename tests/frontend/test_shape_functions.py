@@ -417,3 +417,115 @@ def test_elements_are_read_through_flat():
     np.testing.assert_array_equal(x.grad, np.arange(6.0).reshape(3, 2).T)
     constant = tg.tensor(MATRIX, constant=True).flat
     np.testing.assert_array_equal(np.asarray(constant), MATRIX.ravel())
+
+
+# --- in place: shape and flags -------------------------------------------------------------------------------------
+
+SIX = np.linspace(0.1, 1.0, 6)
+OWNERS = {
+    "computed": lambda x: x * 1.0,
+    "a view": lambda x: (x * 1.0)[:],
+    "a part": lambda x: np.append(x, x)[3:9],
+}
+
+
+def in_shapes(owner):
+    """A loss of what gets one shape after the other, is written to, and has views from before."""
+
+    def loss(p):
+        x = OWNERS[owner](p)
+        before, first = x[1:3], np.sum(x * x)
+        x.shape = (2, 3)
+        x[0] = np.array([5.0, 6.0, 7.0]) * x[1]
+        x += 1.0
+        second = np.sum(x * np.arange(6.0).reshape(2, 3)) + np.sum(before)
+        x.shape = -1
+        x[::2] *= 3.0
+        x.shape = (3, -1)
+        return first + second + np.sum(x.T @ x) + np.sum(before * before)
+
+    return loss
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_a_shape_is_set_in_place(owner):
+    loss = in_shapes(owner)
+    expected = [loss(SIX + 1e-30j * d).imag * 1e30 for d in np.eye(6)]
+    for transform in (lambda f: f, tg.jit):
+        np.testing.assert_allclose(plain(transform(loss)(tg.tensor(SIX))), loss(SIX), rtol=1e-14)
+        np.testing.assert_allclose(tg.grad(transform(loss))(SIX), expected, rtol=1e-12)
+
+
+def test_the_gradient_of_a_leaf_has_its_shape():
+    x = tg.tensor(np.arange(6.0))
+    x.register_hook(lambda g: 2 * g)
+    (x * x).backward()
+    x.shape = (2, 3)
+    assert x.base is None
+    np.testing.assert_array_equal(x.grad, 4 * np.arange(6.0).reshape(2, 3))
+    (x * x).backward()
+    np.testing.assert_array_equal(x.grad, 8 * np.arange(6.0).reshape(2, 3))
+    counts = tg.array([1, 2, 3, 4])
+    counts.shape = (2, -1)
+    np.testing.assert_array_equal(counts.data, [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("shape", [4, (5, -1), "a", (2, 3, 0), (-1, -1)])
+def test_shapes_that_do_not_fit_change_nothing(shape):
+    for x in (tg.tensor(np.arange(6.0)), tg.arange(6), np.arange(6.0)):
+        with pytest.raises((ValueError, TypeError)):
+            x.shape = shape
+        assert x.shape == (6,)
+    for x in (tg.tensor(MATRIX).T, MATRIX.T):
+        with pytest.raises(AttributeError, match="reshape"):
+            x.shape = -1
+
+
+def test_a_tensor_from_outside_keeps_its_shape_while_recording():
+    outside = tg.tensor(np.arange(6.0))
+
+    def f(x):
+        outside.shape = (2, 3)
+        return x * 2
+
+    with pytest.raises(RuntimeError, match=r"t = t.reshape\(shape\)"):
+        tg.jit(f)(1.0)
+    assert outside.shape == (6,)
+
+
+@pytest.mark.parametrize("make", [tg.tensor, lambda a: tg.tensor(a) * 1, lambda a: tg.tensor(a.astype(int))])
+def test_what_is_read_only_is_not_written_to_by_any_view(make):
+    """Views from before may be written to, as NumPy's."""
+    x, array = make(np.arange(6.0)), np.arange(6.0)
+    for each in (x, array):
+        before = each[4:]
+        each.setflags(write=False)
+        assert not each.flags.writeable
+        for part in (each, each[1:], each[1:][1:], each.reshape(2, 3), each[2, ...]):
+            for write in (lambda part=part: part.fill(9), lambda part=part: part.__setitem__(..., 9)):
+                with pytest.raises(ValueError, match="read-only"):
+                    write()
+        before[0] = 7
+        each.setflags(write=True)
+        each[0] = 5
+    np.testing.assert_array_equal(x.data, array)
+
+
+# --- dimensions that are not there ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [0, -1, 1, -2, None])
+@pytest.mark.parametrize("repeats", [3, [3], 0, [2, 1]])
+def test_what_has_no_dimensions_is_repeated_as_a_vector_of_one(axis, repeats):
+    array = np.array(2.0)
+    try:
+        expected = np.repeat(array, repeats, axis)
+    except ValueError as error:
+        for function in (tg.repeat, tg.jit(lambda x, r, a: tg.repeat(x, r, a))):
+            with pytest.raises(type(error)):
+                function(tg.tensor(2.0), repeats, axis)
+        return
+    for x in (tg.tensor(array), tg.array(2)):
+        np.testing.assert_array_equal(plain(np.repeat(x, repeats, axis)), expected)
+    f = lambda x: tg.sum(x.repeat(repeats, axis) * 2.0)  # noqa: E731
+    assert [tg.grad(f)(2.0), tg.grad(tg.jit(f))(2.0)] == [2.0 * expected.size] * 2

@@ -109,6 +109,22 @@ def root(a, tolerance=1e-14):
     return np.dot(pair, pair) if not math.isnan(y) else 0.0
 
 
+@numba.njit
+def inner_of_numpy(x):
+    return np.sin(x) + np.sum(np.array([1.0]))
+
+
+@numba.njit
+def others_of_numpy(x):
+    """It mentions other names of NumPy's, and of a module in it, than those that it calls."""
+    return inner_of_numpy(x) * np.cos(x) + np.linalg.det(np.eye(2)) * deeper_of_numpy(x)
+
+
+@numba.njit
+def deeper_of_numpy(x):
+    return np.linalg.norm(np.array([3.0, 4.0])) * np.tanh(x) * math.exp(x)
+
+
 X = np.array([0.5, 1.5, 0.7])
 CASES: list[tuple[Any, tuple[Any, ...]]] = [
     (kepler, (1.2, 0.4)),
@@ -121,6 +137,7 @@ CASES: list[tuple[Any, tuple[Any, ...]]] = [
     (root, (3.0,)),
     (swapped, (X,)),
     (made(3), (0.7,)),
+    (others_of_numpy, (0.7,)),
 ]
 
 
@@ -171,6 +188,16 @@ def test_what_python_cannot_trace_says_what_to_write() -> None:
 
     with pytest.raises(tg.TracedValueError, match="float"):
         tg.grad(f)(1.0)
+
+
+@pytest.mark.parametrize(
+    "transform", [lambda f: f(tg.tensor(0.5)), lambda f: tg.grad(lambda x: f(x) * 2)(0.5)]
+)
+@pytest.mark.parametrize("function", [_soft, numba.njit(lambda x: x)])
+def test_a_call_with_a_tensor_says_what_to_write(function: Any, transform: Any) -> None:
+    with pytest.raises(tg.UnsupportedError, match=r"tapegrad\.jit\(f\)\(t\)"):
+        transform(function)
+    assert transform(tg.jit(function)) is not None
 
 
 def test_what_numba_keeps_of_a_function_is_not_gone_through() -> None:

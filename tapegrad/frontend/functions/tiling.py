@@ -107,8 +107,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     """
     x = as_tensor(a, "numpy.repeat")
     shape = x.shape
-    if axis is None:
-        x, axis = (x if len(shape) == 1 else ravel(x)), 0
+    if axis is None or not shape:  # what has no dimensions has one here, as in NumPy
+        x, axis = (x if len(shape) == 1 else ravel(x)), 0 if axis is None else axis
         shape = (math.prod(shape),)
     axis = normalize_axis_index(axis, len(shape))
     counts = _numbers(repeats, "numpy.repeat", "repeats")
