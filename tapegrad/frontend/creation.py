@@ -184,7 +184,8 @@ def asarray(
     if holds_tensors(a):
         if copy is False:
             raise ValueError("asarray: the elements of a list are copied, which copy=False forbids")
-        return in_order(_of_list(a, dtype, constant), order, "asarray")
+        made: Tensor = in_order(_of_list(a, dtype, constant), order, "asarray")
+        return made
     if not is_tensor(a):
         refuse_subclass(a, "asarray")
         refuse_lost_parts(a, dtype, "asarray")

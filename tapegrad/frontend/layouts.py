@@ -10,7 +10,7 @@ from tapegrad.frontend.shape import contiguous, is_in_c_order, transpose
 from tapegrad.frontend.tensor import Tensor
 
 
-def in_order(x: Any, order: Any, name: str) -> Tensor:
+def in_order(x: Any, order: Any, name: str) -> Any:
     """Return `x` if its elements are in a memory order, otherwise a recorded copy in that order.
 
     `x` may be an array of what no Tensor has, such as text.

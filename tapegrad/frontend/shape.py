@@ -123,6 +123,56 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     return view_of(x, view)
 
 
+def _set_shape(x: Tensor, shape: Any) -> None:
+    """Give a Tensor another shape in place: it takes the slot of a view of itself, whose buffer has the gradient."""
+    recorder = thread.mode.recorder
+    if recorder is not None and not recorder.has_made(x if x._base is None else x._base):
+        raise RuntimeError(
+            "a Tensor from outside gets another shape while a function is being recorded: a replay would not repeat it;"
+            " write t = t.reshape(shape)"
+        )
+    x.data_or_traced().reshape(shape)  # NumPy's error for another number of elements
+    try:
+        view = reshape(x, shape, copy=False)
+    except ValueError:
+        raise AttributeError("this shape needs a copy: write t = t.reshape(shape)") from None
+    _take_over(x, view)
+
+
+def _take_over(x: Tensor, view: Tensor) -> None:
+    """Let a Tensor have the slot of a view of itself, whose buffer is its own."""
+    x._tape, x._array, view._array = view._tape, view._array, x._array
+    x._slot, view._slot = view._slot, x._slot
+
+
+def setflags(
+    x: Tensor, write: bool | None = None, align: bool | None = None, uic: bool | None = None
+) -> None:
+    """Set what NumPy knows of the memory, as ``numpy.ndarray.setflags`` does.
+
+    Parameters
+    ----------
+    write : bool, optional
+        Whether the elements may be written to.
+    align, uic : bool, optional
+        As for NumPy.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0])
+    >>> x.setflags(write=False)
+    >>> x[0] = 5.0
+    Traceback (most recent call last):
+        ...
+    ValueError: assignment destination is read-only
+    """
+    array = x.data_or_traced()
+    array.setflags(write=write, align=align, uic=uic)
+    if x._slot >= 0:
+        _take_over(x, view_of(x, array))  # a slot that says it, and views of which say it too
+
+
 def ravel(a: Any, order: str = "C") -> Tensor:
     """Return all elements in one dimension.
 

@@ -128,7 +128,8 @@ def _check_value(value: Any, dtype: Any, name: str) -> None:
 def _spread(value: Tensor, shape: Any, dtype: Any, order: Any, name: str) -> Tensor:
     """Return copies of a value in a shape."""
     value = value if dtype is None else value.astype(dtype, copy=False)
-    return in_order(contiguous(broadcast_to(value, shape)), order, name)
+    made: Tensor = in_order(contiguous(broadcast_to(value, shape)), order, name)
+    return made
 
 
 def fromfunction(
