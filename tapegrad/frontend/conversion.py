@@ -259,7 +259,7 @@ def _reduce(x: Tensor) -> Any:
     return _rebuild, (x.data, x.constant)
 
 
-def _numba_type(x: Tensor) -> Any:
+def _numba_type(x: Tensor) -> object:
     """Refuse, when Numba asks for the type of an argument."""
     raise UnsupportedError(
         "an @njit function f takes no Tensor t, for Numba compiles it for arrays: call tapegrad.jit(f)(t), which"
