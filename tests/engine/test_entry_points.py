@@ -33,5 +33,9 @@ def test_no_entry_point_is_imported_by_name(module):
 
 
 def test_entry_points_are_where_their_names_say():
-    for module, name in ENTRY_POINTS:
-        assert hasattr(importlib.import_module(module), name), f"{module}.{name}"
+    own = [(module, name) for module, name in ENTRY_POINTS if module in FILES]  # tests make some of their own
+    assert own
+    missing = [
+        f"{module}.{name}" for module, name in own if not hasattr(importlib.import_module(module), name)
+    ]
+    assert not missing
