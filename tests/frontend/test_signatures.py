@@ -34,6 +34,7 @@ DIFFERENT = {
     "numpy.divmod": "two outputs may follow by position, as NumPy's takes them",
     "numpy.modf": "two outputs may follow by position, as NumPy's takes them",
     "numpy.frexp": "two outputs may follow by position, as NumPy's takes them",
+    "numpy.ndarray.setflags": "by position too, as NumPy takes them without saying so",
     "numpy.ndarray.view": "the two that NumPy's documentation names",
     "numpy.array": "ndmax, of NumPy 2.4, is for arrays of objects",
 }
