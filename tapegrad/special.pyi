@@ -21,34 +21,51 @@ __all__ = [
     "beta",
     "betainc",
     "betaincc",
+    "betainccinv",
+    "betaincinv",
     "betaln",
+    "binom",
+    "boxcox",
+    "comb",
     "cosm1",
+    "dawsn",
     "digamma",
+    "ellipe",
+    "ellipk",
     "entr",
     "erf",
     "erfc",
     "erfcinv",
     "erfcx",
     "erfinv",
+    "exp1",
+    "expi",
     "expit",
     "expm1",
     "exprel",
     "gamma",
     "gammainc",
     "gammaincc",
+    "gammainccinv",
+    "gammaincinv",
     "gammaln",
     "gammasgn",
+    "huber",
     "hyp0f1",
     "i0",
     "i0e",
     "i1",
     "i1e",
+    "inv_boxcox",
     "iv",
     "ive",
     "j0",
     "j1",
     "jv",
+    "k0",
+    "k1",
     "kl_div",
+    "kn",
     "kv",
     "kve",
     "log1p",
@@ -62,16 +79,19 @@ __all__ = [
     "owens_t",
     "poch",
     "polygamma",
+    "pseudo_huber",
     "psi",
     "rel_entr",
     "rgamma",
     "sinc",
     "softmax",
     "stdtr",
+    "stdtrit",
     "xlog1py",
     "xlogy",
     "y0",
     "y1",
+    "yn",
     "yv",
     "zeta",
 ]
@@ -114,6 +134,32 @@ def betaincc(
     dtype: DType = None,
     subok: builtins.bool = True,
 ) -> Tensor: ...
+def betainccinv(
+    a: ArrayLike,
+    b: ArrayLike,
+    y: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def betaincinv(
+    a: ArrayLike,
+    b: ArrayLike,
+    y: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
 def betaln(
     a: ArrayLike,
     b: ArrayLike,
@@ -126,7 +172,65 @@ def betaln(
     dtype: DType = None,
     subok: builtins.bool = True,
 ) -> Tensor: ...
+def binom(
+    x: ArrayLike,
+    y: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def boxcox(
+    x: ArrayLike,
+    lmbda: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def comb(N: int, k: int, *, exact: builtins.bool = False, repetition: builtins.bool = False) -> Tensor: ...
 def cosm1(
+    x: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def dawsn(
+    x: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def ellipe(
+    x: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def ellipk(
     x: ArrayLike,
     /,
     out: Out = None,
@@ -171,6 +275,28 @@ def erfcx(
     subok: builtins.bool = True,
 ) -> Tensor: ...
 def erfinv(
+    x: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def exp1(
+    x: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def expi(
     x: ArrayLike,
     /,
     out: Out = None,
@@ -227,8 +353,44 @@ def gammaincc(
     dtype: DType = None,
     subok: builtins.bool = True,
 ) -> Tensor: ...
+def gammainccinv(
+    a: ArrayLike,
+    y: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def gammaincinv(
+    a: ArrayLike,
+    y: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
 def gammasgn(
     x: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def huber(
+    delta: ArrayLike,
+    r: ArrayLike,
     /,
     out: Out = None,
     *,
@@ -285,6 +447,18 @@ def i1(
 ) -> Tensor: ...
 def i1e(
     x: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def inv_boxcox(
+    y: ArrayLike,
+    lmbda: ArrayLike,
     /,
     out: Out = None,
     *,
@@ -352,6 +526,28 @@ def jv(
     dtype: DType = None,
     subok: builtins.bool = True,
 ) -> Tensor: ...
+def k0(
+    x: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def k1(
+    x: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
 def kl_div(
     x: ArrayLike,
     y: ArrayLike,
@@ -364,6 +560,7 @@ def kl_div(
     dtype: DType = None,
     subok: builtins.bool = True,
 ) -> Tensor: ...
+def kn(n: int, x: ArrayLike) -> Tensor: ...
 def kv(
     v: ArrayLike,
     x: ArrayLike,
@@ -468,6 +665,18 @@ def poch(
     subok: builtins.bool = True,
 ) -> Tensor: ...
 def polygamma(n: ArrayLike, x: ArrayLike) -> Tensor: ...
+def pseudo_huber(
+    delta: ArrayLike,
+    r: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
 def rel_entr(
     x: ArrayLike,
     y: ArrayLike,
@@ -494,6 +703,18 @@ def rgamma(
 def stdtr(
     df: ArrayLike,
     t: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def stdtrit(
+    df: ArrayLike,
+    p: ArrayLike,
     /,
     out: Out = None,
     *,
@@ -549,6 +770,7 @@ def y1(
     dtype: DType = None,
     subok: builtins.bool = True,
 ) -> Tensor: ...
+def yn(n: int, x: ArrayLike) -> Tensor: ...
 def yv(
     v: ArrayLike,
     x: ArrayLike,

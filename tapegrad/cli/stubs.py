@@ -40,7 +40,7 @@ def _by_name(names: dict[str, str]) -> dict[str, str]:
 _PARAMETERS = _by_name(
     {
         "ArrayLike": "a a1 a2 array array.object ary atol b base condition dx exponent fill_value m other prototype q"
-        " rtol start start_or_stop step stop v value where x x1 x2 x3 y",
+        " delta df lmbda p r rtol start start_or_stop step stop v value where x x1 x2 x3 y",
         "ArrayLike | None": "a_max a_min append arange.stop aweights corrcoef.y cov.y cumulative_trapezoid.x fweights"
         " gradient initial logsumexp.b max mean min prepend sorter to_begin to_end trapezoid.x weights",
         "npt.ArrayLike": "asarray.a data",

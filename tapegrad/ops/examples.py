@@ -514,6 +514,30 @@ Tensor([1.        , 0.13699946])
 >>> y.backward()
 >>> x.grad
 array([-1.12837917, -0.03238351])""",
+    "dawsn": """\
+>>> x = tg.tensor([-2.0, 2.0])
+>>> y = tg.special.dawsn(x)
+>>> y
+Tensor([-0.30134039,  0.30134039])
+>>> y.backward()
+>>> x.grad
+array([-0.20536156, -0.20536156])""",
+    "expi": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.special.expi(x)
+>>> y
+Tensor([2.16737828, 9.93383257])
+>>> y.backward()
+>>> x.grad
+array([2.73106002, 6.69517897])""",
+    "exp1": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.special.exp1(x)
+>>> y
+Tensor([0.1859909 , 0.01304838])
+>>> y.backward()
+>>> x.grad
+array([-0.30261008, -0.01659569])""",
     "erfinv": """\
 >>> x = tg.tensor([-0.5, 0.5])
 >>> y = tg.special.erfinv(x)
@@ -649,6 +673,50 @@ Tensor([-0.30329329, -1.66627602])
 >>> y.backward()
 >>> x.grad
 array([-0.71735609, -0.74570521])""",
+    "boxcox": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> lmbda = tg.tensor([-0.5, 1.5])
+>>> y = tg.special.boxcox(x, lmbda)
+>>> y
+Tensor([0.09307482, 2.79743495])
+>>> y.backward()
+>>> x.grad
+array([0.86678417, 1.73205081])
+>>> lmbda.grad
+array([0.00440026, 1.94074797])""",
+    "inv_boxcox": """\
+>>> y = tg.tensor([0.2, 1.4])
+>>> lmbda = tg.tensor([0.8, 1.8])
+>>> z = tg.special.inv_boxcox(y, lmbda)
+>>> z
+Tensor([1.2038503 , 2.01203167])
+>>> z.backward()
+>>> y.grad
+array([1.03780199, 0.57159991])
+>>> lmbda.grad
+array([-0.01972992, -0.33692333])""",
+    "huber": """\
+>>> delta = tg.tensor([0.3, 0.8])
+>>> r = tg.tensor([2.4, 3.7])
+>>> y = tg.special.huber(delta, r)
+>>> y
+Tensor([0.675, 2.64 ])
+>>> y.backward()
+>>> delta.grad
+array([2.1, 2.9])
+>>> r.grad
+array([0.3, 0.8])""",
+    "pseudo_huber": """\
+>>> delta = tg.tensor([1.1, 3.0])
+>>> r = tg.tensor([-1.0, 3.0])
+>>> y = tg.special.pseudo_huber(delta, r)
+>>> y
+Tensor([0.42526756, 3.72792206])
+>>> y.backward()
+>>> delta.grad
+array([0.10054096, 0.36396103])
+>>> r.grad
+array([-0.73994007,  2.12132034])""",
     "lgamma": """\
 >>> x = tg.tensor([1.1, 3.0])
 >>> y = tg.lgamma(x)
@@ -722,6 +790,17 @@ Tensor([-0.59728476, -3.76844128])
 array([-1.22053811, -0.870127  ])
 >>> b.grad
 array([-0.67073572, -0.68975469])""",
+    "binom": """\
+>>> x = tg.tensor([2.9, 3.6])
+>>> y = tg.tensor([0.8, 1.8])
+>>> z = tg.special.binom(x, y)
+>>> z
+Tensor([2.58904514, 4.76097067])
+>>> z.backward()
+>>> x.grad
+array([0.68817103, 2.72752975])
+>>> y.grad
+array([1.75157969, 0.        ])""",
     "gammainc": """\
 >>> a = [1.1, 3.0]
 >>> x = tg.tensor([1.6, 3.5])
@@ -760,6 +839,44 @@ Tensor([0.36057779, 0.00332948])
 >>> y.backward()
 >>> x.grad
 array([-1.11860429, -0.11094258])""",
+    "gammaincinv": """\
+>>> a = [1.1, 3.0]
+>>> y = tg.tensor([0.4, 0.8])
+>>> z = tg.special.gammaincinv(a, y)
+>>> z
+Tensor([0.5932975 , 4.27902986])
+>>> z.backward()
+>>> y.grad
+array([1.81417531, 7.88312508])""",
+    "gammainccinv": """\
+>>> a = [1.1, 3.0]
+>>> y = tg.tensor([0.4, 0.8])
+>>> z = tg.special.gammainccinv(a, y)
+>>> z
+Tensor([1.02833712, 1.5350442 ])
+>>> z.backward()
+>>> y.grad
+array([-2.65294508, -3.93957571])""",
+    "betaincinv": """\
+>>> a = [1.1, 3.0]
+>>> b = [1.6, 3.5]
+>>> y = tg.tensor([0.5, 0.9])
+>>> z = tg.special.betaincinv(a, b, y)
+>>> z
+Tensor([0.38184542, 0.70789949])
+>>> z.backward()
+>>> y.grad
+array([0.80864054, 0.99910873])""",
+    "betainccinv": """\
+>>> a = [1.1, 3.0]
+>>> b = [1.6, 3.5]
+>>> y = tg.tensor([0.5, 0.9])
+>>> z = tg.special.betainccinv(a, b, y)
+>>> z
+Tensor([0.38184542, 0.22139245])
+>>> z.backward()
+>>> y.grad
+array([-0.80864054, -0.88057148])""",
     "j0": """\
 >>> x = tg.tensor([1.6, 4.5])
 >>> y = tg.special.j0(x)
@@ -808,6 +925,22 @@ Tensor([-1.59063685,  1.59063685])
 >>> y.backward()
 >>> x.grad
 array([1.48426688, 1.48426688])""",
+    "k0": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.special.k0(x)
+>>> y
+Tensor([0.36560239, 0.0347395 ])
+>>> y.backward()
+>>> x.grad
+array([-0.50976003, -0.04015643])""",
+    "k1": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.special.k1(x)
+>>> y
+Tensor([0.50976003, 0.04015643])
+>>> y.backward()
+>>> x.grad
+array([-0.8290206 , -0.04812498])""",
     "i0e": """\
 >>> x = tg.tensor([-2.0, 2.0])
 >>> y = tg.special.i0e(x)
@@ -887,6 +1020,22 @@ Tensor([0.28545009, 2.46023128])
 >>> y.backward()
 >>> z.grad
 array([0.54060584, 0.67227889])""",
+    "ellipk": """\
+>>> x = tg.tensor([-2.8, -0.3])
+>>> y = tg.special.ellipk(x)
+>>> y
+Tensor([1.09450295, 1.46949172])
+>>> y.backward()
+>>> x.grad
+array([0.0837542 , 0.29185411])""",
+    "ellipe": """\
+>>> x = tg.tensor([-2.8, -0.3])
+>>> y = tg.special.ellipe(x)
+>>> y
+Tensor([2.37682172, 1.68269304])
+>>> y.backward()
+>>> x.grad
+array([-0.2289855 , -0.35533552])""",
     "stdtr": """\
 >>> df = [2.7, 6.9]
 >>> t = tg.tensor([-1.0, 3.0])
@@ -896,6 +1045,15 @@ Tensor([0.19916217, 0.98985737])
 >>> y.backward()
 >>> t.grad
 array([0.20340145, 0.01422865])""",
+    "stdtrit": """\
+>>> df = [2.7, 6.9]
+>>> p = tg.tensor([0.4, 0.8])
+>>> y = tg.special.stdtrit(df, p)
+>>> y
+Tensor([-0.27932846,  0.89686385])
+>>> y.backward()
+>>> p.grad
+array([2.89324008, 4.01724263])""",
     "less": """\
 >>> x1 = tg.tensor([1.0, 2.0, 3.0])
 >>> x2 = tg.tensor([2.0, 2.0, 2.0])

@@ -3,6 +3,8 @@
 A partial ``nan`` says that none is known in closed form: whoever differentiates by that operand is refused.
 """
 
+import re
+
 from tapegrad.ops.row import Domain, Op
 
 _UNKNOWN = "nan"
@@ -29,11 +31,23 @@ def _fraction(term: str, *numerators: str) -> str:
     return f"{first}/({term}+{_fraction(term, *rest)})" if rest else f"{first}/({term})"
 
 
+def _at(text: str, operand: str, value: str) -> str:
+    """The text at another value of an operand."""
+    return re.sub(rf"\b{operand}\b", value, text)
+
+
 # --- error functions and the normal distribution ---------------------------------------------------------------------
 
 # The derivative of erfcx, 2*x*y - 2/sqrt(pi), cancels far out, where erfcx is a continued fraction (DLMF 7.9.1).
 _ERFCX_FAR = _fraction("x0", *(str(0.5 * _k) for _k in range(1, 19)))
 _BELL = "one_over_sqrt_2pi*exp(-0.5*square(x0))"
+
+# The derivative of Dawson's integral, 1 - 2*x*y, cancels far out, where it is a series in 1/(2*x**2) (DLMF 7.12.1).
+_DAWSON_FAR = "1"
+for _k in range(49, 1, -2):
+    _DAWSON_FAR = f"1+{_k}*u*({_DAWSON_FAR})"
+_DAWSON_FAR = "-u*(" + _DAWSON_FAR + ")"
+_DAWSON_FAR = _at(_DAWSON_FAR, "u", "(0.5/square(x0))")
 
 ERROR = (
     Op("erf", "special", "erf(x0)", ("two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),)),
@@ -42,6 +56,9 @@ ERROR = (
         "special", "erfcx",
         (f"two_over_sqrt_pi*where(x0<5, sqrt_pi*x0*y-1, -{_ERFCX_FAR}/(x0+{_ERFCX_FAR}))",), (-2.0, 6.0),
     ),
+    _row("special", "dawsn", (f"where(absolute(x0)<8, 1-2*x0*y, {_DAWSON_FAR})",), (-4.0, 4.0)),
+    _row("special", "expi", ("exp(x0)/x0",), _POSITIVE),
+    _row("special", "exp1", ("-exp(-x0)/x0",), _POSITIVE),
     _row("special", "erfinv", ("exp(square(y))/two_over_sqrt_pi",), (-0.99, 0.99)),
     _row("special", "erfcinv", ("-exp(square(y))/two_over_sqrt_pi",), (0.01, 1.99)),
     _row("special", "ndtr", (_BELL,), (-4.0, 4.0)),
@@ -65,6 +82,52 @@ ERROR = (
 _OUTSIDE = "(x0<0)|(x1<0)"
 _LOG_OF_RATIO = "where(absolute(x0-x1)<0.5*x1, log1p((x0-x1)/x1), log(x0/x1))"
 
+# The derivative of exprel at u, where it is r.
+_EXPREL_SLOPE = (
+    "where(absolute(u)<0.5, "
+    + _polynomial("u", *(f"1/{_f * (_k + 2)}" for _k, _f in enumerate(
+        (1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800, 39916800, 479001600, 6227020800)
+    )))
+    + ", where(u>1, r*(1-1/u)+1/u, (exp(u)-r)/u))"
+)  # fmt: skip
+# Box and Cox's transform is log(x)*exprel(lmbda*log(x)); its inverse depends on lmbda by t = lmbda*x.
+_OF_LMBDA = _at(_at(_EXPREL_SLOPE, "r", "exprel(x1*log(x0))"), "u", "(x1*log(x0))")
+_INVERSE_OF_LMBDA = _at(
+    "where(absolute(t)<0.05, "
+    + _polynomial("t", *(f"{'-' if _k % 2 == 0 else ''}{_k + 1}/{_k + 2}" for _k in range(12)))
+    + ", (t/(1+t)-log1p(t))/square(t))",
+    "t", "(x1*x0)",
+)  # fmt: skip
+_LOSS = "hypot(x0, x1)"
+
+TRANSFORMS = (
+    _row(
+        "entropy", "boxcox",
+        ("exp((x1-1)*log(x0))", f"where((x0==0)&(x1>0), 1/square(x1), square(log(x0))*{_OF_LMBDA})"),
+        _POSITIVE, (-2.0, 2.0), arguments=("x", "lmbda"),
+    ),
+    _row(
+        "entropy", "inv_boxcox", ("y/(1+x1*x0)", f"y*square(x0)*{_INVERSE_OF_LMBDA}"),
+        (-0.4, 2.0), (0.1, 2.0), arguments=("y", "lmbda"),
+    ),
+    _row(
+        "entropy", "huber",
+        (
+            "where((x0<0)|(absolute(x1)<=x0), 0, absolute(x1)-x0)",
+            "where(x0<0, 0, where(absolute(x1)<=x0, x1, x0*sign(x1)))",
+        ),
+        (0.1, 1.0), (1.5, 4.0), arguments=("delta", "r"),
+    ),
+    _row(
+        "entropy", "pseudo_huber",
+        (
+            f"where((x0<0)|({_LOSS}==0), 0, absolute(x1)*(absolute(x1)/{_LOSS})*square(x1/({_LOSS}+x0)))",
+            f"where((x0<0)|({_LOSS}==0), 0, x0*(x1/{_LOSS}))",
+        ),
+        _POSITIVE, (-4.0, 4.0), arguments=("delta", "r"),
+    ),
+)  # fmt: skip
+
 ENTROPY = (
     Op(
         "xlogy", "entropy", "where((x0==0)&(x1==x1), 0, x0*log(x1))", ("log(x1)", "where(x0==0, 0, x0/x1)"),
@@ -87,13 +150,7 @@ ENTROPY = (
     ),
     _row(
         "entropy", "exprel",
-        (
-            "where(absolute(x0)<0.5, "
-            + _polynomial("x0", *(f"1/{_f * (_k + 2)}" for _k, _f in enumerate(
-                (1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800, 39916800, 479001600, 6227020800)
-            )))
-            + ", where(x0>1, y*(1-1/x0)+1/x0, (exp(x0)-y)/x0))",
-        ),
+        (_at(_at(_EXPREL_SLOPE, "r", "y"), "u", "x0"),),
         (-4.0, 4.0),
     ),
     _row("entropy", "cosm1", ("-sin(x0)",), (0.1, 3.0)),
@@ -150,6 +207,10 @@ GAMMA = (
     _row(
         "gamma", "betaln", (f"-({_rise('x0', 'x1')})", f"-({_rise('x1', 'x0')})"), _POSITIVE, _POSITIVE,
         arguments=("a", "b"),
+    ),
+    _row(
+        "gamma", "binom", (f"y*({_rise('(x0-x1+1)', 'x1')})", f"y*({_rise('(x1+1)', '(x0-2*x1)')})"),
+        (2.5, 4.0), (0.1, 2.0), arguments=("x", "y"),
     ),
     # Below 8 the derivative is a difference, which is exact to the digits of the larger terms.
     Op(
@@ -210,6 +271,22 @@ INCOMPLETE = (
         "incomplete", "betaincc", (_UNKNOWN, _UNKNOWN, f"-{_BETA_DENSITY}"), _POSITIVE, _POSITIVE, _SHARE,
         arguments=("a", "b", "x"),
     ),
+    _row(
+        "incomplete", "gammaincinv", (_UNKNOWN, f"1/({_at(_IGAM_DENSITY, 'x1', 'y')})"), _POSITIVE, _SHARE,
+        arguments=("a", "y"),
+    ),
+    _row(
+        "incomplete", "gammainccinv", (_UNKNOWN, f"-1/({_at(_IGAM_DENSITY, 'x1', 'y')})"), _POSITIVE, _SHARE,
+        arguments=("a", "y"),
+    ),
+    _row(
+        "incomplete", "betaincinv", (_UNKNOWN, _UNKNOWN, f"1/{_at(_BETA_DENSITY, 'x2', 'y')}"),
+        _POSITIVE, _POSITIVE, _SHARE, arguments=("a", "b", "y"),
+    ),
+    _row(
+        "incomplete", "betainccinv", (_UNKNOWN, _UNKNOWN, f"-1/{_at(_BETA_DENSITY, 'x2', 'y')}"),
+        _POSITIVE, _POSITIVE, _SHARE, arguments=("a", "b", "y"),
+    ),
 )  # fmt: skip
 
 # --- Bessel functions, by their recurrences (DLMF 10.6.1 and 10.29.1) ------------------------------------------------
@@ -246,6 +323,8 @@ BESSEL = (
     _row("bessel", "y1", ("where(absolute(y)==inf, -y, y0(x0)-y/x0)",), _POSITIVE),
     _row("bessel", "i0", ("i1(x0)",), (-4.0, 4.0)),
     _row("bessel", "i1", ("0.5*(i0(x0)+iv(2, x0))",), (-4.0, 4.0)),
+    _row("bessel", "k0", ("-k1(x0)",), _POSITIVE),
+    _row("bessel", "k1", ("where(y==inf, -y, -k0(x0)-y/x0)",), _POSITIVE),
     _row("bessel", "i0e", (_far("0", "x0", "-", "i1e(x0)-sign(x0)*y"),), (-4.0, 4.0)),
     _row("bessel", "i1e", (_far("1", "x0", "-", "0.5*(i0e(x0)+ive(2, x0))-sign(x0)*y"),), (-4.0, 4.0)),
     _of_order("jv", "0.5*(jv(x0-1, x1)-jv(x0+1, x1))"),
@@ -267,6 +346,20 @@ BESSEL = (
     ),
 )  # fmt: skip
 
+# --- complete elliptic integrals (DLMF 19.4.1 and 19.4.2) ------------------------------------------------------------
+
+# (K-E)/m, near 0 by its power series, pi/4 times the hypergeometric function of 1/2 and 3/2, 2.
+_COEFFICIENTS = [1.0]
+for _k in range(1, 28):
+    _COEFFICIENTS.append(_COEFFICIENTS[-1] * (_k - 0.5) * (_k + 0.5) / (_k * (_k + 1)))
+_NEAR_0 = _polynomial("x0", *map(repr, _COEFFICIENTS))
+_ELLIPTIC_D = f"where(absolute(x0)<0.25, 0.25*pi*({_NEAR_0}), (ellipk(x0)-ellipe(x0))/x0)"
+
+ELLIPTIC = (
+    _row("elliptic", "ellipk", (f"where(y==inf, y, 0.5*(y-{_ELLIPTIC_D})/(1-x0))",), (-4.0, 0.9)),
+    _row("elliptic", "ellipe", (f"-0.5*{_ELLIPTIC_D}",), (-4.0, 0.9)),
+)
+
 # --- distributions ---------------------------------------------------------------------------------------------------
 # gamma((x+1)/2)/gamma(x/2)/sqrt(x), for large x by Brouncker's continued fraction.
 _OF_T = (
@@ -281,6 +374,11 @@ DISTRIBUTIONS = (
         (_UNKNOWN, f"{_OF_T}/sqrt_pi*exp(-0.5*(x0+1)*log1p(square(x1)/x0))"),
         ((0.6, 9.0), (-4.0, 4.0)), home="tapegrad.special", arguments=("df", "t"),
     ),
+    _row(
+        "incomplete", "stdtrit",
+        (_UNKNOWN, f"1/({_OF_T}/sqrt_pi*exp(-0.5*(x0+1)*log1p(square(y)/x0)))"), (0.6, 9.0), _SHARE,
+        arguments=("df", "p"),
+    ),
     # Less the logarithm of x2 it is the logarithm of the normal density with mean x1 and deviation x2.
     Op(
         "normal_exponent", "arithmetic", "-0.5*square((x0-x1)/x2)-half_log_2pi",
@@ -289,4 +387,6 @@ DISTRIBUTIONS = (
     ),
 )  # fmt: skip
 
-SPECIAL: tuple[Op, ...] = (*ERROR, *ENTROPY, *GAMMA, *INCOMPLETE, *BESSEL, *DISTRIBUTIONS)
+SPECIAL: tuple[Op, ...] = (
+    *ERROR, *ENTROPY, *TRANSFORMS, *GAMMA, *INCOMPLETE, *BESSEL, *ELLIPTIC, *DISTRIBUTIONS,
+)  # fmt: skip

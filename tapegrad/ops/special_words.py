@@ -181,6 +181,67 @@ SPECIAL_WORDS: dict[str, Words] = {
         "kve", "modified Bessel function of the second kind, times ``exp(x)``,", _SCALED, "nan",
         "y-0.5*(kve(x0-1, x1)+kve(x0+1, x1))",
     ),
+    "k0": _words("k0", "Compute the modified Bessel function of the second kind of order 0.", source=_MODIFIED),
+    "k1": _words(
+        "k1", "Compute the modified Bessel function of the second kind of order 1.", "-k0(x0)-y/x0", source=_MODIFIED
+    ),
+    "dawsn": _words(
+        "dawsn", "Compute Dawson's integral, ``sqrt(pi)/2 * exp(-x**2) * erfi(x)``.", "1-2*x0*y",
+        source="DLMF 7.5.1. From 8 on the derivative is a series (DLMF 7.12.1).",
+    ),
+    "expi": _words("expi", "Compute the exponential integral Ei.", source="DLMF 6.2.5."),
+    "exp1": _words("exp1", "Compute the exponential integral E1.", source="DLMF 6.2.1."),
+    "ellipk": _words(
+        "ellipk", "Compute the complete elliptic integral of the first kind, of the parameter `m`.",
+        "(ellipe(x0)-(1-x0)*y)/(2*x0*(1-x0))", source="DLMF 19.4.1. Near 0 the derivative is a power series.",
+    ),
+    "ellipe": _words(
+        "ellipe", "Compute the complete elliptic integral of the second kind, of the parameter `m`.",
+        "(y-ellipk(x0))/(2*x0)", source="DLMF 19.4.2. Near 0 the derivative is a power series.",
+    ),
+    "boxcox": _words(
+        "boxcox", "Compute Box and Cox's transform ``(x**lmbda - 1) / lmbda``, the logarithm where lmbda is 0.",
+        "power(x0, x1-1)", "(power(x0, x1)*(x1*log(x0)-1)+1)/square(x1)", domain="Defined for ``x >= 0``.",
+        source="Near 0 the derivative by lmbda is a power series.",
+    ),
+    "inv_boxcox": _words(
+        "inv_boxcox", "Compute the inverse of Box and Cox's transform.", "y/(1+x1*x0)",
+        "y*(x0/(x1*(1+x1*x0))-log1p(x1*x0)/square(x1))", source="Near 0 the derivative by lmbda is a power series.",
+    ),
+    "huber": _words(
+        "huber", "Compute Huber's loss of a residual `r`: quadratic up to `delta`, linear beyond.",
+        "where(absolute(x1)<=x0, 0, absolute(x1)-x0)", "where(absolute(x1)<=x0, x1, x0*sign(x1))",
+        domain="Infinite for negative `delta`.",
+    ),
+    "pseudo_huber": _words(
+        "pseudo_huber", "Compute the smooth form of Huber's loss of a residual `r`.",
+        "square(square(x1))/(hypot(x0, x1)*square(x0+hypot(x0, x1)))", "x0*x1/hypot(x0, x1)",
+        domain="Infinite for negative `delta`.",
+    ),
+    "binom": _words(
+        "binom", "Compute binomial coefficients of real arguments.", "y*(digamma(x0+1)-digamma(x0-x1+1))",
+        "y*(digamma(x0-x1+1)-digamma(x1+1))", source=_GAMMA,
+    ),
+    "gammaincinv": _words(
+        "gammaincinv", "Compute the inverse of `gammainc` by its second argument.", "nan",
+        "exp(y)*power(y, 1-x0)*gamma(x0)", source=_INCOMPLETE_GAMMA,
+    ),
+    "gammainccinv": _words(
+        "gammainccinv", "Compute the inverse of `gammaincc` by its second argument.", "nan",
+        "-exp(y)*power(y, 1-x0)*gamma(x0)", source=_INCOMPLETE_GAMMA,
+    ),
+    "betaincinv": _words(
+        "betaincinv", "Compute the inverse of `betainc` by its third argument.", "nan", "nan",
+        "beta(x0, x1)*power(y, 1-x0)*power(1-y, 1-x1)", source=_INCOMPLETE_BETA,
+    ),
+    "betainccinv": _words(
+        "betainccinv", "Compute the inverse of `betaincc` by its third argument.", "nan", "nan",
+        "-beta(x0, x1)*power(y, 1-x0)*power(1-y, 1-x1)", source=_INCOMPLETE_BETA,
+    ),
+    "stdtrit": _words(
+        "stdtrit", "Compute the inverse of `stdtr` by its second argument.", "nan",
+        "gamma(0.5*x0)/gamma(0.5*x0+0.5)*sqrt(pi*x0)*power(1+square(y)/x0, 0.5*(x0+1))",
+    ),
     "hyp0f1": _words(
         "hyp0f1", "Compute the confluent hypergeometric limit function 0F1.", "nan", "hyp0f1(x0+1, x1)/x0",
         source="Derivative: DLMF 16.3.1.",

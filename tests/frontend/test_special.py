@@ -17,7 +17,9 @@ ASKED = (
     "xlog1py", "entr", "rel_entr", "kl_div", "gamma", "gammaln", "gammasgn", "rgamma", "poch", "digamma", "psi",
     "polygamma", "beta", "betaln", "gammainc", "gammaincc", "betainc", "betaincc", "ndtr", "log_ndtr", "ndtri", "i0",
     "i1", "i0e", "i1e", "j0", "j1", "y0", "y1", "jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1", "zeta", "exprel",
-    "log1p", "expm1", "cosm1", "sinc", "owens_t", "stdtr", "erfcx",
+    "log1p", "expm1", "cosm1", "sinc", "owens_t", "stdtr", "erfcx", "k0", "k1", "dawsn", "expi", "exp1", "ellipk",
+    "ellipe", "boxcox", "inv_boxcox", "huber", "pseudo_huber", "binom", "gammaincinv", "gammainccinv", "betaincinv",
+    "betainccinv", "stdtrit", "kn", "yn", "comb",
 )  # fmt: skip
 ROWS = [op for op in ELEMENTWISE if op.home == "tapegrad.special"]
 every = pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
@@ -311,3 +313,33 @@ def test_scipys_functions_in_python_name_ours(name):
 def test_functions_are_pickled_by_their_home():
     for call in (tg.special.jv, tg.special.gammaln, tg.special.polygamma):
         assert pickle.loads(pickle.dumps(call)) is call
+
+
+@pytest.mark.parametrize("name", ["kn", "yn"])
+def test_bessel_functions_of_integer_order(name):
+    function, theirs = getattr(tg.special, name), getattr(scipy.special, name)
+    x = np.array([0.3, 1.0, 4.0])
+    for n in (0, 1, 3, np.array([2, 0, 1])):
+        np.testing.assert_allclose(function(n, tg.tensor(x)).data, theirs(n, x), rtol=1e-13)
+        np.testing.assert_array_equal(theirs(n, tg.tensor(x)).data, function(n, x).data)
+    slope = mp.diff({"kn": lambda v: mp.besselk(2, v), "yn": lambda v: mp.bessely(2, v)}[name], 1.5)
+    for transform in (tg.grad, lambda f: tg.grad(tg.jit(f))):
+        np.testing.assert_allclose(transform(lambda x: function(2, x))(1.5), float(slope), rtol=1e-13)
+    with pytest.raises(
+        ValueError, match=f"{name}: the order must be a whole number; {name[0]}v takes real ones"
+    ):
+        function(1.5, tg.tensor(x))
+
+
+def test_combinations():
+    n, k = np.array([5.0, 4.5, 2.0, -1.0, 3.0]), np.array([2.0, 1.5, 3.0, 1.0, -1.0])
+    np.testing.assert_allclose(tg.special.comb(tg.tensor(n), k).data, scipy.special.comb(n, k), rtol=1e-14)
+    again = scipy.special.comb(n[:2], k[:2], repetition=True)
+    np.testing.assert_allclose(
+        tg.special.comb(n[:2], tg.tensor(k[:2]), repetition=True).data, again, rtol=1e-14
+    )
+    slope = mp.diff(lambda v: mp.binomial(v, 2), 5.5)
+    np.testing.assert_allclose(tg.grad(lambda v: tg.special.comb(v, 2.0))(5.5), float(slope), rtol=1e-13)
+    assert tg.grad(lambda v: tg.special.comb(v, 3.0))(2.0) == 0.0
+    with pytest.raises(UnsupportedError, match="write exact=False"):
+        tg.special.comb(tg.tensor(5.0), 2, exact=True)

@@ -1,6 +1,7 @@
 """Special functions of the op table in mpmath."""
 
 import mpmath as mp
+import scipy.special
 
 from tapegrad.ops import CONSTANTS
 
@@ -27,6 +28,17 @@ def _off_poles(function):
     return lambda x: mp.nan if x <= 0 and x == mp.floor(x) else function(x)
 
 
+def _inverse(name, function):
+    """The inverse of a function by its last argument, near the number that SciPy's function of a name has found."""
+
+    def inverse(*arguments):
+        *parameters, share = arguments
+        near = getattr(scipy.special, name)(*map(float, arguments))
+        return mp.findroot(lambda x: function(*parameters, x) - share, (near, near * (1 + 1e-6) + 1e-12))
+
+    return inverse
+
+
 SPECIAL = {
     "erf": mp.erf, "erfc": mp.erfc, "erfcx": lambda x: mp.exp(x * x) * mp.erfc(x), "erfinv": mp.erfinv,
     "erfcinv": lambda x: mp.erfinv(1 - x), "ndtr": mp.ncdf, "log_ndtr": lambda x: mp.log(mp.ncdf(x)),
@@ -50,6 +62,18 @@ SPECIAL = {
     "i0e": lambda x: mp.exp(-abs(x)) * mp.besseli(0, x), "i1e": lambda x: mp.exp(-abs(x)) * mp.besseli(1, x),
     "jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "kv": mp.besselk,
     "ive": lambda v, x: mp.exp(-abs(x)) * mp.besseli(v, x), "kve": lambda v, x: mp.exp(x) * mp.besselk(v, x),
+    "k0": lambda x: mp.besselk(0, x), "k1": lambda x: mp.besselk(1, x),
+    "dawsn": lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), "expi": mp.ei, "exp1": mp.e1,
+    "ellipk": mp.ellipk, "ellipe": mp.ellipe,
+    "boxcox": lambda x, power: (x**power - 1) / power if power else mp.log(x),
+    "inv_boxcox": lambda y, power: (1 + power * y) ** (1 / power) if power else mp.exp(y),
+    "huber": lambda d, r: r * r / 2 if abs(r) <= d else d * (abs(r) - d / 2),
+    "pseudo_huber": lambda d, r: d * d * (mp.sqrt(1 + (r / d) ** 2) - 1), "binom": mp.binomial,
+    "gammaincinv": _inverse("gammaincinv", lambda a, x: mp.gammainc(a, 0, x, regularized=True)),
+    "gammainccinv": _inverse("gammainccinv", lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True)),
+    "betaincinv": _inverse("betaincinv", lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)),
+    "betainccinv": _inverse("betainccinv", lambda a, b, x: mp.betainc(a, b, x, 1, regularized=True)),
+    "stdtrit": _inverse("stdtrit", _stdtr),
     "hyp0f1": mp.hyp0f1, "stdtr": _stdtr,
 }  # fmt: skip
 

@@ -15,17 +15,19 @@ _SCIPY_UNARY = {
     "lgamma": "gammaln", "digamma": "psi", "riemann_zeta": "_riemann_zeta",
     **{name: name for name in (
         "erf", "erfc", "erfcx", "erfinv", "erfcinv", "ndtr", "log_ndtr", "ndtri", "logit", "log_expit", "entr",
-        "exprel", "cosm1", "gamma", "rgamma", "gammasgn", "j0", "j1", "y0", "y1", "i0", "i1", "i0e", "i1e",
+        "exprel", "cosm1", "gamma", "rgamma", "gammasgn", "j0", "j1", "y0", "y1", "i0", "i1", "i0e", "i1e", "k0", "k1",
+        "dawsn", "expi", "exp1", "ellipk", "ellipe",
     )},
 }  # fmt: skip
 _SCIPY_BINARY = {
     "zeta": "_zeta", "igam_fac": "_igam_fac",
     **{name: name for name in (
         "owens_t", "xlogy", "xlog1py", "rel_entr", "kl_div", "poch", "beta", "betaln", "gammainc", "gammaincc",
-        "stdtr", "jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1",
+        "stdtr", "jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1", "binom", "boxcox", "inv_boxcox", "huber",
+        "pseudo_huber", "gammaincinv", "gammainccinv", "stdtrit",
     )},
 }  # fmt: skip
-_SCIPY_TERNARY = {"betainc": "betainc", "betaincc": "betaincc"}
+_SCIPY_TERNARY = {name: name for name in ("betainc", "betaincc", "betaincinv", "betainccinv")}
 SCIPY: dict[str, str] = {**_SCIPY_UNARY, **_SCIPY_BINARY, **_SCIPY_TERNARY}
 
 # Library name -> signature of the loop, "d" standing for the element type of the kernel.

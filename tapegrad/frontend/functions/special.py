@@ -4,6 +4,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.elementwise import where as select
 from tapegrad.frontend.functions.exponentials import log_softmax, logsumexp, softmax
@@ -125,18 +128,130 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     return result if out is None else deliver(result, out, name="scipy.special.zeta")
 
 
+def kn(n: Any, x: Any) -> Tensor:
+    """Compute the modified Bessel function of the second kind of integer order `n`.
+
+    Parameters
+    ----------
+    n : int or array_like of int
+        Orders; constants.
+    x : Tensor or array_like
+        Elements to compute it of; broadcasts with `n`.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to.
+
+    Raises
+    ------
+    ValueError
+        For orders that are not whole numbers; `kv` takes them.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.kn(1, tg.tensor([1.0, 2.0]))
+    Tensor([0.60190723, 0.13986588])
+    """
+    result: Tensor = ELEMENTWISE["kv"](_whole("kn", n), x)
+    return result
+
+
+def yn(n: Any, x: Any) -> Tensor:
+    """Compute the Bessel function of the second kind of integer order `n`.
+
+    Parameters
+    ----------
+    n : int or array_like of int
+        Orders; constants.
+    x : Tensor or array_like
+        Elements to compute it of; broadcasts with `n`.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to.
+
+    Raises
+    ------
+    ValueError
+        For orders that are not whole numbers; `yv` takes them.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.yn(1, tg.tensor([1.0, 2.0]))
+    Tensor([-0.78121282, -0.10703243])
+    """
+    result: Tensor = ELEMENTWISE["yv"](_whole("yn", n), x)
+    return result
+
+
+def _whole(name: str, n: Any) -> Any:
+    """Return orders as floats; raise for those that are not whole numbers, or no constants."""
+    check_constant(f"scipy.special.{name}", "n", n)
+    order = as_tensor(n, f"scipy.special.{name}").data
+    if not np.array_equal(order, np.trunc(order)):
+        raise ValueError(
+            f"scipy.special.{name}: the order must be a whole number; {name[0]}v takes real ones"
+        )
+    return float(order) if order.ndim == 0 else order.astype(float)
+
+
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Tensor:  # noqa: N803  as SciPy has it
+    """Compute the number of combinations of `N` things taken `k` at a time, for real arguments.
+
+    Parameters
+    ----------
+    N, k : Tensor or array_like
+        They broadcast with each other.
+    exact : bool, default False
+        Whether to compute with integers of any size, which have no derivative: only False.
+    repetition : bool, default False
+        Whether things may be taken several times.
+
+    Returns
+    -------
+    Tensor
+        0 where ``k > N`` or one of them is negative.
+
+    Raises
+    ------
+    UnsupportedError
+        With ``exact=True``.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.comb(tg.tensor(5.0), 2.0)
+    Tensor(10.)
+    """
+    if exact:
+        raise UnsupportedError("scipy.special.comb: exact=True computes with integers; write exact=False")
+    if repetition:
+        return comb(ELEMENTWISE["subtract"](ELEMENTWISE["add"](N, k), 1.0), k)
+    less_equal, found = ELEMENTWISE["less_equal"], ELEMENTWISE["binom"](N, k)
+    for below, above in ((k, N), (0.0, N), (0.0, k)):
+        found = select(less_equal(below, above), found, 0.0)
+    return as_tensor(found, "scipy.special.comb")
+
+
 _ROWS = {row.name: ELEMENTWISE[row.name] for row in ROWS if row.home == "tapegrad.special"}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_ROWS,
     **{name: ELEMENTWISE[name] for name in ("digamma", "erf", "erfc", "expm1", "log1p", "sinc")},
+    "comb": comb,
     "expit": ELEMENTWISE["sigmoid"],
     "gammaln": ELEMENTWISE["lgamma"],
+    "kn": kn,
     "log_softmax": log_softmax,
     "logsumexp": logsumexp,
     "polygamma": polygamma,
     "psi": ELEMENTWISE["digamma"],
     "softmax": softmax,
+    "yn": yn,
     "zeta": zeta,
 }
 # Functions whose home is `tapegrad.special`; the others have names in `tapegrad`, too.
-OWN = (*_ROWS.values(), polygamma, zeta)
+OWN = (*_ROWS.values(), comb, kn, polygamma, yn, zeta)
