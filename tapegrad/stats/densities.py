@@ -302,12 +302,18 @@ def _log_mass(a: Any, b: Any) -> Any:
     return where(high <= 0, left, log1p(-ndtr(low) - ndtr(-high)))
 
 
+def _log_share_of_mass(part: Any, rest: Any, whole: Any) -> Any:
+    """The logarithm of a part's share in the whole, by that of the rest where that is less than a half."""
+    lacking = rest - whole
+    return where((lacking < -_LOG_2) & (lacking > -math.inf), log1mexp(-lacking), part - whole)
+
+
 truncnorm = Continuous(
     name="truncnorm",
     shapes={"a": real, "b": real},
     relation=lambda a, b: a < b,
     support=(lambda a, b: a, lambda a, b: b),
     log_density=lambda z, a, b: normal_exponent(z, 0.0, 1.0) - _log_mass(a, b),
-    log_cumulative=lambda z, a, b: _log_mass(a, z) - _log_mass(a, b),
-    log_survival=lambda z, a, b: _log_mass(z, b) - _log_mass(a, b),
+    log_cumulative=lambda z, a, b: _log_share_of_mass(_log_mass(a, z), _log_mass(z, b), _log_mass(a, b)),
+    log_survival=lambda z, a, b: _log_share_of_mass(_log_mass(z, b), _log_mass(a, z), _log_mass(a, b)),
 )

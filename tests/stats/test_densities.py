@@ -348,3 +348,30 @@ def test_what_has_no_closed_form_is_named():
 def test_scipys_own_methods_name_ours():
     with pytest.raises(tg.errors.UnsupportedError, match=r"tapegrad\.stats has norm"):
         scipy.stats.norm.logpdf(tg.tensor([1.0]))
+
+
+@pytest.mark.parametrize(("a", "b"), [(3.0, 9.0), (0.5, 3.0), (-20.0, 1.0), (-30.0, -2.0)])
+def test_probabilities_of_truncnorm_near_1(a, b):
+    """Their logarithms are those of what is lacking, which had been lost beside the whole."""
+
+    def mass(low, high):
+        return mp.ncdf(-low) - mp.ncdf(-high) if low > 0 else mp.ncdf(high) - mp.ncdf(low)
+
+    exact = {
+        "logcdf": lambda z: mp.log(mass(mp.mpf(a), z) / mass(mp.mpf(a), mp.mpf(b))),
+        "logsf": lambda z: mp.log(mass(z, mp.mpf(b)) / mass(mp.mpf(a), mp.mpf(b))),
+    }
+    with mp.workdps(60):
+        for z in (a + (b - a) * share for share in (1e-3, 0.1, 0.5, 0.9, 0.999)):
+            for method, function in exact.items():
+                value, slope = tg.value_and_grad(lambda x, m=method: getattr(tg.stats.truncnorm, m)(x, a, b))(
+                    z
+                )
+                np.testing.assert_allclose(
+                    value, float(function(mp.mpf(z))), rtol=1e-6 if a == -30.0 else 1e-11
+                )
+                np.testing.assert_allclose(
+                    slope, float(mp.diff(function, mp.mpf(z), h=mp.mpf(10) ** -25)), rtol=1e-11
+                )
+    assert tg.stats.truncnorm.logcdf(b, a, b).data == 0
+    assert np.isfinite(tg.grad(lambda x: tg.stats.truncnorm.logcdf(x, a, b))(b))
