@@ -1,18 +1,24 @@
 """What a function sees beside its arguments is watched: a replay after any change there is the function run anew."""
 
+# ruff: noqa: B008 - defaults that are made once are what is tested
+
 import array
 import collections
+import contextvars
 import copy
 import ctypes
 import dataclasses
 import enum
 import functools
 import importlib.util
+import itertools
 import operator
 import os
 import sys
+import threading
 import types
 import weakref
+from os import getenv
 
 import numpy as np
 import pytest
@@ -308,6 +314,150 @@ container("ctypes", lambda: (ctypes.c_double * 1)(2.0), FIRST, put(0))
 container(
     "foreign memory as an array", lambda: array.array("d", [2.0]), lambda held: np.frombuffer(held)[0], put(0)
 )
+
+
+def kept(name, value, read, change):
+    """A case of what is made of a value once, by `read`, and called in the function."""
+
+    def make():
+        held = value()
+        ask = read(held)
+        return (lambda x: x * ask()), lambda: change(held)
+
+    make.__name__ = name
+    case(make)
+
+
+def table():
+    return {"k": 2.0}
+
+
+def array_of(value):
+    return lambda: np.array([value, 2.0, 5.0])
+
+
+def masked():
+    return np.ma.array([1.0, 2.0, 3.0], mask=[0, 0, 1])
+
+
+def variable():
+    held = contextvars.ContextVar("k", default=2.0)
+    held.set(2.0)
+    return held
+
+
+def descendant():
+    return type("Descendant", (type("Parent", (Base,), {}),), {})
+
+
+def other_parent(cls):
+    cls.__bases__ = (type("Other", (Model,), {"scale": lambda self: 3.0, "weight": 3.0}),)
+
+
+def lazy_module():
+    module = types.ModuleType("tapegrad_test_lazy")
+    module.held = {"k": 2.0}
+
+    def missing(name):
+        if name == "k":
+            return module.held["k"]
+        raise AttributeError(name)
+
+    module.__getattr__ = missing
+    return module
+
+
+def dispatching():
+    return functools.singledispatch(lambda value: 2.0)
+
+
+CHANGE, FILL = put("k"), lambda held: held.__setitem__(slice(None), 3.0)
+for name, read in {
+    "sum": lambda c: c.sum,
+    "in a namespace": lambda c: lambda n=types.SimpleNamespace(s=c.sum): n.s(),
+    "in a list": lambda c: lambda n=[c.sum]: n[0](),
+    "in a partial": lambda c: functools.partial(c.item, 0),
+    "special": lambda c: functools.partial(c.__getitem__, 0),
+}.items():
+    kept(f"bound method of an array, {name}", array_of(1.0), read, FILL)
+for name, (read, change) in {
+    "method": (lambda c: lambda: c.sum(), lambda c: c.mask.__setitem__(1, True)),
+    "bound": (lambda c: c.mean, lambda c: c.mask.__setitem__(1, True)),
+    "NumPy": (lambda c: lambda: np.mean(c), lambda c: c.mask.__setitem__(1, True)),
+    "hide": (lambda c: lambda: c.sum(), lambda c: c.__setitem__(1, np.ma.masked)),
+    "attribute": (lambda c: lambda: 2.0 + c.mask[1], lambda c: c.mask.__setitem__(1, True)),
+    "fill value": (lambda c: lambda: c.filled()[2], lambda c: c.set_fill_value(9.0)),
+}.items():
+    kept(f"mask, {name}", masked, read, change)
+for name, (value, read) in {
+    "values": (table, lambda d: (lambda v=d.values(): sum(v))),
+    "items": (table, lambda d: (lambda v=d.items(): next(iter(v))[1])),
+    "keys": (table, lambda d: (lambda v=d.keys(): v.mapping["k"])),
+    "partial": (table, lambda d: functools.partial(sum, d.values())),
+    "ordered": (lambda: collections.OrderedDict(k=2.0), lambda d: (lambda v=d.values(): sum(v))),
+    "proxy": (table, lambda d: (lambda v=types.MappingProxyType(d).values(): sum(v))),
+    "frompyfunc": (table, lambda d: (lambda f=np.frompyfunc(lambda i: d["k"], 1, 1): float(f(1)))),
+    "frompyfunc of a method": (table, lambda d: (lambda f=np.frompyfunc(d.get, 1, 1): float(f("k")))),
+    "reduction of frompyfunc": (
+        table, lambda d: (lambda f=np.frompyfunc(lambda i, j: d["k"], 2, 1).reduce: float(f([1, 2]))),
+    ),
+    "results of lru_cache": (
+        lambda: functools.lru_cache(table)(), lambda d: functools.lru_cache(lambda: d["k"]).__wrapped__,
+    ),
+    "bound getitem of array.array": (
+        lambda: array.array("d", [2.0]), lambda d: functools.partial(d.__getitem__, 0),
+    ),
+}.items():  # fmt: skip
+    kept(f"kept {name}", value, read, put(0) if "array.array" in name else CHANGE)
+for name, read in {
+    "global": lambda v: lambda: v.get(),
+    "bound": lambda v: v.get,
+    "partial": lambda v: functools.partial(v.get, 7.0),
+    "list": lambda v: lambda n=[v]: n[0].get(),
+}.items():
+    kept(f"ContextVar, {name}", variable, read, lambda v: v.set(3.0))
+kept(
+    "ContextVar, unset",
+    lambda: contextvars.ContextVar("unset"),
+    lambda v: lambda: v.get(2.0),
+    lambda v: v.set(3.0),
+)
+for name, read in {
+    "class": lambda c: lambda: c.weight,
+    "instance": lambda c: lambda o=c(): o.weight,
+    "method": lambda c: lambda o=c.__new__(c): o.scale(),
+    "isinstance": lambda c: lambda o=c(): 2.0 + isinstance(o, Model),
+}.items():
+    kept(f"__bases__, {name}", descendant, read, other_parent)
+kept("module's __getattr__", lazy_module, lambda m: lambda: m.k, lambda m: m.held.update(k=3.0))
+kept("module's hidden __getattr__", lazy_module, lambda m: lambda: m.k, lambda m: setattr(m, "k", 3.0))
+for name, read in {
+    "call": lambda f: lambda: f(1),
+    "dispatch": lambda f: lambda: f.dispatch(int)(1),
+    "partial": lambda f: functools.partial(f, 1),
+    "list": lambda f: lambda n=[f]: n[0](1),
+}.items():
+    kept(f"singledispatch, {name}", dispatching, read, lambda f: f.register(int, lambda value: 3.0))
+for name, read in {
+    "getenv": lambda _: lambda: float(getenv("TAPEGRAD_TEST")),
+    "partial of getenv": lambda _: lambda f=functools.partial(getenv, "TAPEGRAD_TEST"): float(f()),
+    "attribute": lambda _: lambda n=types.SimpleNamespace(get=getenv): float(n.get("TAPEGRAD_TEST")),
+    "expandvars": lambda _: lambda: float(os.path.expandvars("$TAPEGRAD_TEST")),
+}.items():
+    kept(
+        f"environment, {name}", lambda: os.environ.update(TAPEGRAD_TEST="2"), read,
+        lambda _: os.environ.update(TAPEGRAD_TEST="3"),
+    )  # fmt: skip
+kept("thread-local", threading.local, lambda t: lambda: getattr(t, "k", 2.0), lambda t: setattr(t, "k", 3.0))
+kept("weak proxy", Record, lambda r: lambda p=weakref.proxy(r): p.k, lambda r: setattr(r, "k", 3.0))
+kept(
+    "getattr by another name",
+    Record,
+    lambda r: functools.partial(getattr, r, "k"),
+    lambda r: setattr(r, "k", 3.0),
+)
+kept("exception", lambda: ValueError(2.0), lambda e: lambda: e.args[0], lambda e: setattr(e, "args", (3.0,)))
+kept("iterator", lambda: [2.0], lambda c: lambda i=itertools.repeat(c): next(i)[0], put(0))
 
 
 @case

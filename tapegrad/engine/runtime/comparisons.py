@@ -59,6 +59,7 @@ class Comparisons:
         elements            a list, a tuple of its elements
         entries             a dict, a tuple of its keys, a tuple of its values, in order
         parts               a function that returns an iterable, its argument, a tuple of what is iterated over
+        result              a function, its argument, the object that it returns
         answer              a function, its argument, a value that is equal to the result
         array               a function, its argument, (a contiguous array that is equal to the result, its bytes)
         ==================  ============================================================================
@@ -297,6 +298,13 @@ def _answer(code: Code, ask: Any, owner: Any, expected: Any) -> None:
     code.ret(same)
 
 
+def _result(code: Code, ask: Any, argument: Any, expected: Any) -> None:
+    found = code.call("PyObject_CallOneArg", ask, argument)
+    _end_where_failed(code, found)
+    code.drop(found)
+    _end(code, found, expected)
+
+
 def _array(code: Code, convert: Any, owner: Any, expected: Any) -> None:
     found = code.call("PyObject_CallOneArg", convert, owner)
     _end_where_failed(code, found)
@@ -337,6 +345,7 @@ _KINDS: dict[str, Callable[..., None]] = {
     "elements": _elements,
     "entries": _entries,
     "parts": _parts,
+    "result": _result,
     "answer": _answer,
     "array": _array,
 }

@@ -3,6 +3,7 @@
 In reading order:
 
     reach                          the walk over everything that a function can see
+    hidden, ambient                references of compiled objects; settings of the process
     code, objects, origin          names in code; attributes of objects; which code belongs to a library
     methods                        special methods, by what may call them
     paths                          by which names code comes to an object

@@ -3,7 +3,7 @@
 import dis
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
@@ -11,7 +11,7 @@ _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 _ATTRIBUTES_BY_TEXT = frozenset(
     {"getattr", "vars", "__dict__", "attrgetter", "methodcaller", "__getattribute__"}
 )
-_VARIABLES_BY_TEXT = frozenset({"eval", "exec", "globals", "locals"})
+_VARIABLES_BY_TEXT = frozenset({"eval", "exec", "globals", "locals", "f_globals", "f_locals", "__globals__"})
 _ABSENCE = frozenset({"hasattr", "getattr", "AttributeError", "vars", "__dict__"})
 
 _LOAD_OUTER = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF"})
@@ -21,6 +21,21 @@ _COMPARE = frozenset({
     "index", "count", "remove", "sort", "sorted", "min", "max", "set", "frozenset", "dict", "eq", "ne", "lt", "le",
     "gt", "ge", "contains", "indexOf", "countOf",
 })  # fmt: skip
+
+
+def reads_attributes_by_text(names: Set[str]) -> bool:
+    """Return whether one of the names is of what reads attributes by a name that is computed."""
+    return not _ATTRIBUTES_BY_TEXT.isdisjoint(names)
+
+
+def reads_variables_by_text(names: Set[str]) -> bool:
+    """Return whether one of the names is of what reads global variables by a name that is computed."""
+    return not _VARIABLES_BY_TEXT.isdisjoint(names)
+
+
+def asks_for_absence(names: Set[str]) -> bool:
+    """Return whether one of the names is of what finds out that an attribute is missing."""
+    return not _ABSENCE.isdisjoint(names)
 
 
 @dataclass(frozen=True)
@@ -47,17 +62,17 @@ class Named:
     @property
     def any_attribute(self) -> bool:
         """Whether attributes may be asked for by a name that is computed."""
-        return not _ATTRIBUTES_BY_TEXT.isdisjoint(self.attributes) or self.any_variable
+        return reads_attributes_by_text(self.attributes) or self.any_variable
 
     @property
     def any_variable(self) -> bool:
         """Whether global variables may be asked for by a name that is computed."""
-        return not _VARIABLES_BY_TEXT.isdisjoint(self.attributes)
+        return reads_variables_by_text(self.attributes)
 
     @property
     def asks_for_absence(self) -> bool:
         """Whether the code may go on where an attribute is missing."""
-        return not _ABSENCE.isdisjoint(self.attributes)
+        return asks_for_absence(self.attributes)
 
 
 @functools.lru_cache(2048)

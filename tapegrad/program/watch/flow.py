@@ -19,6 +19,7 @@ import numpy as np
 
 from tapegrad.program.recording import Sites, memory_of
 from tapegrad.program.watch import places
+from tapegrad.program.watch.hidden import LRU_CACHE, referents
 from tapegrad.program.watch.leads import (
     Asked,
     Bound,
@@ -275,6 +276,9 @@ class Flow:
             if isinstance(inner, str):
                 return self._call_method(code, offset, owner, inner, args)
             return self._call_one(code, offset, inner, [lead(owner), *args], names)
+        if isinstance(function, LRU_CACHE):
+            cached = lead(*referents(function))
+            return joined([self._call_one(code, offset, function.__wrapped__, args, names), cached])
         own = getattr(function, "__code__", None) if isinstance(function, types.FunctionType) else None
         own = function.code if isinstance(function, Local) else own
         if own in self._globals:

@@ -4,6 +4,7 @@ import inspect
 import types
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from numba.core.dispatcher import Dispatcher
 
 from tapegrad.frontend.static_keys import slot_value
 from tapegrad.frontend.tensor import is_tensor
+from tapegrad.program.watch.hidden import FIXED, LRU_CACHE, has_changing_references, referents
 from tapegrad.program.watch.origin import is_made_here
 from tapegrad.program.watch.places import Missing, is_dead
 
-_SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, np.generic, np.dtype)
+_SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range, np.generic, np.dtype)
 _SEQUENCES = (list, tuple, deque, set, frozenset)
 # Attributes of arrays that say nothing of their contents, and those that show the same memory.
 _LOOKS = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "flags"})
@@ -110,15 +112,21 @@ def inside(value: Any) -> Iterator[Any]:
     yield from parts(value)
     if isinstance(value, Bound):
         yield value.owner
-    elif isinstance(value, types.MethodType):
+    elif isinstance(value, types.MethodType | types.BuiltinFunctionType):
         yield value.__self__
+    elif isinstance(value, (*FIXED, ContextVar, LRU_CACHE)):
+        yield from referents(value)
     elif is_tensor(value):
         yield from _contents(value)
     elif is_made_here(value):
         yield getattr(value, "function", None)
     elif isinstance(value, Dispatcher):  # the rest is Numba's, all that it has ever compiled
         yield value.py_func
-    elif not isinstance(value, types.ModuleType | type | types.FunctionType | np.ndarray):
+    elif (
+        not isinstance(value, types.ModuleType | type | types.FunctionType) and type(value) is not np.ndarray
+    ):
+        if has_changing_references(value):
+            yield from referents(value)
         own = getattr(value, "__dict__", None)
         yield from own.values() if isinstance(own, dict) else ()
         for cls in type(value).__mro__:
@@ -145,6 +153,8 @@ def attribute(value: Any, name: str) -> Leads | None:
         fields = getattr(type(value), "_fields", ())
         return lead(getattr(value, name)) if name in fields else lead(Bound(name, value))
     if isinstance(value, types.ModuleType):
+        if name not in vars(value) and "__getattr__" in vars(value):
+            return lead(Asked(vars(value)["__getattr__"], value))
         return lead(vars(value).get(name))
     found = inspect.getattr_static(value, name, Missing)
     if is_dead(found):

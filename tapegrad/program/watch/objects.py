@@ -15,6 +15,7 @@ from tapegrad.program.watch.paths import Path
 
 # Classes of libraries whose methods show what is in an instance's attributes.
 _HOLDERS = (Mapping, Sequence, Set, types.SimpleNamespace, argparse.Namespace, enum.Enum, np.ma.MaskedArray)
+_HOLDING_MODULES = frozenset({"multiprocessing.sharedctypes", "queue", "string"})  # all of whose classes do
 _NEVER = frozenset({"__dict__", "__weakref__", "__class__", "__doc__", "__module__", "__builtins__"})
 
 
@@ -92,8 +93,13 @@ class Attributes:
 
     def _is_holder(self) -> bool:
         """Whether a library's methods may show any attribute of the owner."""
-        by_library = callable(self._owner) and not user_classes(type(self._owner))
+        cls = type(self._owner)
+        is_run = any(callable(getattr(cls, name, None)) for name in ("__call__", "__get__", "__enter__"))
+        by_library = (is_run or cls.__module__ in _HOLDING_MODULES) and not user_classes(cls)
         return by_library or is_holder(self._owner)
+
+    def _is_module(self) -> bool:
+        return isinstance(self._owner, types.ModuleType)
 
     def _is_code(self) -> bool:
         return isinstance(self._owner, type | types.ModuleType | types.FunctionType)
@@ -115,7 +121,7 @@ class Attributes:
 
     def _that_matter(self, names: set[str], reach: Walk) -> set[str]:
         """The names, among some that no namespace has, that would hide something if one came to have them."""
-        if reach.asks_for_absence:
+        if reach.asks_for_absence or any("__getattr__" in n for n in self._namespaces if self._is_module()):
             return names
         classes = type(self._owner).__mro__[:-1]
         return {name for name in names if any(name in vars(cls) for cls in classes)}

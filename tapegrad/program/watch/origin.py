@@ -55,6 +55,11 @@ def reads_fields(module: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0] in _READ_FIELDS
 
 
+def is_numerical(module: Any) -> bool:
+    """Return whether a module belongs to tapegrad or to what it stands on."""
+    return isinstance(module, str) and module.partition(".")[0] in _NUMERICAL
+
+
 def is_made_here(value: Any) -> bool:
     """Whether an object is one of tapegrad's own: what it keeps, recordings and their memory, is no user's."""
     return _module_of(type(value)).startswith("tapegrad.")
@@ -86,9 +91,15 @@ def _is_standard(name: str) -> bool:
     )
 
 
+def variables_of(module: types.ModuleType) -> dict[str, Any]:
+    """Return the variables of a module, whatever its class says."""
+    found: dict[str, Any] = _VARIABLES.__get__(module)
+    return found
+
+
 def is_library_module(module: types.ModuleType) -> bool:
     """Whether not even the variables of a module are watched. One made by hand, without a file, is the user's."""
-    file = getattr(module, "__file__", None)
+    file = variables_of(module).get("__file__")
     if isinstance(file, str):
         return _is_standard(file)
     return module.__name__ in sys.builtin_module_names
@@ -104,9 +115,10 @@ def is_library_class(cls: type) -> bool:
     if is_compiled(cls):
         return True
     module = sys.modules.get(_module_of(cls))
-    if module is None or cls.__module__ == "__main__":
+    if not isinstance(module, types.ModuleType) or cls.__module__ == "__main__":
         return False
-    return is_library_module(module) or is_library_file(getattr(module, "__file__", None) or "")
+    return is_library_module(module) or is_library_file(variables_of(module).get("__file__") or "")
 
 
+_VARIABLES: Any = vars(types.ModuleType)["__dict__"]
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by a newer C extension

@@ -26,6 +26,7 @@ _TITLES = {
     "variable": "", "attribute": "", "contents": "contents of ", "function": "code of ", "class": "class of ",
     "absence": "new attributes of ",
 }  # fmt: skip
+_ANCESTORS = type.__dict__["__mro__"]
 _DEFAULTS = ("defaults", "keyword_defaults")
 _generic_dict = ctypes.pythonapi.PyObject_GenericGetDict
 _generic_dict.restype, _generic_dict.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
@@ -98,9 +99,19 @@ def entry(names: Any, name: Any, value: Any) -> Place:
     return Place(("entry", stored(names), name, value), now=lambda: names.get(name, Missing))
 
 
+def ancestors(cls: type) -> Place:
+    """The classes that a class inherits from: `__bases__` may be set."""
+    return Place(("member", _ANCESTORS, cls, cls.__mro__))
+
+
 def slot(member: Any, owner: Any, value: Any) -> Place:
     """What an object has in one of its `__slots__`."""
     return Place(("member", member, owner, value), now=lambda: slot_value(member, owner))
+
+
+def result(ask: Callable[[Any], Any], argument: Any) -> Place:
+    """The object that a function returns for an argument."""
+    return Place(("result", ask, argument, ask(argument)), now=lambda: ask(argument))
 
 
 def absence(names: Any, absent: frozenset[str]) -> Place:
@@ -113,9 +124,16 @@ def nature(owner: Any, attributes: dict[str, Any] | None) -> Place:
     row = ("type", owner, type(owner))
     if attributes is None or owner.__dict__ is not attributes:
         return Place(row)
-    if _generic_dict(owner, None) is attributes:
+    if _own_dict(owner) is attributes:
         return Place(row, ("attributes", owner, attributes))
     return Place(row, ("answer", _identity_of_attributes, owner, id(attributes)))
+
+
+def _own_dict(owner: Any) -> Any:
+    try:
+        return _generic_dict(owner, None)
+    except AttributeError:  # one for each thread
+        return None
 
 
 def _identity_of_attributes(owner: Any) -> int:

@@ -1,14 +1,16 @@
 """The walk over everything that a function can see: from its variables through containers, objects and functions."""
 
+import builtins
 import enum
 import functools
 import operator
-import os
 import sys
+import threading
 import types
 import weakref
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,23 @@ from tapegrad.errors import UnsupportedError, name_of
 from tapegrad.foreign import is_pandas, is_xarray
 from tapegrad.frontend.tensor import is_tensor
 from tapegrad.program.watch import places
-from tapegrad.program.watch.code import Named, named
+from tapegrad.program.watch.ambient import LibraryVariables, is_question, setting_read_by, user_modules
+from tapegrad.program.watch.ambient import answer as ambient_answer
+from tapegrad.program.watch.code import (
+    Named,
+    asks_for_absence,
+    named,
+    reads_attributes_by_text,
+    reads_variables_by_text,
+)
+from tapegrad.program.watch.hidden import (
+    FIXED,
+    LRU_CACHE,
+    Unset,
+    has_changing_references,
+    reading_of,
+    referents,
+)
 from tapegrad.program.watch.methods import DESCRIPTORS, Calls, Methods
 from tapegrad.program.watch.objects import Attributes, is_holder, user_classes
 from tapegrad.program.watch.origin import (
@@ -26,21 +44,22 @@ from tapegrad.program.watch.origin import (
     is_library_module,
     is_machinery,
     is_made_here,
+    is_numerical,
     is_trusted,
     package_of,
     reads_fields,
+    variables_of,
 )  # fmt: skip
 from tapegrad.program.watch.paths import Path
 from tapegrad.program.watch.places import Missing, Place
 from tapegrad.program.watch.tables import contents
 
 MOST_PLACES = 100_000
-_PLAIN = frozenset(
-    {bool, int, float, complex, str, bytes, slice, range, types.CodeType, type(None), type(...)}
-)
+_PLAIN = frozenset({bool, int, float, complex, str, bytes, range, types.CodeType, type(None), type(...)})
 _SEQUENCES = (list, tuple, deque, set, frozenset)
 _MAPPINGS = (dict, types.MappingProxyType)
 _BUFFERS = (memoryview, bytearray)
+_FACTORY = vars(defaultdict)["default_factory"]
 
 
 class Reach:
@@ -88,7 +107,9 @@ class Reach:
         self.any_field: bool = base is not None and base.any_field
         self.calls: Calls = Calls() if base is None else base.calls.copy()
         self._seen: dict[Any, Any] = {} if base is None else dict(base._seen)
-        self._owners: list[Attributes] = [] if base is None else [owner.copy() for owner in base._owners]
+        self._owners: list[Attributes | LibraryVariables] = (
+            [] if base is None else [owner.copy() for owner in base._owners]
+        )
         self._namespaces: dict[type, Any] = {} if base is None else dict(base._namespaces)
         self._path = Path(None, "function", "")
         self._waiting: deque[tuple[Any, Path]] = deque((root, _root(root, base)) for root in roots)
@@ -104,7 +125,7 @@ class Reach:
                 self._visit(*self._waiting.popleft())
             found = any([*map(self._look, self._owners), *map(self._look, self.calls.methods(self.names))])
 
-    def _look(self, owner: Attributes | Methods) -> bool:
+    def _look(self, owner: Attributes | LibraryVariables | Methods) -> bool:
         self._path = owner.path
         return owner.look(self)
 
@@ -115,7 +136,7 @@ class Reach:
     def _see(self, value: Any, path: Path) -> None:
         if type(value) in _PLAIN or places.is_dead(value):
             return
-        if not isinstance(value, np.generic | np.dtype):
+        if not isinstance(value, np.generic | np.dtype) or type(value) is np.void:
             self._waiting.append((value, path))
 
     def watch(self, place: Place, path: Path | None = None) -> None:
@@ -168,17 +189,38 @@ class Reach:
         if is_tensor(value):
             self.opaque = True
         else:
+            self._visit_setting(setting_read_by(value))
             _visitor(value)(self, value)
+
+    def _visit_setting(self, setting: Any) -> None:
+        """A setting of the process that a function of a library reads."""
+        if setting is Missing:
+            return
+        if not is_question(setting):
+            self.see(setting, "contents", "")
+        elif self._first(("setting", setting), setting):
+            self.watch(place := ambient_answer(setting))
+            self.tokens.append(place.rows[0][-1])
 
     # --- functions ----------------------------------------------------------------------------------------------
 
     def _visit_function(self, function: types.FunctionType) -> None:
         if is_library_file(function.__code__.co_filename):
             self._hand_over(function.__module__)
-            self.see(getattr(function, "__wrapped__", None), "attribute", "__wrapped__")
+            self._visit_library_function(function)
         else:
             self._path = self._path.within(None)
             self._visit_own_function(function)
+
+    def _visit_library_function(self, function: types.FunctionType) -> None:
+        """A function of a library's may be one that it has made for the user's: look into its variables."""
+        for name in ("__wrapped__", "registry"):
+            self.see(function.__dict__.get(name), "attribute", name)
+        if not is_numerical(function.__module__):
+            for name, holder in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+                value = places.content(holder)
+                if not isinstance(value, weakref.WeakKeyDictionary):  # a cache, that calls fill
+                    self.see(value, "attribute", name)
 
     def _visit_own_function(self, function: types.FunctionType) -> None:
         self.functions.append(function)
@@ -219,7 +261,8 @@ class Reach:
         self.calls.compares |= code.compares
         self.calls.constructs |= code.any_attribute
         for name in code.variables:
-            self.bound(variables, name, "global")
+            if self.bound(variables, name, "global") is Missing:
+                self.bound(vars(builtins), name, "global")
         if code.any_variable:
             self.bound_data(variables, "global")
         package = variables.get("__package__") or ""
@@ -251,7 +294,25 @@ class Reach:
 
     def _visit_builtin(self, value: Any) -> None:
         self._hand_over(value.__module__)
-        self.see(value.__self__, "attribute", "__self__")
+        owner, by_text = value.__self__, {value.__name__}
+        if owner is builtins or isinstance(owner, type):
+            self.any_attribute |= reads_attributes_by_text(by_text)
+            self.asks_for_absence |= asks_for_absence(by_text)
+        if owner is builtins and reads_variables_by_text(by_text):
+            for function in self.functions:
+                self.bound_data(function.__globals__, "global")
+        self.see(owner, "attribute", "__self__")
+
+    def _visit_fixed(self, value: Any) -> None:
+        """A compiled object that refers to the same objects as long as it lives."""
+        for number, part in enumerate(referents(value)):
+            self.see(part, "contents", f"<{number}>")
+
+    def _visit_context_variable(self, variable: ContextVar[Any]) -> None:
+        self.watch(place := places.result(variable.get, Unset))
+        self.note(place.rows[0][-1])
+        for part in referents(variable):
+            self.see(part, "contents", ".get()")
 
     def _visit_attrgetter(self, value: Any) -> None:
         for text in value.__reduce__()[1]:
@@ -271,6 +332,10 @@ class Reach:
             self._visit_object(container)
 
     def _visit_mapping(self, mapping: Any) -> None:
+        if mapping is sys.modules:
+            for name in user_modules():
+                self.bound(mapping, name, "import")
+            return
         base = places.base_of(mapping)
         self.watch(places.entries(mapping))
         keys, values = tuple(base.keys(mapping)), tuple(base.values(mapping))
@@ -278,6 +343,9 @@ class Reach:
         for key, value in zip(keys, values, strict=True):
             self.see(key, "key", key)
             self.see(value, "item", key)
+        if isinstance(mapping, defaultdict):
+            self.watch(places.slot(_FACTORY, mapping, mapping.default_factory))
+            self.see(mapping.default_factory, "attribute", "default_factory")
         if type(mapping) not in _MAPPINGS:
             self._visit_object(mapping)
 
@@ -304,12 +372,18 @@ class Reach:
     def _visit_module(self, module: types.ModuleType) -> None:
         if self._path.package is not None:
             return
-        if module is os and {"environ", "getenv"} & self.names:
-            self.see(os.environ, "attribute", "environ")
-        if is_library_module(module) or is_library_file(getattr(module, "__file__", None) or ""):
+        if is_library_module(module) or is_library_file(variables_of(module).get("__file__") or ""):
             self._hand_over(module.__name__)
-        if not is_library_module(module):
-            self._own(module, (vars(module),))
+        if is_library_module(module):
+            self._owners.append(LibraryVariables(module, self._path))
+            return
+        path = self._path
+        self.watch(places.nature(module, None))
+        self._visit_class_of(type(module))
+        self._path = path
+        self._own(module, (variables_of(module),))
+        if "__getattr__" in variables_of(module):
+            self.bound(variables_of(module), "__getattr__")
 
     def _visit_class(self, cls: type) -> None:
         """A class that code may call."""
@@ -325,6 +399,8 @@ class Reach:
         if not own or not self._first(("class", cls), cls):
             return
         self._path = Path(None, "class", cls.__qualname__)
+        self.watch(places.ancestors(cls))
+        self.note(*cls.__mro__)
         namespaces = tuple(self._namespaces.setdefault(each, vars(each)) for each in own)
         self._own(cls, namespaces)
         for namespace in namespaces:
@@ -352,18 +428,30 @@ class Reach:
         self._path = self._path.within(None if by_user else package)
         attributes = getattr(value, "__dict__", None)
         own = (attributes,) if isinstance(attributes, dict) else ()
-        if by_user or any(own):
+        if by_user or any(own) or isinstance(value, threading.local):
             path = self._path
             self.watch(places.nature(value, own[0] if own else None))
             self._visit_class_of(cls)
             self._path = path
             self._own(value, own)
-        if callable(getattr(value, "__wrapped__", None)):
-            self.see(value.__wrapped__, "attribute", "__wrapped__")
+        self._visit_hidden(value, own[0] if own else {})
         if _has_buffer(value):
             self._visit_buffer(value)
         elif not by_user and hasattr(cls, "__array__") and not isinstance(value, np.ndarray):
             self._visit_convertible(value, package)
+
+    def _visit_hidden(self, value: Any, attributes: dict[str, Any]) -> None:
+        """What an object holds beside its attributes."""
+        self.see(attributes.get("__wrapped__"), "attribute", "__wrapped__")
+        if type(value) is LRU_CACHE:
+            self._visit_fixed(value)
+        elif has_changing_references(value):
+            self.watch(places.parts(referents, value))
+            self.note(*referents(value))
+            self._visit_fixed(value)
+        read = reading_of(value)
+        if read is not None:
+            self._watch_contents(read, value)
 
     def _visit_convertible(self, value: Any, package: str) -> None:
         if not is_immutable(package):
@@ -445,7 +533,8 @@ def _visitor(value: Any) -> "_Visit":
     """What visits a value of this kind."""
     if is_made_here(value):
         return Reach._visit_replayed
-    return next((visit for kinds, visit in _VISITS if isinstance(value, kinds)), Reach._visit_object)
+    cls = type(value)
+    return next((visit for kinds, visit in _VISITS if issubclass(cls, kinds)), Reach._visit_object)
 
 
 _Visit = Callable[[Reach, Any], None]
@@ -464,5 +553,8 @@ _VISITS: tuple[tuple[Any, _Visit], ...] = (
     (weakref.ref, Reach._visit_reference),
     (types.ModuleType, Reach._visit_module),
     (type, Reach._visit_class),
+    (weakref.ProxyTypes, lambda reach, value: reach.see(value.__init__.__self__, "contents", "")),
+    (ContextVar, Reach._visit_context_variable),
+    (FIXED, Reach._visit_fixed),
     ((types.GetSetDescriptorType, types.MemberDescriptorType), lambda reach, value: None),
 )
