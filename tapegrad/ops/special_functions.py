@@ -90,8 +90,7 @@ _EXPREL_SLOPE = (
     )))
     + ", where(u>1, r*(1-1/u)+1/u, (exp(u)-r)/u))"
 )  # fmt: skip
-# Box and Cox's transform is log(x)*exprel(lmbda*log(x)); its inverse depends on lmbda by t = lmbda*x.
-_OF_LMBDA = _at(_at(_EXPREL_SLOPE, "r", "exprel(x1*log(x0))"), "u", "(x1*log(x0))")
+# The inverse of Box and Cox's transform depends on lmbda by t = lmbda*y.
 _INVERSE_OF_LMBDA = _at(
     "where(absolute(t)<0.05, "
     + _polynomial("t", *(f"{'-' if _k % 2 == 0 else ''}{_k + 1}/{_k + 2}" for _k in range(12)))
@@ -101,11 +100,6 @@ _INVERSE_OF_LMBDA = _at(
 _LOSS = "hypot(x0, x1)"
 
 TRANSFORMS = (
-    _row(
-        "entropy", "boxcox",
-        ("exp((x1-1)*log(x0))", f"where((x0==0)&(x1>0), 1/square(x1), square(log(x0))*{_OF_LMBDA})"),
-        _POSITIVE, (-2.0, 2.0), arguments=("x", "lmbda"),
-    ),
     _row(
         "entropy", "inv_boxcox", ("y/(1+x1*x0)", f"y*square(x0)*{_INVERSE_OF_LMBDA}"),
         (-0.4, 2.0), (0.1, 2.0), arguments=("y", "lmbda"),

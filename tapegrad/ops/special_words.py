@@ -199,11 +199,6 @@ SPECIAL_WORDS: dict[str, Words] = {
         "ellipe", "Compute the complete elliptic integral of the second kind, of the parameter `m`.",
         "(y-ellipk(x0))/(2*x0)", source="DLMF 19.4.2. Near 0 the derivative is a power series.",
     ),
-    "boxcox": _words(
-        "boxcox", "Compute Box and Cox's transform ``(x**lmbda - 1) / lmbda``, the logarithm where lmbda is 0.",
-        "power(x0, x1-1)", "(power(x0, x1)*(x1*log(x0)-1)+1)/square(x1)", domain="Defined for ``x >= 0``.",
-        source="Near 0 the derivative by lmbda is a power series.",
-    ),
     "inv_boxcox": _words(
         "inv_boxcox", "Compute the inverse of Box and Cox's transform.", "y/(1+x1*x0)",
         "y*(x0/(x1*(1+x1*x0))-log1p(x1*x0)/square(x1))", source="Near 0 the derivative by lmbda is a power series.",

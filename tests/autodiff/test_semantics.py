@@ -387,7 +387,7 @@ def test_float32_with_float64_is_float64(other):
 @pytest.mark.parametrize("dtype", ["f2", "c8", "c16", "longdouble", "U3", "O", "M8[s]"])
 def test_other_dtypes_are_refused(dtype):
     array = np.zeros(2, dtype)
-    for attempt in (tg.tensor, tg.asarray, lambda a: make(1.0, 2.0) * a, lambda a: tg.exp(a), tg.sum):
+    for attempt in (tg.tensor, lambda a: make(1.0, 2.0) * a, lambda a: tg.exp(a), tg.sum):
         with pytest.raises(TypeError, match="not supported"):
             attempt(array)
     assert still_right()

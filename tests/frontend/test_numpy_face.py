@@ -94,7 +94,7 @@ def test_an_array_outlives_its_tensor() -> None:
 
 def test_attributes_cannot_be_invented() -> None:
     x = tg.tensor(1.0)
-    for name in ("shape", "colour", "grad"):
+    for name in ("ndim", "colour", "grad"):
         with pytest.raises(AttributeError):
             setattr(x, name, 1)
 
@@ -162,7 +162,7 @@ def test_like_functions_through_numpy(name: str) -> None:
 def test_unsupported_dtypes_are_refused(dtype: str) -> None:
     for call in (
         lambda: tg.tensor(np.zeros(2, dtype)),
-        lambda: tg.zeros(2, dtype),
+        lambda: tg.sum(np.zeros(2, dtype)),
         lambda: tg.ones(2).astype(dtype),
     ):
         with pytest.raises(TypeError, match="not supported"):
@@ -378,7 +378,7 @@ def test_an_array_is_not_updated_in_place_by_a_tensor() -> None:
     [
         (lambda x: np.fft.fft(x), "fft"),
         (lambda x: np.polydiv(x, x), r"numpy\.polydiv"),
-        (lambda x: scipy.special.ellipk(x), r"scipy\.special\.ellipk"),
+        (lambda x: scipy.special.struve(1.0, x), r"scipy\.special\.struve"),
         (lambda x: np.frompyfunc(lambda v: v, 1, 1)(x), r"<lambda>"),
         (lambda x: np.sum(x, out=np.zeros(())), "sum.*'out'"),
         (lambda x: np.concatenate([x, x], out=np.zeros(4)), "concatenate.*'out'"),

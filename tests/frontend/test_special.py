@@ -18,7 +18,7 @@ ASKED = (
     "polygamma", "beta", "betaln", "gammainc", "gammaincc", "betainc", "betaincc", "ndtr", "log_ndtr", "ndtri", "i0",
     "i1", "i0e", "i1e", "j0", "j1", "y0", "y1", "jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1", "zeta", "exprel",
     "log1p", "expm1", "cosm1", "sinc", "owens_t", "stdtr", "erfcx", "k0", "k1", "dawsn", "expi", "exp1", "ellipk",
-    "ellipe", "boxcox", "inv_boxcox", "huber", "pseudo_huber", "binom", "gammaincinv", "gammainccinv", "betaincinv",
+    "ellipe", "inv_boxcox", "huber", "pseudo_huber", "binom", "gammaincinv", "gammainccinv", "betaincinv",
     "betainccinv", "stdtrit", "kn", "yn", "comb",
 )  # fmt: skip
 ROWS = [op for op in ELEMENTWISE if op.home == "tapegrad.special"]
@@ -106,8 +106,7 @@ HARD = [
     ("owens_t", (5.0, 0.5), 50), ("logit", (1e-300,), 10), ("entr", (1e-300,), 10), ("cosm1", (1e-9,), 10),
     ("dawsn", (20.0,), 10), ("dawsn", (-1e5,), 10), ("dawsn", (7.9,), 1000), ("ellipk", (1e-9,), 10),
     ("ellipe", (1e-9,), 10), ("ellipk", (0.26,), 50), ("ellipk", (0.999,), 1e4), ("ellipe", (-1e5,), 30),
-    ("boxcox", (2.0, 1e-9), 10),
-    ("boxcox", (1e-3, 0.07), 30), ("inv_boxcox", (0.5, 1e-9), 10), ("inv_boxcox", (0.5, 0.11), 200),
+    ("inv_boxcox", (0.5, 1e-9), 10), ("inv_boxcox", (0.5, 0.11), 200),
     ("pseudo_huber", (2.0, 1e-5), 10), ("pseudo_huber", (1e-8, 3.0), 10), ("binom", (50.0, 1e-6), 200),
     ("k1", (1e-9,), 10),
     ("i0e", (1e4,), 10), ("i0e", (-31.0,), 10), ("i0e", (29.0,), 100), ("i1e", (1e8,), 10), ("i1e", (-50.0,), 10),

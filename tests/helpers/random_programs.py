@@ -256,6 +256,8 @@ class Generator:
         elif kind < 0.7:
             self.attempt("update_part", a, key, b)
         else:
+            if shape == ():  # the name of a number is bound to a new one, that of an array is not
+                return
             name = self.choose(["iadd", "isub", "imul"])
             self.attempt("update", a, name, self.choose([b, float(self.rng.uniform(0.5, 1))]))
 
