@@ -1,7 +1,7 @@
 """The checks of one function at one point, in forward and in reverse mode."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tapegrad.testing.verdict import Tolerance, judge, slack_of
 
 _BLOCKS = 8  # reverse mode checks the results in at most so many blocks
 _MODE_DIFFERENCE = 1e-3  # relative difference of the modes that noise of the function may explain
+_ROUNDINGS = 100  # a sum that is off by fewer is not suspicious
 _PERTURBATIONS = 2  # perturbed points at which the rounding error of a derivative is measured
 
 Derivative = Callable[[Subject], np.ndarray]
@@ -31,6 +32,13 @@ class Settings:
     def tolerance(self, unit: float) -> Tolerance:
         """Return the tolerances for a dtype of rounding error `unit`."""
         return Tolerance(self.atol or 0.0, 10 * unit**0.5 if self.rtol is None else self.rtol)
+
+    def suspicious(self, unit: float, terms: int) -> Tolerance:
+        """Return by how much a sum may be off before one of its terms is suspected to hide behind the others."""
+        usual = self.tolerance(unit)
+        return replace(
+            usual, relative=min(usual.relative, max(usual.relative / max(1, terms), _ROUNDINGS * unit))
+        )
 
 
 @dataclass
@@ -100,28 +108,51 @@ class Checks:
         if any(finding.is_wrong for finding in found):
             part = smallest_wrong(direction, lambda part: self._wrong(mode, part) is not None)
             raise AssertionError((self._wrong(mode, part) or found[0]).wrong())
+        if hidden := self._hidden(mode, direction, numerical):
+            raise AssertionError(hidden.wrong())
         self.inconclusive += [finding.inconclusive() for finding in found]
 
-    def _wrong(self, mode: str, direction: Direction) -> Finding | None:
+    def _hidden(self, mode: str, direction: Direction, numerical: NumericalDerivative) -> Finding | None:
+        """Return what is wrong in a part of a direction, and less than the tolerance beside the rest, or `None`.
+
+        The part is found by less than may be called wrong; what is called wrong there is so by the usual tolerance.
+        """
+        if direction.chosen.size == 1 or not any(
+            f.is_wrong for f in self._findings(mode, direction, numerical, True)
+        ):
+            return None
+        part = smallest_wrong(direction, lambda part: self._wrong(mode, part, True) is not None)
+        return self._wrong(mode, part)
+
+    def _wrong(self, mode: str, direction: Direction, suspicious: bool = False) -> Finding | None:
         """Return the first wrong derivative in a direction, or `None`."""
-        found = self._findings(mode, direction, self._numerical(direction, again=True))
+        found = self._findings(mode, direction, self._numerical(direction, again=True), suspicious)
         return next((finding for finding in found if finding.is_wrong), None)
 
-    def _findings(self, mode: str, direction: Direction, numerical: NumericalDerivative) -> Iterator[Finding]:
+    def _findings(
+        self, mode: str, direction: Direction, numerical: NumericalDerivative, suspicious: bool = False
+    ) -> Iterator[Finding]:
         """Yield the worst wrong or inconclusive element, in reverse mode of each block of results."""
+        terms = direction.chosen.size
+        tolerance = self.settings.suspicious(self.unit, terms) if suspicious else self.tolerance
         if mode == "fwd":
-            yield from self._judge(mode, direction, numerical, None)
+            yield from self._judge(mode, direction, numerical, None, tolerance)
             return
         for weights in self._weightings(numerical):
-            yield from self._judge(mode, direction, numerical.projected(weights), weights)
+            yield from self._judge(mode, direction, numerical.projected(weights), weights, tolerance)
 
     def _judge(
-        self, mode: str, direction: Direction, numerical: NumericalDerivative, weights: np.ndarray | None
+        self,
+        mode: str,
+        direction: Direction,
+        numerical: NumericalDerivative,
+        weights: np.ndarray | None,
+        tolerance: Tolerance,
     ) -> Iterator[Finding]:
         """Yield the worst wrong element, or else the worst inconclusive one."""
         derivative = self._forward(direction) if weights is None else self._reverse(direction, weights)
         exact = derivative(self.subject)
-        known = exact, numerical.found, self.tolerance, numerical.negligible, numerical.nothing
+        known = exact, numerical.found, tolerance, numerical.negligible, numerical.nothing
         verdict = judge(*known)
         if np.any(verdict.wrong):
             verdict = judge(*known, self._rounding(derivative, exact))

@@ -55,6 +55,29 @@ def test_single_precision_has_wider_tolerances():
         tg.check_grads(lambda x: 1.01 * x.detach() * x + tg.sin(x), x, order=1)
 
 
+@pytest.mark.parametrize("modes", [("fwd", "rev"), ("rev",)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("total", [np.sum, np.asarray])
+def test_one_wrong_element_among_many_does_not_hide_behind_the_others(total, dtype, modes):
+    def squares(factor, k):
+        def slope(x):
+            return 2 * x * np.where(np.arange(x.size) == k, factor, 1).astype(x.dtype)
+
+        return tg.custom_op(
+            "squares",
+            lambda x: total(x * x),
+            lambda y_bar, y, x: slope(x) * y_bar,
+            lambda x_dots, y, x: total(slope(x) * x_dots[0]),
+        )
+
+    for seed in range(4):
+        x = np.random.default_rng(100 + seed).normal(size=1000).astype(dtype)
+        k = (173 * seed + 17) % 1000
+        tg.check_grads(squares(1.0, k), x, seed=seed, order=1, modes=modes)
+        with pytest.raises(AssertionError, match="wrong derivative"):
+            tg.check_grads(squares(1.1, k), x, seed=seed, order=1, modes=modes)
+
+
 def test_a_derivative_that_is_slightly_off():
     def cube(x):
         value = x * x * x
